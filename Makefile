@@ -1,0 +1,55 @@
+# `make` alone lists the targets. Every target but help and clean sets the machine up first, which is quick once it is.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv/bin
+JAVA = JAVA_HOME="$$($(VENV)/python -m local_stack java-home)"
+CODE := $(wildcard spark_jobs local_stack plugins dags tests bench)
+FAST := not spark and not hudi and not services and not e2e
+LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform linux \
+	--custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test check bench lock format clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup:  ## make .venv/, find or install Java 17, fetch the jars; says what it does
+	@$(PYTHON) -m local_stack setup
+
+demo: setup  ## generate sales events, run the whole pipeline through Airflow, print and check the result
+	@$(VENV)/python -m local_stack demo
+
+up: setup  ## the same, and leave Airflow's pages running; prints address and login
+	@$(VENV)/python -m local_stack up
+
+down: setup  ## stop what `make up` left running
+	@$(VENV)/python -m local_stack down
+
+check: setup  ## lint, types, import rules and the tests that need no Spark; under three minutes
+	$(VENV)/ruff check $(CODE)
+	$(VENV)/ruff format --check $(CODE)
+	$(VENV)/mypy $(CODE)
+	PYTHONPATH=.:plugins $(VENV)/lint-imports
+	$(VENV)/sqlfluff lint --processes 0 include/sql
+	$(VENV)/python -m pytest -m "$(FAST)"
+
+test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
+	$(JAVA) $(VENV)/python -m pytest -m "not ($(FAST))"
+
+bench:  ## time the main workload side by side with other engines; results go to bench/
+	@$(PYTHON) -m local_stack setup --bench
+	$(JAVA) $(VENV)/python -m bench
+
+lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
+	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt
+	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
+	$(VENV)/python -m local_stack setup --lock-jars
+	@$(PYTHON) -m local_stack setup
+
+format: setup  ## put the code into its form
+	$(VENV)/ruff check --fix $(CODE)
+	$(VENV)/ruff format $(CODE)
+
+clean:  ## remove caches and what demo and tests made; keeps .venv/ and the jars
+	rm -rf data .airflow .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ivy spark-warehouse metastore_db derby.log
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

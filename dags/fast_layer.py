@@ -1,0 +1,47 @@
+"""### Events of the last day and deals of the day, minutes after they happened
+
+Starts as soon as `split_sales` has brought the tables up to date with the log, and keeps two small tables current:
+
+- `fast_hourly_events`: events per hour of the last 24 hours, per project and status;
+- `fast_daily_deals`: deals signed on the day, number and contract total, per project and agent.
+
+A corrected, re-assigned or deleted sale corrects them. The run's own time is the clock that says what "today" and "the
+last 24 hours" are, so a retry gives the same rows; the run at midnight moves the windows on even when nothing happened.
+
+- **Safe to retry:** the rows are computed from the tables as they are; the same rows again make no commit.
+- **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event date, which
+  computes what the events of that date touch again. The form's two dates do that in one run.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+
+ASSETS = load_assets()
+
+
+@dag(
+    schedule=event_date_schedule([*ASSETS.mart_sources, ASSETS.split]),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "fast"],
+    params=DATE_PARAMS,
+)
+def fast_layer() -> None:
+    LakehouseJobOperator(
+        task_id="fast",
+        job="fast",
+        reads_interval=True,
+        inlets=[ASSETS["sales_log"], *ASSETS.mart_sources],
+        outlets=ASSETS.marts,
+    )
+
+
+fast_layer()

@@ -1,0 +1,50 @@
+"""### Landing zone to `sales_log`, by the clock
+
+Every five minutes (the Airflow variable `lakehouse_ingest_cron` sets another cron) this DAG reads what is new under the
+landing path and appends it to `sales_log`. Records that cannot be used go to `quarantine` with their bytes, position
+and reason; the rest of the batch goes on.
+
+- **Safe to retry:** what was read is recorded in the commit that holds the rows, so a retry, a second run or a
+  backfill run takes only what no commit has.
+- **Nothing new:** the run is skipped and nothing downstream starts.
+- **Form:** *max_events* caps one run; the rest waits for the next.
+- **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
+- **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per tick
+  of the cron; arrival, not event time, decides what it takes, so one tick is enough.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import Param, dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, ingest_schedule
+
+ASSETS = load_assets()
+
+
+@dag(
+    schedule=ingest_schedule(),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "ingest"],
+    params={
+        "max_events": Param(
+            None, type=["null", "integer"], minimum=1, title="Most events", description="Empty: LAKEHOUSE_MAX_EVENTS"
+        )
+    },
+)
+def ingest_sales() -> None:
+    LakehouseJobOperator(
+        task_id="ingest",
+        job="ingest",
+        arguments={"max_events": "{{ params.max_events or '' }}"},
+        outlets=ASSETS.ingested,
+    )
+
+
+ingest_sales()

@@ -1,0 +1,70 @@
+"""Command line of the local stack."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from dataclasses import dataclass
+
+PYTHON = (3, 11)
+"""The one Python that the lock files are made for."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A module of this package with ``run(argv) -> int``, imported only when its command is given."""
+
+    module: str
+    summary: str
+    prefix: tuple[str, ...] = ()
+    """What ``run`` gets before the words of the command line, where one module serves several commands."""
+
+
+COMMANDS = {
+    "setup": Command("installation", "make .venv/, find or install Java 17, fetch the jars"),
+    "java-home": Command("java", "print the JAVA_HOME to use"),
+    "connect": Command("connect_server", "run the Spark Connect server that jobs share"),
+    "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
+    "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),
+    "down": Command("updown", "stop what `up` left running", ("down",)),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 trying again may help, 2 it will not."""
+    if sys.version_info[:2] != PYTHON:
+        return _fail(f"Python 3.11 is needed, this is {sys.version.split()[0]}; try: make setup PYTHON=python3.11", 2)
+    options = _parser().parse_args(argv)
+    command = COMMANDS[options.command]
+    from spark_jobs.contracts.errors import LakehouseError
+
+    try:
+        return int(importlib.import_module(f"local_stack.{command.module}").run([*command.prefix, *options.words]))
+    except LakehouseError as error:
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail(f"{options.command} was interrupted", 130)
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The outer level only: everything after the command, ``--help`` too, belongs to the command."""
+    listing = "\n".join(f"  {name:<10} {command.summary}" for name, command in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m local_stack",
+        description=__doc__,
+        epilog=f"commands:\n{listing}\n\n`python -m local_stack COMMAND --help` tells a command's options.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="the command's own options")
+    return parser
+
+
+def _fail(sentence: str, code: int) -> int:
+    print(f"error: {sentence}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

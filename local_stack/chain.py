@@ -1,0 +1,66 @@
+"""Follows the scheduler: starts ingest and waits until everything that it set off has come to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from local_stack.airflow_api import AirflowApi, DagRun
+from local_stack.airflow_home import DAG_IDS
+from spark_jobs.contracts.errors import TransientError
+
+POLL_SECONDS = 0.5
+LIMIT_SECONDS = 600.0
+
+
+class ChainError(TransientError):
+    """A run of the chain failed or did not end."""
+
+
+class Chain:
+    """The three DAGs in the order in which data flows. Assets start the later ones; this only looks."""
+
+    def __init__(self, api: AirflowApi, *, tell: Callable[[DagRun], None]) -> None:
+        self._api = api
+        self._tell = tell
+        self._told: set[tuple[str, str]] = set()
+
+    def run_once(self) -> None:
+        """Trigger ``ingest_sales`` and wait for the end of what follows."""
+        self._api.trigger(DAG_IDS[0])
+        self.wait()
+
+    def wait(self, limit_seconds: float = LIMIT_SECONDS) -> None:
+        """Wait until nothing runs and nothing is queued. ChainError when a run failed or the limit is over."""
+        deadline = time.monotonic() + limit_seconds
+        while time.monotonic() < deadline:
+            if not self._is_active():
+                return
+            time.sleep(POLL_SECONDS)
+        raise ChainError(f"the DAGs still ran after {limit_seconds:.0f} s; look at Airflow's pages or the logs")
+
+    def _is_active(self) -> bool:
+        """Asked in the order of the flow, and queue before runs, so nothing can slip past between two questions."""
+        for dag_id in DAG_IDS:
+            if self._api.has_queued_events(dag_id):
+                return True
+            runs = self._api.runs(dag_id)
+            for run in reversed(runs):
+                self._look(run)
+            if any(run.is_active for run in runs):
+                return True
+        return False
+
+    def _look(self, run: DagRun) -> None:
+        if run.is_active or (run.dag_id, run.run_id) in self._told:
+            return
+        self._told.add((run.dag_id, run.run_id))
+        self._tell(run)
+        if run.state != "success":
+            raise ChainError(f"{run.dag_id} {run.run_id} ended as {run.state}: {self._reason(run)}")
+
+    def _reason(self, run: DagRun) -> str:
+        for task in self._api.tasks(run.dag_id, run.run_id):
+            lines = self._api.task_log(run.dag_id, run.run_id, task["task_id"], task["try_number"])
+            return " | ".join(line for line in lines[-12:] if line.strip())[-800:]
+        return "it has no task"

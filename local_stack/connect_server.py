@@ -1,0 +1,114 @@
+"""One Spark Connect server from the installed pyspark: the warm session that jobs share on one machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from local_stack.console import say
+from local_stack.errors import SetupError
+from local_stack.java import find_java
+from local_stack.layout import PROJECT_ROOT
+from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.session import build_session_options
+
+NAME = "connect"
+PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
+START_SECONDS = 120.0
+_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.environ) -> Service:
+    """Start the server on the loopback interface; :func:`wait_for_connect_server` says when it answers.
+
+    The port is ``LAKEHOUSE_CONNECT_PORT`` or a free one. SetupError without Java 17, jars or that port.
+    """
+    settings = Settings.from_environment(environ)
+    options = _submit_options(settings)
+    port = choose_port(PORT_VARIABLE, environ)
+    home = _spark_home()
+    path = ":".join(part for part in (str(PROJECT_ROOT), environ.get("PYTHONPATH", "")) if part)
+    environment = {
+        **environ,
+        "JAVA_HOME": str(find_java(environ).home),
+        "SPARK_HOME": str(home),
+        "PYTHONPATH": path,
+        "PYSPARK_PYTHON": sys.executable,
+        "TZ": "UTC",
+        "SPARK_LOCAL_IP": LOOPBACK,
+    }
+    environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
+    command = [
+        *(str(home / "bin" / "spark-submit"), "--class", _CLASS),
+        *options,
+        *("--conf", f"spark.connect.grpc.binding.port={port}"),
+    ]
+    return folder.start(NAME, command, environment=environment, port=port, cwd=folder.path)
+
+
+def wait_for_connect_server(server: Service) -> str:
+    """Wait until the server answers; gives its address, ``sc://host:port``. SetupError when it ended or hangs."""
+    import grpc
+
+    deadline = time.monotonic() + START_SECONDS
+    with grpc.insecure_channel(f"{LOOPBACK}:{server.port}") as channel:
+        ready = grpc.channel_ready_future(channel)
+        while time.monotonic() < deadline:
+            if not server.is_alive:
+                raise SetupError(
+                    f"the Spark Connect server ended while starting; its log {server.log} says why: {server.tail(1)}"
+                )
+            try:
+                ready.result(timeout=0.5)
+            except grpc.FutureTimeoutError:
+                continue
+            return f"sc://{LOOPBACK}:{server.port}"
+    server.stop()
+    raise SetupError(f"the Spark Connect server did not answer in {START_SECONDS:.0f} s; look at {server.log}")
+
+
+def _submit_options(settings: Settings) -> list[str]:
+    jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
+    if not any("spark-connect_" in jar for jar in jars):
+        raise SetupError(f"no Spark Connect jar in {settings.jars_path}; run make setup, or set LAKEHOUSE_JARS_PATH")
+    configuration = {
+        **build_session_options(settings),
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+    }
+    configuration.pop("spark.jars", None)
+    options = [part for name, value in sorted(configuration.items()) for part in ("--conf", f"{name}={value}")]
+    return [
+        *("--master", settings.spark_master),
+        *("--driver-memory", settings.driver_memory),
+        *("--name", "lakehouse-connect"),
+        *("--jars", ",".join(jars)),
+        *options,
+    ]
+
+
+def _spark_home() -> Path:
+    found = find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise SetupError("pyspark is not installed in this Python; run make setup and use .venv/bin/python")
+    return Path(found.submodule_search_locations[0])
+
+
+def run(argv: list[str]) -> int:
+    """Run a server until it is interrupted; its address is the one line on standard output."""
+    argparse.ArgumentParser(prog="python -m local_stack connect", description=__doc__).parse_args(argv)
+    folder = RunFolder(run_path(os.environ) / f"connect-{os.getpid()}")
+    with folder.stopping():
+        server = start_connect_server(folder)
+        print(f"LAKEHOUSE_SPARK_REMOTE={wait_for_connect_server(server)}", flush=True)
+        say(f"connect: log {server.log}; Ctrl-C stops it")
+        while server.is_alive:
+            time.sleep(1)
+    raise SetupError(f"the Spark Connect server ended; look at {server.log}")

@@ -1,0 +1,191 @@
+"""Long-running processes of the stack: started in a group of their own, remembered in a file, stopped by that."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from local_stack.errors import SetupError
+from local_stack.layout import PROJECT_ROOT
+
+LOOPBACK = "127.0.0.1"
+STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A process that was started: ``born`` is the kernel's start tick, so a pid that was given again is not ours."""
+
+    name: str
+    pid: int
+    born: int
+    port: int
+    log: str
+
+    @property
+    def is_alive(self) -> bool:
+        """True while the very process that was started runs."""
+        return _birth(self.pid) == self.born
+
+    def stop(self) -> None:
+        """Stop the process and its whole group; returns when it is gone. Safe to call again."""
+        if not self.is_alive:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        while self.is_alive and time.monotonic() < deadline:
+            time.sleep(0.1)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def tail(self, lines: int = 5) -> str:
+        """The end of its log, for a person."""
+        with suppress(OSError):
+            return "\n".join(Path(self.log).read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        return ""
+
+
+class RunFolder:
+    """The folder that remembers one stack: ``<name>.json`` a service, ``logs/<name>.log`` what it said.
+
+    Two stacks have two folders and know nothing of each other.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            (path / "logs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError(
+                f"{path} cannot be made ({error.strerror}); set LAKEHOUSE_RUN_PATH to a writable folder"
+            ) from error
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        port: int = 0,
+        cwd: Path | None = None,
+    ) -> Service:
+        """Start ``command`` in a session of its own and write down how to stop it."""
+        log = self.path / "logs" / f"{name}.log"
+        with log.open("ab") as stream:
+            process = subprocess.Popen(
+                list(command),
+                env=dict(environment),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        born = _birth(process.pid)
+        service = Service(name=name, pid=process.pid, born=born or 0, port=port, log=str(log))
+        self._file(name).write_text(json.dumps(asdict(service)), encoding="utf-8")
+        return service
+
+    def find(self, name: str) -> Service | None:
+        """The service of this name when it still runs."""
+        try:
+            service = Service(**json.loads(self._file(name).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return service if service.is_alive else None
+
+    def running(self) -> list[Service]:
+        """Every service that still runs, the last started first."""
+        files = sorted(self.path.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        return [service for file in files if (service := self.find(file.stem))]
+
+    def stop_all(self) -> list[str]:
+        """Stop every service of this stack and forget it; gives the names of those that ran."""
+        services = self.running()
+        for service in services:
+            with suppress(ProcessLookupError):
+                os.killpg(service.pid, signal.SIGTERM)
+        for service in services:
+            service.stop()
+        for file in self.path.glob("*.json"):
+            file.unlink(missing_ok=True)
+        return [service.name for service in services]
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Stop everything at the end, however it comes: done, an error, Ctrl-C, SIGTERM or a closed terminal."""
+
+        def interrupt(_number: int, _frame: FrameType | None) -> None:
+            raise KeyboardInterrupt
+
+        before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            self.stop_all()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.json"
+
+
+def run_path(environ: Mapping[str, str]) -> Path:
+    """Where stacks keep what runs: ``LAKEHOUSE_RUN_PATH``, or ``.run/`` in the project."""
+    return Path(environ.get("LAKEHOUSE_RUN_PATH") or PROJECT_ROOT / ".run").absolute()
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on, chosen by the system."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_port_free(port: int) -> bool:
+    """True when a server could listen on ``port`` of the loopback interface."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def choose_port(variable: str, environ: Mapping[str, str], *, preferred: int = 0) -> int:
+    """The port that ``variable`` names, else ``preferred`` when it is free, else any free one.
+
+    SetupError when the variable names no port, or one that is taken.
+    """
+    if text := environ.get(variable, ""):
+        if not text.isdigit() or not 1 <= int(text) <= 65535:
+            raise SetupError(
+                f"{variable}={text!r} is not a port; give a number from 1 to 65535, or unset it for a free one"
+            )
+        if not is_port_free(int(text)):
+            raise SetupError(
+                f"port {text} ({variable}) is taken; stop what listens there, or unset {variable} for a free one"
+            )
+        return int(text)
+    return preferred if preferred and is_port_free(preferred) else free_port()
+
+
+def _birth(pid: int) -> int | None:
+    """The kernel's start tick of a live process; None when there is none (a zombie is none)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])

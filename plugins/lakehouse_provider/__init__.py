@@ -1,0 +1,15 @@
+"""Airflow side of the lakehouse: assets, schedules and the operator that runs a job of ``spark_jobs``.
+
+Imports ``spark_jobs.contracts`` and Airflow, never pyspark: Spark lives in the process the operator starts.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+if find_spec("spark_jobs") is None:  # a checkout that is not on the path: spark_jobs lies beside plugins/
+    sys.path.append(str(PROJECT_ROOT))

@@ -1,0 +1,61 @@
+"""Which assets a finished job announces, and with what: the instants that travel to the next layer.
+
+An asset is announced when its table's instant differs from the one its last event carried, whoever committed it. So a
+try that committed and died before it could say so is made good by the next try or run, and a run that changed nothing
+announces nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow.sdk import Asset
+from airflow.sdk.execution_time.context import InletEventsAccessors
+
+from lakehouse_provider.assets import table_of
+from spark_jobs.contracts.results import JobResult
+
+Facts = Mapping[str, Any]
+
+
+def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
+    """What the last event of each asset carried, by asset name; {} for one that has none. Asks Airflow once an asset."""
+    accessors = InletEventsAccessors(list(assets))
+    last = {}
+    for asset in assets:
+        events = accessors[asset].ascending(False).limit(1)
+        last[asset.name] = events[0].extra if len(events) else {}
+    return last
+
+
+def plan_announcements(
+    result: JobResult, assets: Sequence[Asset], last: Mapping[str, Facts], *, run_id: str, is_interval: bool
+) -> dict[str, Facts]:
+    """Facts for the events of the assets that have something to say, by asset name.
+
+    A table's event carries ``instant`` and ``rows``. The job's own asset (``<log>/<job>``) says up to which instant of
+    the log (``source.up_to``) every table is; a run over an interval reads other events and cannot say that.
+    """
+    outcomes = {outcome.table: outcome for outcome in result.tables}
+    source = result.source
+    common = {
+        "job": result.job,
+        "clock": result.clock,
+        "run_id": run_id,
+        "source": {"table": source.table, "after": source.after, "up_to": source.up_to} if source else None,
+    }
+    planned: dict[str, Facts] = {}
+    for asset in assets:
+        table, told = table_of(asset), last.get(asset.name, {})
+        if outcome := outcomes.get(table):
+            if outcome.instant and outcome.instant != told.get("instant"):
+                planned[asset.name] = {"instant": outcome.instant, "rows": outcome.rows, **common}
+        elif source and not is_interval and table == f"{source.table}/{result.job}" and _moved(source.up_to, told):
+            planned[asset.name] = {"instants": {o.table: o.instant for o in result.tables}, **common}
+    return planned
+
+
+def _moved(up_to: str, told: Facts) -> bool:
+    """True when ``up_to`` is a real instant and not the one already told."""
+    return up_to.strip("0") != "" and up_to != (told.get("source") or {}).get("up_to")

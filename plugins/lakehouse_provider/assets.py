@@ -1,0 +1,67 @@
+"""One asset per table of the lake, and one that says how far the log has been split."""
+
+from __future__ import annotations
+
+from airflow.sdk import Asset
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+
+SCHEME = "lakehouse"
+
+
+class LakeAssets:
+    """Assets of one lake, named ``<lake>/<table>`` with the URI ``lakehouse://<lake>/<table>``.
+
+    The events of a table's asset carry the instant of the commit. ``split`` is the asset of the split job itself:
+    its event says "every table is up to date with the log up to this instant", also when no row had to change, so a
+    consumer that counts the events of the log is woken even then.
+    """
+
+    def __init__(self, spec: LakeSpec) -> None:
+        self.spec = spec
+        self._tables = {name: _asset(spec.lake, name) for name in spec.table_names}
+        self.split = _asset(spec.lake, f"{spec.log}/split")
+
+    def __getitem__(self, table: str) -> Asset:
+        return self._tables[table]
+
+    @property
+    def ingested(self) -> list[Asset]:
+        """What ingest writes: the log and the quarantine."""
+        return [self[self.spec.log], self[self.spec.quarantine]]
+
+    @property
+    def tables(self) -> list[Asset]:
+        """What split writes."""
+        return [self[table.name] for table in self.spec.tables]
+
+    @property
+    def marts(self) -> list[Asset]:
+        """What the fast layer writes."""
+        return [self[mart.name] for mart in self.spec.marts]
+
+    @property
+    def mart_sources(self) -> list[Asset]:
+        """Tables that split writes and a mart reads."""
+        read = {
+            name
+            for mart in self.spec.marts
+            for name in (getattr(mart, "table", None), getattr(getattr(mart, "lookup", None), "table", None))
+        }
+        return [self[table.name] for table in self.spec.tables if table.name in read]
+
+
+def table_of(asset: Asset) -> str:
+    """The table behind an asset's name (``split``'s asset gives ``<log>/split``)."""
+    return asset.name.partition("/")[2]
+
+
+def load_assets() -> LakeAssets:
+    """Assets of the lake that ``LAKEHOUSE_LAKE_SPEC`` declares; reads one small file."""
+    return LakeAssets(load_lake_spec(Settings.from_environment().lake_spec))
+
+
+def _asset(lake: str, path: str) -> Asset:
+    return Asset(name=f"{lake}/{path}", uri=f"{SCHEME}://{lake}/{path}", group=lake)

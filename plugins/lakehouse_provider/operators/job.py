@@ -1,0 +1,140 @@
+"""Runs one job of ``spark_jobs`` in a process of its own and tells the next layer which instants it committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator, Connection
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from lakehouse_provider.announcements import plan_announcements, read_last_facts
+from lakehouse_provider.engines import build_job_command
+from lakehouse_provider.job_process import JobExit, JobProcess
+from lakehouse_provider.schedules import event_interval
+from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.errors import ContractError, TerminalError
+from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from airflow.sdk import Context
+
+DEFAULT_CONN_ID = "lakehouse_spark"
+TERMINAL = TerminalError.exit_code
+
+
+class LakehouseJobOperator(BaseOperator):
+    """Run ``python -m spark_jobs.entrypoint JOB …`` on the engine that ``conn_id`` names.
+
+    The job's clock is the run's own, so a retry asks for the same thing. Exit 1 or a killed process fails the task
+    and may be retried; exit 2 fails it for good. A table whose instant moved gets an asset event that carries it, any
+    other gets none, and a run that has nothing to tell is skipped, so nothing downstream starts for nothing. Whatever ends the task, SIGKILL included, ends the job's processes.
+
+    :param job: the job's name on the command line.
+    :param arguments: options by name with underscores (templated); None and "" are left out.
+    :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
+    :param conn_id: a connection of type ``spark_connect`` or ``spark``.
+    """
+
+    template_fields: Sequence[str] = ("arguments",)
+    ui_color = "#d9e8f5"
+
+    def __init__(
+        self,
+        *,
+        job: str,
+        arguments: Mapping[str, Any] | None = None,
+        reads_interval: bool = False,
+        conn_id: str = DEFAULT_CONN_ID,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.job = job
+        self.arguments = dict(arguments or {})
+        self.reads_interval = reads_interval
+        self.conn_id = conn_id
+        self._process: JobProcess | None = None
+        self._is_stopped = False
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run the job; gives its result, or raises what the exit code means."""
+        self._log_causes(context)
+        with tempfile.TemporaryDirectory(prefix=f"lakehouse-{self.job}-") as work_path:
+            try:
+                command = build_job_command(
+                    Connection.get(self.conn_id),
+                    [self.job, *self._options(context)],
+                    environment=os.environ,
+                    work_path=Path(work_path),
+                )
+            except TerminalError as error:
+                raise AirflowFailException(str(error)) from error
+            self.log.info("running %s", " ".join(command.arguments))
+            self._process = JobProcess(command, log=lambda line: self.log.info("%s", line))
+            result = self._result(self._process.run())
+        self._announce(result, context)
+        fields: dict[str, Any] = json.loads(result.to_json())
+        return fields
+
+    def on_kill(self) -> None:
+        """Stop the job's processes before the task ends."""
+        self._is_stopped = True
+        if self._process is not None:
+            self._process.stop()
+
+    def _options(self, context: Context) -> list[str]:
+        dag_run = context["dag_run"]
+        options = {"clock": format_clock(_clock(dag_run)), **self.arguments}
+        if self.reads_interval and (interval := event_interval(dag_run, context["params"])):
+            options |= {"interval_start": format_clock(interval.start), "interval_end": format_clock(interval.end)}
+        return [
+            part
+            for name, value in options.items()
+            if value not in (None, "")
+            for part in (f"--{name.replace('_', '-')}", str(value))
+        ]
+
+    def _result(self, ended: JobExit) -> JobResult:
+        if self._is_stopped:
+            raise AirflowException(f"{self.job} was stopped with its task")
+        if ended.code == TERMINAL:
+            raise AirflowFailException(f"{self.job} cannot work until someone changes something: {ended.reason}")
+        if ended.code != 0:
+            raise AirflowException(f"{self.job} ended with exit code {ended.code}: {ended.reason}")
+        try:
+            return JobResult.from_json(ended.output[-1] if ended.output else "")
+        except ContractError as error:
+            raise AirflowException(f"{self.job} ended well but gave no result: {error}") from error
+
+    def _announce(self, result: JobResult, context: Context) -> None:
+        """Attach the instants to the events of the outlets that moved, and drop the others: they get no event."""
+        for message in result.messages:
+            self.log.info("%s", message)
+        outlets = [outlet for outlet in self.outlets if isinstance(outlet, Asset)]
+        is_interval = self.reads_interval and event_interval(context["dag_run"], context["params"]) is not None
+        planned = plan_announcements(
+            result, outlets, read_last_facts(outlets), run_id=context["run_id"], is_interval=is_interval
+        )
+        self.outlets = [outlet for outlet in outlets if outlet.name in planned]
+        for outlet in self.outlets:
+            context["outlet_events"][outlet].extra = dict(planned[outlet.name])
+            self.log.info("%s: %s", outlet.name, planned[outlet.name])
+        if not planned and result.status == NOTHING_TO_DO:
+            raise AirflowSkipException(f"{self.job} had nothing to do")
+
+    def _log_causes(self, context: Context) -> None:
+        for asset, events in (context.get("triggering_asset_events") or {}).items():
+            for event in events:
+                self.log.info("started by %s: %s", asset.name, event.extra)
+
+
+def _clock(dag_run: Any) -> datetime:
+    """The start of the run: the same for every try, never before the clock of an earlier run of the DAG."""
+    clock: datetime = dag_run.start_date
+    return clock

@@ -1,0 +1,79 @@
+"""When the DAGs run: the ingest cron from an Airflow variable, asset schedules that can be backfilled by event date."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pendulum
+from airflow.sdk import AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, Param, Variable
+
+from spark_jobs.contracts.arguments import Interval, parse_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from airflow.sdk import Asset
+
+INGEST_CRON_VARIABLE = "lakehouse_ingest_cron"
+DEFAULT_INGEST_CRON = "*/5 * * * *"
+START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
+"""Backfills reach back to here; nothing is caught up by itself."""
+
+WRITER_ARGS: dict[str, object] = {
+    "retries": 3,
+    "retry_delay": timedelta(seconds=10),
+    "retry_exponential_backoff": 2.0,
+    "max_retry_delay": timedelta(minutes=2),
+    "max_active_tis_per_dag": 1,
+}
+"""Default arguments of a task that writes tables. ``max_active_tis_per_dag`` counts the tasks of every run of the DAG,
+those of a backfill with its own ``--max-active-runs`` too, so a table has one writer without a pool to create first."""
+
+DATE_PARAMS: dict[str, Param] = {
+    name: Param(None, type=["null", "string"], format="date", title=title, description=description)
+    for name, title, description in (
+        ("from_date", "First event date", "Read the events of these dates again; empty: what is new"),
+        ("to_date", "Last event date", "This day is included"),
+    )
+}
+"""The form of a job that can read event dates again."""
+
+
+def ingest_schedule() -> CronTriggerTimetable:
+    """The cron in the variable ``lakehouse_ingest_cron``; every five minutes when it is unset or no cron.
+
+    Read while the DAG is parsed: one look-up, and a wrong value shows as a warning on the DAG instead of removing it.
+    """
+    from croniter import croniter
+
+    cron = Variable.get(INGEST_CRON_VARIABLE, default=DEFAULT_INGEST_CRON) or DEFAULT_INGEST_CRON
+    if not croniter.is_valid(cron):
+        warnings.warn(
+            f"variable {INGEST_CRON_VARIABLE}={cron!r} is not a cron expression; using {DEFAULT_INGEST_CRON!r} until "
+            f"it is corrected under Admin > Variables",
+            stacklevel=2,
+        )
+        cron = DEFAULT_INGEST_CRON
+    return CronTriggerTimetable(cron, timezone="UTC")
+
+
+def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
+    """Run as soon as one of ``assets`` was committed, and once at midnight; a backfill gets one run per event date.
+
+    The clock half is what ``airflow backfill create`` needs (docs/adr/0003-asset-or-time-schedule.md). The logical
+    date of a backfill run is the event date it covers.
+    """
+    return AssetOrTimeSchedule(timetable=CronTriggerTimetable("0 0 * * *", timezone="UTC"), assets=AssetAny(*assets))
+
+
+def event_interval(dag_run: Any, params: Mapping[str, Any]) -> Interval | None:
+    """Event dates a run must read again: the day of a backfill run, or those in the form; None means what is new."""
+    if params.get("from_date") and params.get("to_date"):
+        end = parse_clock(params["to_date"]) + timedelta(days=1)
+        return Interval(start=parse_clock(params["from_date"]), end=end)
+    if dag_run.run_type == "backfill":
+        return Interval(start=dag_run.logical_date, end=dag_run.logical_date + timedelta(days=1))
+    return None

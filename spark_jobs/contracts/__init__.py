@@ -1,0 +1,1 @@
+"""Pure Python contracts: lake specs, instants, job arguments and results, settings, errors."""

@@ -1,0 +1,53 @@
+"""Job arguments: what goes down to a job. Jobs take their clock and interval from here, never from ``now()``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.contracts.errors import ContractError
+
+
+def parse_clock(text: str) -> datetime:
+    """Read an ISO 8601 time; without an offset it is UTC. ContractError when it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ContractError(f"{text!r} is not a time; give ISO 8601, for example 2026-01-31T12:00:00Z") from error
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def format_clock(moment: datetime) -> str:
+    """ISO 8601 in UTC with a trailing ``Z``."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Event dates from ``start`` (inclusive) to ``end`` (exclusive), both UTC: what a backfill run covers."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        if self.end <= self.start:
+            raise ContractError(
+                f"interval {format_clock(self.start)} to {format_clock(self.end)} is empty; "
+                f"give --interval-end after --interval-start"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobArguments:
+    """Arguments of one run. ``options`` holds what only this job knows, by option name with underscores."""
+
+    job: str
+    clock: datetime
+    interval: Interval | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.clock.tzinfo is None:
+            raise ContractError("the clock needs a time zone; give --clock in ISO 8601 with Z")

@@ -1,0 +1,56 @@
+"""One error tree: terminal errors must not be retried, transient ones may be. Each message says what to do next."""
+
+from __future__ import annotations
+
+
+class LakehouseError(Exception):
+    """Base of every error this project raises on purpose; the message is one sentence a person can act on."""
+
+    exit_code = 2
+
+
+class TransientError(LakehouseError):
+    """Trying again later may help; the command line exits with 1."""
+
+    exit_code = 1
+
+
+class TerminalError(LakehouseError):
+    """Trying again will not help until a person changes something; the command line exits with 2."""
+
+
+class ContractError(TerminalError):
+    """A spec, an argument or a value breaks its contract."""
+
+
+class SettingsError(TerminalError):
+    """The environment is wrong: a missing Java, a path that cannot be written, an unreachable server."""
+
+
+class TableVersionError(TerminalError):
+    """A table on disk has another table version than the one every writer declares."""
+
+    def __init__(self, *, table: str, found: str, declared: int) -> None:
+        self.table, self.found, self.declared = table, found, declared
+        super().__init__(
+            f"{table}: the table on disk has Hudi table version {found}, this project writes version {declared}; "
+            f"move the table away or migrate it before the next run"
+        )
+
+
+class TableBusyError(TransientError):
+    """Another writer holds the lease of a table."""
+
+    def __init__(self, *, table: str, holder: str, waited_seconds: float) -> None:
+        self.table, self.holder, self.waited_seconds = table, holder, waited_seconds
+        super().__init__(
+            f"{table}: another writer holds the table ({holder}, after {waited_seconds:.0f} s); run again later"
+        )
+
+
+class CommitLostError(TransientError):
+    """A write reported success but its commit is not on the timeline."""
+
+    def __init__(self, *, table: str, run_key: str) -> None:
+        self.table, self.run_key = table, run_key
+        super().__init__(f"{table}: the commit of run {run_key} is not on the timeline; run the job again")

@@ -1,0 +1,36 @@
+"""Instants of the Hudi timeline and ranges of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spark_jobs.contracts.errors import ContractError
+
+_INSTANT = re.compile(r"^\d{17}$")
+BEGINNING = "0" * 17
+"""Sorts before every instant: a range that starts here holds everything."""
+
+
+def parse_instant(text: str) -> str:
+    """Return ``text`` when it is an instant (``yyyyMMddHHmmssSSS``, UTC), else raise ContractError."""
+    if not _INSTANT.match(text):
+        raise ContractError(f"{text!r} is not an instant; give 17 digits, yyyyMMddHHmmssSSS in UTC")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstantRange:
+    """Completed instants after ``after`` (exclusive) up to ``up_to`` (inclusive)."""
+
+    after: str
+    up_to: str
+
+    def __post_init__(self) -> None:
+        parse_instant(self.after)
+        parse_instant(self.up_to)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when no instant can lie in the range."""
+        return self.up_to <= self.after

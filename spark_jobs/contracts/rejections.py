@@ -1,0 +1,35 @@
+"""Why a record cannot be used: the reasons that stand in the quarantine table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """One word for each way a record can be broken."""
+
+    NOT_UTF8 = "not_utf8"
+    NOT_JSON = "not_json"
+    TRUNCATED = "truncated"
+    DUPLICATE_KEY = "duplicate_key_in_json"
+    TOO_DEEP = "nested_too_deep"
+    TOO_LONG = "text_too_long"
+    NULL_PAYLOAD = "null_payload"
+    NOT_AN_ENVELOPE = "not_an_envelope"
+    UNKNOWN_OP = "unknown_op"
+    MISSING_KEY = "missing_key"
+    MISSING_POSITION = "missing_position"
+    BAD_INTEGER = "bad_integer"
+    BAD_DECIMAL = "bad_decimal"
+    BAD_TIMESTAMP = "bad_timestamp"
+    BAD_BOOLEAN = "bad_boolean"
+    BAD_TEXT = "bad_text"
+    BAD_FILE = "bad_file"
+
+
+class RejectedRecordError(Exception):
+    """A record that goes to quarantine; never leaves the decoder."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(f"{reason}: {detail}")

@@ -1,0 +1,67 @@
+"""What a job reports: one JSON line that travels up; only instants travel between layers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from spark_jobs.contracts.errors import ContractError
+
+DONE = "done"
+NOTHING_TO_DO = "nothing_to_do"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutcome:
+    """One table after the job: ``instant`` is its last completed instant, ``rows`` what this run wrote to it."""
+
+    table: str
+    instant: str | None
+    rows: int
+    is_committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceWindow:
+    """What was read: instants of ``table`` after ``after`` (exclusive) up to ``up_to`` (inclusive)."""
+
+    table: str
+    after: str
+    up_to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """The outcome of one run of a job."""
+
+    job: str
+    status: str
+    clock: str
+    tables: tuple[TableOutcome, ...] = ()
+    source: SourceWindow | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.status not in (DONE, NOTHING_TO_DO):
+            raise ContractError(f"job status {self.status!r} is neither {DONE!r} nor {NOTHING_TO_DO!r}")
+
+    def to_json(self) -> str:
+        """One line of JSON with the fields of this class."""
+        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> JobResult:
+        """Read what :meth:`to_json` wrote; ContractError when it is something else."""
+        try:
+            fields = json.loads(text)
+            tables = tuple(TableOutcome(**row) for row in fields.pop("tables"))
+            source = fields.pop("source")
+            messages = tuple(fields.pop("messages"))
+            return cls(tables=tables, source=SourceWindow(**source) if source else None, messages=messages, **fields)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ContractError(
+                f"not a job result: {text[:200]!r} ({error}); look at the log of the job above"
+            ) from error

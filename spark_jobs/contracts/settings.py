@@ -1,0 +1,82 @@
+"""Settings of the platform, read once from ``LAKEHOUSE_*`` environment variables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.contracts.errors import SettingsError
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+PREFIX = "LAKEHOUSE_"
+_MEMORY = re.compile(r"^\d+[mg]$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where things are and how the engine is started; every field is the variable ``LAKEHOUSE_<FIELD>``.
+
+    Paths may be local or URIs that Spark and pyarrow both know (``s3a://`` is read by pyarrow as ``s3://``).
+    """
+
+    base_path: str = str(PROJECT_ROOT / "data" / "lake")
+    landing_path: str = str(PROJECT_ROOT / "data" / "landing")
+    lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
+    views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
+    spark_remote: str = ""
+    spark_master: str = "local[*]"
+    jars_path: str = str(PROJECT_ROOT / ".jars")
+    driver_memory: str = "4g"
+    shuffle_partitions: int = 2
+    max_events: int = 200_000
+    """Most events one ingest run takes; the rest waits for the next run."""
+    write_threads: int = 7
+    """Tables written side by side by one job."""
+    warm_tables: str = "auto"
+    """Keep tables' rows in the session between runs: ``on``, ``off``, ``auto`` (when the session outlives the job)."""
+    warm_megabytes: int = 2048
+    """The largest table, by its size on storage, that is kept."""
+    lease_wait_seconds: int = 300
+    """How long a job waits for another writer of the same table before it gives up (and may be retried)."""
+    truncated_after_seconds: int = 600
+    """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+
+    def __post_init__(self) -> None:
+        if not _MEMORY.match(self.driver_memory):
+            raise SettingsError(f"{PREFIX}DRIVER_MEMORY={self.driver_memory!r} is not a size; give for example 4g")
+        for name in ("shuffle_partitions", "max_events", "write_threads"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
+        if self.warm_tables not in ("on", "off", "auto"):
+            raise SettingsError(f"{PREFIX}WARM_TABLES={self.warm_tables!r} must be on, off or auto")
+        if self.spark_remote and not self.spark_remote.startswith("sc://"):
+            raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read every ``LAKEHOUSE_*`` variable this class knows; SettingsError when a value does not fit."""
+        environment = os.environ if environment is None else environment
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            text = environment.get(PREFIX + field.name.upper(), "")
+            if not text:
+                continue
+            if isinstance(field.default, int):
+                if not text.isdigit():
+                    raise SettingsError(f"{PREFIX}{field.name.upper()}={text!r} is not a whole number; correct it")
+                values[field.name] = int(text)
+            else:
+                values[field.name] = _absolute(text) if field.name.endswith(("_path", "lake_spec")) else text
+        return cls(**values)
+
+    def table_path(self, table: str) -> str:
+        """The folder of a table: ``<base>/<table>``."""
+        return f"{self.base_path.rstrip('/')}/{table}"
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else str(Path(path).absolute())

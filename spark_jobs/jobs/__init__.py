@@ -1,0 +1,1 @@
+"""One module a job: ``run(spark, arguments, settings) -> JobResult``."""

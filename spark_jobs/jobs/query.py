@@ -1,0 +1,81 @@
+"""query: SQL over the lake's tables and views, printed as a table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.results import DONE, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.newest import IS_DELETED
+
+DEFAULT_ROWS = 50
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--sql", required=True, help="a SELECT over tables and views of the lake, by their names")
+    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Print the answer to ``--sql``. Tables show live rows: tombstones and the columns that order them are hidden."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    spec = load_lake_spec(settings.lake_spec)
+    tables = _register_tables(spark, spec, settings)
+    missing = _register_views(spark, Path(settings.views_path))
+    try:
+        answer_df = spark.sql(arguments.options["sql"])
+        answer_df.show(arguments.options["rows"], truncate=False)
+    except (AnalysisException, ParseException) as error:
+        reason = " ".join(str(error).split(";")[0].split())[:300]
+        raise ContractError(f"query: {reason} (tables: {', '.join(tables) or 'none yet, run ingest'})") from error
+    return JobResult(
+        job=arguments.job,
+        status=DONE,
+        clock=format_clock(arguments.clock),
+        counters={"tables": len(tables)},
+        messages=tuple(f"view {name} needs tables that do not exist yet" for name in missing),
+    )
+
+
+def _register_tables(spark: SparkSession, spec: LakeSpec, settings: Settings) -> list[str]:
+    """Every table with a commit, under its name; live rows and the columns people ask for."""
+    values = {table.name: (table.key, *table.columns) for table in spec.tables}
+    registered = []
+    for name in spec.table_names:
+        timeline = Timeline(table=name, path=settings.table_path(name))
+        timeline.check_version()
+        if timeline.last is None:
+            continue
+        rows_df = read_snapshot(spark, timeline.path)
+        if IS_DELETED in rows_df.columns:
+            rows_df = rows_df.where(~F.col(IS_DELETED))
+        if name in values:
+            rows_df = rows_df.select(*values[name])
+        rows_df.createOrReplaceTempView(name)
+        registered.append(name)
+    return registered
+
+
+def _register_views(spark: SparkSession, folder: Path) -> list[str]:
+    """Each ``<layer>/<view>.sql`` below ``folder`` under its own name; gives those that lack a table."""
+    from pyspark.errors import AnalysisException
+
+    missing = []
+    for file in sorted(folder.glob("*/*.sql")):
+        try:
+            spark.sql(file.read_text(encoding="utf-8")).createOrReplaceTempView(file.stem)
+        except AnalysisException:
+            missing.append(file.stem)
+    return missing

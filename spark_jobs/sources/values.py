@@ -1,0 +1,128 @@
+"""One JSON value of a change event to the value of its declared column, or a rejection."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+from spark_jobs.contracts.specs import ColumnSpec, ColumnType, TimeUnit
+
+Converter = Callable[[Any], Any]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WIDE = Context(prec=80)
+_INT64 = 2**63
+_MICROSECONDS = {TimeUnit.MILLISECONDS: 1000, TimeUnit.MICROSECONDS: 1}
+_SCHEMA_MICROSECONDS = {
+    "io.debezium.time.Timestamp": Decimal(1000),
+    "org.apache.kafka.connect.data.Timestamp": Decimal(1000),
+    "io.debezium.time.MicroTimestamp": Decimal(1),
+    "io.debezium.time.NanoTimestamp": Decimal("0.001"),
+    "io.debezium.time.Date": Decimal(86_400_000_000),
+    "org.apache.kafka.connect.data.Date": Decimal(86_400_000_000),
+}
+"""Microseconds in one unit of a number, by the name a Connect schema gives the type."""
+
+CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+
+
+def build_converter(column: ColumnSpec, connector: str) -> Converter:
+    """The function that reads values of ``column`` as ``connector`` sends them without a schema."""
+    if column.type is ColumnType.BIGINT:
+        return lambda value: read_integer(value, column)
+    if column.type is ColumnType.DECIMAL:
+        return lambda value: read_decimal(value, column)
+    if column.type is ColumnType.TIMESTAMP:
+        factor = _MICROSECONDS[column.unit_for(connector)]
+        return lambda value: read_timestamp(value, column, factor)
+    if column.type is ColumnType.BOOLEAN:
+        return lambda value: read_boolean(value, column)
+    return lambda value: read_text(value, column)
+
+
+def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Converter | None:
+    """The reader that the record's own Connect schema asks for, or None when the declared one serves."""
+    name = field.get("name")
+    if column.type is ColumnType.TIMESTAMP and name in _SCHEMA_MICROSECONDS:
+        factor = _SCHEMA_MICROSECONDS[name]
+        return lambda value: read_timestamp(value, column, factor)
+    if column.type is ColumnType.DECIMAL and name == CONNECT_DECIMAL and field.get("type") == "bytes":
+        scale = int((field.get("parameters") or {}).get("scale", 0))
+        return lambda value: read_decimal(_unpack_decimal(value, scale, column), column)
+    return None
+
+
+def read_integer(value: Any, column: ColumnSpec) -> int:
+    """A whole number of 64 bits, as a JSON number or as text."""
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            value = None
+    if type(value) is not int or not -_INT64 <= value < _INT64:
+        raise RejectedRecordError(Reason.BAD_INTEGER, f"{column.source} is not a 64-bit whole number")
+    return value
+
+
+def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
+    """An exact decimal that fits the declared precision and scale; nothing is rounded."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a decimal")
+    try:
+        number = Decimal(value)
+        exact = number.quantize(Decimal(1).scaleb(-column.scale), context=_WIDE)
+    except (InvalidOperation, ValueError):
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a {column.sql_type}") from None
+    if exact != number or abs(exact) >= Decimal(10) ** (column.precision - column.scale):
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} does not fit {column.sql_type}")
+    return exact
+
+
+def read_timestamp(value: Any, column: ColumnSpec, microseconds: int | Decimal) -> datetime:
+    """A time from a number of units since 1970, or from ISO 8601 text; years 1 to 9999."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if type(value) is int:
+            return _EPOCH + timedelta(microseconds=int(value * microseconds))
+    except (ValueError, OverflowError):
+        pass_on = "is no date of the years 1 to 9999"
+    else:
+        pass_on = "is neither a number nor ISO 8601 text"
+    raise RejectedRecordError(Reason.BAD_TIMESTAMP, f"{column.source} {pass_on}")
+
+
+def read_boolean(value: Any, column: ColumnSpec) -> bool:
+    """A JSON boolean, or 0 and 1 as SQL Server's bit is sometimes sent."""
+    if value in (0, 1) and isinstance(value, (bool, int)):
+        return bool(value)
+    raise RejectedRecordError(Reason.BAD_BOOLEAN, f"{column.source} is not a boolean")
+
+
+def read_text(value: Any, column: ColumnSpec) -> str:
+    """Text no longer than declared, without lone surrogates."""
+    if not isinstance(value, str):
+        raise RejectedRecordError(Reason.BAD_TEXT, f"{column.source} is not text")
+    if len(value) > column.max_length:
+        raise RejectedRecordError(
+            Reason.TOO_LONG, f"{column.source} has {len(value)} characters, at most {column.max_length}"
+        )
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise RejectedRecordError(Reason.NOT_UTF8, f"{column.source} holds half a surrogate pair") from None
+    return value
+
+
+def _unpack_decimal(value: Any, scale: int, column: ColumnSpec) -> Decimal:
+    try:
+        unscaled = int.from_bytes(base64.b64decode(value, validate=True), "big", signed=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a base64 decimal") from None
+    return Decimal(unscaled).scaleb(-scale, context=_WIDE)

@@ -1,0 +1,1 @@
+"""Everything that touches the lake: write options, reader, writer, timeline, checkpoints, leases."""

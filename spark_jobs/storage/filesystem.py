@@ -1,0 +1,96 @@
+"""Files outside Spark: listing, reading and atomic writing on any filesystem pyarrow knows."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.contracts.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """One file: its path on the filesystem, size in bytes and time of last change in nanoseconds since 1970."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+class Filesystem:
+    """A folder tree below ``root`` (a local path or a URI; ``s3a://`` is read as ``s3://``)."""
+
+    def __init__(self, root: str) -> None:
+        from pyarrow import fs
+
+        try:
+            if "://" in root:
+                self._fs, self.root = fs.FileSystem.from_uri(root.replace("s3a://", "s3://", 1))
+            else:
+                self._fs, self.root = fs.LocalFileSystem(), os.path.abspath(root)
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"path {root!r} cannot be used ({error}); correct the setting") from error
+        self.is_local = isinstance(self._fs, fs.LocalFileSystem)
+        self._selector = fs.FileSelector
+        self._file = fs.FileType.File
+
+    def _at(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+    def list_files(self, path: str = "", *, recursive: bool = False) -> list[FileEntry]:
+        """Files below ``path``, by path; a folder that does not exist is empty."""
+        selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)
+        entries = [info for info in self._fs.get_file_info(selector) if info.type == self._file]
+        return sorted(
+            (FileEntry(path=info.path, size=info.size, modified_ns=info.mtime_ns or 0) for info in entries),
+            key=lambda entry: entry.path,
+        )
+
+    def folders(self) -> list[str]:
+        """Names of the folders directly below the root."""
+        infos = self._fs.get_file_info(self._selector(self.root, allow_not_found=True))
+        return sorted(info.base_name for info in infos if info.type != self._file)
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file below the root, or None when there is none."""
+        try:
+            with self._fs.open_input_stream(self._at(path), compression=None) as stream:
+                content: bytes = stream.read()
+                return content
+        except FileNotFoundError:
+            return None
+
+    def open(self, absolute_path: str) -> Any:
+        """A seekable binary file over a listed path, as stored."""
+        return self._fs.open_input_file(absolute_path)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace a file below the root in one step: readers see the old or the new content, never a part."""
+        target = self._at(path)
+        try:
+            self._fs.create_dir(os.path.dirname(target), recursive=True)
+            if not self.is_local:
+                with self._fs.open_output_stream(target, compression=None) as stream:
+                    stream.write(content)
+                return
+            temporary = f"{target}.{uuid.uuid4().hex}.tmp"
+            with open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except PermissionError as error:
+            raise SettingsError(
+                f"no permission to write {target}; give the user write access or set another path"
+            ) from error
+
+    def delete(self, path: str) -> None:
+        """Remove a file below the root if it is there."""
+        if self.read(path) is not None:
+            self._fs.delete_file(self._at(path))
+
+    def delete_tree(self) -> None:
+        """Remove the root folder and everything in it."""
+        self._fs.delete_dir(self.root)

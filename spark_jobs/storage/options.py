@@ -1,0 +1,132 @@
+"""Every Hudi option the project sets, spelt once, with the reason and what was measured (docs/adr/0002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.timeline import TABLE_VERSION
+
+METADATA_PREFIX = "lakehouse."
+"""Write options with this prefix are kept in the commit's extra metadata."""
+
+
+class Hudi(StrEnum):
+    """Option keys."""
+
+    TABLE_NAME = "hoodie.table.name"
+    TABLE_TYPE = "hoodie.datasource.write.table.type"
+    TABLE_VERSION = "hoodie.write.table.version"
+    AUTO_UPGRADE = "hoodie.write.auto.upgrade"
+    TIMEZONE = "hoodie.table.timeline.timezone"
+    OPERATION = "hoodie.datasource.write.operation"
+    RECORD_KEY = "hoodie.datasource.write.recordkey.field"
+    PARTITION_PATH = "hoodie.datasource.write.partitionpath.field"
+    HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
+    KEY_GENERATOR = "hoodie.datasource.write.keygenerator.class"
+    PAYLOAD = "hoodie.datasource.write.payload.class"
+    MERGE_MODE = "hoodie.write.record.merge.mode"
+    COMBINE_BEFORE_UPSERT = "hoodie.combine.before.upsert"
+    INDEX_TYPE = "hoodie.index.type"
+    BUCKET_ENGINE = "hoodie.index.bucket.engine"
+    BUCKETS = "hoodie.bucket.index.num.buckets"
+    BUCKET_FIELD = "hoodie.bucket.index.hash.field"
+    BLOOM_FILTER = "hoodie.parquet.bloom.filter.enabled"
+    METADATA_TABLE = "hoodie.metadata.enable"
+    MARKERS = "hoodie.write.markers.type"
+    TIMELINE_SERVER = "hoodie.embed.timeline.server"
+    TABLE_SERVICES = "hoodie.table.services.enabled"
+    INLINE_COMPACTION = "hoodie.compact.inline"
+    ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
+    BULK_INSERT_SORT = "hoodie.bulkinsert.sort.mode"
+    UPSERT_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
+    BULK_INSERT_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism"
+    CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
+    LOCK_PROVIDER = "hoodie.write.lock.provider"
+    FAILED_WRITES = "hoodie.clean.failed.writes.policy"
+    HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
+    HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses"
+    METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"
+    QUERY_TYPE = "hoodie.datasource.query.type"
+    BEGIN_INSTANT = "hoodie.datasource.read.begin.instanttime"
+    END_INSTANT = "hoodie.datasource.read.end.instanttime"
+
+
+_SAFETY: Mapping[str, str] = {
+    # Athena and Trino read version 6 alone; one writer that forgets it would upgrade the table for good.
+    Hudi.TABLE_VERSION: str(TABLE_VERSION),
+    Hudi.AUTO_UPGRADE: "false",
+    # The default writes instants in the machine's local time.
+    Hudi.TIMEZONE: "UTC",
+    # A paused writer that comes back must not overwrite its successor: conflicts are checked under a lock, and what
+    # a dead writer left is rolled back only when its heartbeat has ended. Leases keep other processes out, so the
+    # lock itself can be the in-process one, which no kill can leave behind.
+    Hudi.CONCURRENCY_MODE: "optimistic_concurrency_control",
+    Hudi.LOCK_PROVIDER: "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    Hudi.FAILED_WRITES: "LAZY",
+    Hudi.HEARTBEAT_INTERVAL: "5000",
+    Hudi.HEARTBEAT_MISSES: "4",
+}
+
+_LEAN: Mapping[str, str] = {
+    # Listing a few hundred files is cheaper than a second table committed with every write.
+    Hudi.METADATA_TABLE: "false",
+    # Markers through the timeline server can hang a writer for minutes; direct ones do not.
+    Hudi.MARKERS: "DIRECT",
+    Hudi.TIMELINE_SERVER: "false",
+    # A failed clean must not fail a write that is durable: services are tasks of their own.
+    Hudi.TABLE_SERVICES: "false",
+    Hudi.INLINE_COMPACTION: "false",
+    # The bloom footer is sized for 60,000 keys: 435 KB for a file of three rows. Nothing here looks keys up in it.
+    Hudi.BLOOM_FILTER: "false",
+    Hudi.ROW_WRITER: "true",
+}
+
+
+OPERATIONS: Mapping[StorageForm, str] = {
+    StorageForm.APPENDED: "bulk_insert",
+    StorageForm.KEYED: "upsert",
+    StorageForm.REPLACED: "insert_overwrite_table",
+}
+
+
+def build_write_options(layout: TableLayout, *, parallelism: int) -> dict[str, str]:
+    """Options of every write to a table."""
+    options = {
+        **_SAFETY,
+        **_LEAN,
+        Hudi.TABLE_NAME: layout.name,
+        Hudi.OPERATION: OPERATIONS[layout.form],
+        Hudi.RECORD_KEY: layout.record_key,
+        Hudi.PARTITION_PATH: layout.partition,
+        Hudi.HIVE_STYLE: "true",
+        Hudi.KEY_GENERATOR: f"org.apache.hudi.keygen.{'Simple' if layout.partition else 'Nonpartitioned'}KeyGenerator",
+        # Rows arrive merged by our own per-column rule; Hudi just keeps the last one committed.
+        Hudi.PAYLOAD: "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+        Hudi.MERGE_MODE: "COMMIT_TIME_ORDERING",
+        Hudi.COMBINE_BEFORE_UPSERT: "false",
+        Hudi.UPSERT_PARALLELISM: str(parallelism),
+        Hudi.BULK_INSERT_PARALLELISM: str(parallelism),
+        Hudi.METADATA_PREFIX: METADATA_PREFIX,
+    }
+    if layout.form is not StorageForm.KEYED:
+        return {**options, Hudi.TABLE_TYPE: "COPY_ON_WRITE", Hudi.BULK_INSERT_SORT: "NONE", Hudi.INDEX_TYPE: "SIMPLE"}
+    return {
+        **options,
+        Hudi.TABLE_TYPE: "MERGE_ON_READ",
+        Hudi.INDEX_TYPE: "BUCKET",
+        Hudi.BUCKET_ENGINE: "SIMPLE",
+        Hudi.BUCKETS: str(layout.buckets),
+        Hudi.BUCKET_FIELD: layout.record_key,
+    }
+
+
+def build_incremental_options(*, after: str, up_to: str) -> dict[str, str]:
+    """Options of a pull of the instants ``(after, up_to]``."""
+    return {Hudi.QUERY_TYPE: "incremental", Hudi.BEGIN_INSTANT: after, Hudi.END_INSTANT: up_to}
+
+
+def build_settle_options() -> str:
+    """Options for the clean that only rolls back what dead writers left, as ``CALL run_clean`` takes them."""
+    return ",".join(f"{key}={value}" for key, value in {**_SAFETY, **_LEAN}.items() if key != Hudi.TABLE_SERVICES)

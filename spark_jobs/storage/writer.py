@@ -1,0 +1,59 @@
+"""Committing rows to a table, with a read-back before success is reported."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.contracts.errors import CommitLostError, TransientError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.layouts import TableLayout
+from spark_jobs.storage.options import METADATA_PREFIX, build_write_options
+from spark_jobs.storage.timeline import Timeline
+
+RUN_KEY = f"{METADATA_PREFIX}run"
+_CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit that was read back: its instant and how many rows it wrote."""
+
+    instant: str
+    rows: int
+
+
+def commit(rows_df: DataFrame, layout: TableLayout, *, metadata: Mapping[str, str], settings: Settings) -> Commit:
+    """Write ``rows_df`` as one commit of the table.
+
+    Args:
+        rows_df: every column of the table; one row per record key.
+        layout: the table's form on storage; says which operation it is.
+        metadata: kept in the commit; keys are given without the ``lakehouse.`` prefix.
+        settings: where the lake is.
+
+    Raises:
+        TransientError: another writer won, or the commit is not on the timeline afterwards.
+    """
+    path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
+    options = build_write_options(layout, parallelism=settings.shuffle_partitions)
+    extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
+    try:
+        rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
+    except Exception as error:
+        if any(name in str(error) for name in _CONFLICTS):
+            raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
+        raise
+    timeline = Timeline(table=layout.name, path=path)
+    for instant in reversed(timeline.writes):
+        if timeline.metadata(instant).get(RUN_KEY) == run_key:
+            done = Commit(instant=instant.time, rows=timeline.rows_written(instant))
+            log.info("%s: committed %d rows at %s", layout.name, done.rows, done.instant)
+            return done
+    raise CommitLostError(table=layout.name, run_key=run_key)

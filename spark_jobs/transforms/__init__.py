@@ -1,0 +1,1 @@
+"""Pure DataFrame to DataFrame functions: no reads, no writes, no clock."""

@@ -1,0 +1,100 @@
+"""Imports: what import-linter and ruff cannot say. The table itself is in pyproject.toml, `lint-imports` holds it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DAG_IDS = {"ingest_sales", "split_sales", "fast_layer"}
+LIBRARY_MAY = {"pyspark", "spark_jobs"}
+DAGS_MAY = {"airflow.sdk", "lakehouse_provider", "pendulum", "spark_jobs.contracts"}
+
+
+def python_files(folder: str) -> list[Path]:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files, f"no Python file in {folder}/"
+    return files
+
+
+def imported_modules(source: str, *, is_deep: bool) -> Iterator[str]:
+    """Modules a source imports: when it is loaded, or anywhere in it when ``is_deep``."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree) if is_deep else statements_at_load(tree.body):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def statements_at_load(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is loaded, but for those only a type checker reads."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for field in ("body", "orelse", "finalbody"):
+                yield from statements_at_load(getattr(node, field, []))
+
+
+def is_among(module: str, allowed: set[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in allowed | sys.stdlib_module_names)
+
+
+def test_the_library_needs_only_pyspark_to_be_imported():
+    """Shipped to a cluster as one zip, it finds the standard library and pyspark there and nothing else."""
+    wrong = {
+        str(path.relative_to(ROOT)): module
+        for path in python_files("spark_jobs")
+        for module in imported_modules(path.read_text(), is_deep=False)
+        if not is_among(module, LIBRARY_MAY)
+    }
+    assert wrong == {}
+
+
+def test_dags_import_the_task_sdk_the_provider_and_contracts():
+    wrong = {
+        path.name: module
+        for path in python_files("dags")
+        for module in imported_modules(path.read_text(), is_deep=True)
+        if not is_among(module, DAGS_MAY)
+    }
+    assert wrong == {}
+
+
+def test_each_dag_file_declares_the_one_dag_it_is_named_after():
+    declared = {}
+    for path in python_files("dags"):
+        functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+        is_dag = [any("dag(" in ast.unparse(each) for each in node.decorator_list) for node in functions]
+        declared[path.stem] = [node.name for node, is_one in zip(functions, is_dag, strict=True) if is_one]
+    assert declared == {dag_id: [dag_id] for dag_id in DAG_IDS}
+
+
+def test_every_part_of_the_library_is_closed_to_airflow_but_the_contracts():
+    """A new package under spark_jobs must be added to the contract, or DAGs could import it."""
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    contracts = {contract["id"]: contract for contract in linter["contracts"]}
+    closed = set(contracts["airflow-knows-contracts-only"]["forbidden_modules"])
+    parts = {path.name.removesuffix(".py") for path in (ROOT / "spark_jobs").iterdir() if path.name != "__pycache__"}
+    assert {"contracts", "jobs", "storage"} <= parts
+    assert closed == {f"spark_jobs.{part}" for part in parts - {"__init__", "contracts"}} | {"pyspark"}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import boto3", {"boto3"}),
+        ("try:\n    from airflow import DAG\nfinally:\n    import os", {"airflow", "os"}),
+        ("def f():\n    import pandas", set()),
+        ("if TYPE_CHECKING:\n    import pandas\nif True:\n    import numpy.linalg", {"numpy.linalg"}),
+    ],
+)
+def test_imports_at_load_are_found(source, found):
+    assert set(imported_modules(source, is_deep=False)) == found

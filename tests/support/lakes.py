@@ -1,0 +1,120 @@
+"""A lake in a temporary folder: run its jobs in the shared session, read its tables in two ways, compare them."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import Interval, JobArguments
+from spark_jobs.contracts.results import JobResult
+from spark_jobs.contracts.settings import Settings
+from tests.support import oracle
+from tests.support.envelopes import SQLSERVER_TOPIC, write_lines
+
+CLOCK = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """Landing folder, tables and the session they are worked on with."""
+
+    spark: SparkSession
+    folder: Path
+
+    @property
+    def settings(self) -> Settings:
+        """As a user would set them, with short waits."""
+        return Settings(
+            base_path=str(self.folder / "lake"),
+            landing_path=str(self.folder / "landing"),
+            lease_wait_seconds=60,
+        )
+
+    def land(self, name: str, lines: Iterable[bytes], *, topic: str = SQLSERVER_TOPIC, is_gzip: bool = False) -> Path:
+        """Put a file into the landing folder."""
+        return write_lines(self.folder / "landing" / topic / name, lines, is_gzip=is_gzip)
+
+    def run(
+        self, job: str, *, clock: datetime = CLOCK, interval: Interval | None = None, **options: Any
+    ) -> JobResult:
+        """Run a job as the entrypoint does."""
+        arguments = JobArguments(job=job, clock=clock, interval=interval, options=options)
+        result: JobResult = importlib.import_module(f"spark_jobs.jobs.{job}").run(self.spark, arguments, self.settings)
+        return result
+
+    def path(self, table: str) -> str:
+        """The folder of a table."""
+        return self.settings.table_path(table)
+
+    def instants(self) -> dict[str, list[str]]:
+        """Names of the completed commits of every table."""
+        names = {}
+        for table in sorted((self.folder / "lake").glob("[a-z]*")):
+            files = [file.name for file in (table / ".hoodie").glob("*commit")]
+            names[table.name] = sorted(files)
+        return names
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Rows as Spark reads them."""
+        if not Path(self.path(table)).exists():
+            return []
+        rows = self.spark.read.format("hudi").load(self.path(table)).collect()
+        return [without_hudi_columns(row.asDict()) for row in rows]
+
+    def rows_of_rust_reader(self, table: str) -> list[dict[str, Any]]:
+        """Rows as the other implementation of Hudi reads them, without a JVM."""
+        from hudi import HudiTableBuilder
+
+        if not Path(self.path(table)).exists():
+            return []
+        batches = HudiTableBuilder.from_base_uri(self.path(table)).build().read()
+        return [without_hudi_columns(row) for batch in batches for row in batch.to_pylist()]
+
+
+def without_hudi_columns(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without Hudi's own columns; times in UTC."""
+    return {name: in_utc(value) for name, value in row.items() if not name.startswith("_hoodie")}
+
+
+def in_utc(value: Any) -> Any:
+    """Spark returns times without a zone, in UTC."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return value
+
+
+def keyed(rows: list[dict[str, Any]], table: str) -> dict[int, dict[str, Any]]:
+    """Rows in the oracle's form; fails when a key occurs twice."""
+    key, columns = oracle.TABLES[table]
+    assert [k for k, n in Counter(row[key] for row in rows).items() if n > 1] == []
+    wanted = (*columns, "is_deleted") if table == "sales" else columns
+    return {row[key]: {name: row[name] for name in wanted} for row in rows}
+
+
+def tables_by_spark(lake: Lake) -> oracle.Tables:
+    """The seven tables as Spark reads them."""
+    return {table: keyed(lake.rows(table), table) for table in oracle.TABLES}
+
+
+def tables_by_rust_reader(lake: Lake) -> oracle.Tables:
+    """The seven tables as the Rust reader reads them."""
+    return {table: keyed(lake.rows_of_rust_reader(table), table) for table in oracle.TABLES}
+
+
+def assert_equals_oracle(lake: Lake, lines: Iterable[bytes]) -> None:
+    """Tables, log and quarantine hold what ``lines`` say, by both readers."""
+    events, unusable = oracle.read_lines(lines)
+    expected = oracle.fold(events)
+    assert tables_by_spark(lake) == expected
+    assert tables_by_rust_reader(lake) == expected
+    logged = Counter(row["event_id"] for row in lake.rows("sales_log"))
+    assert (len(logged), set(logged.values())) == (len(events), {1})
+    rejected = Counter(bytes(row["raw"]) for row in lake.rows("quarantine"))
+    assert rejected == Counter(unusable)

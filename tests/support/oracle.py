@@ -1,0 +1,206 @@
+"""The oracle: what the lake must hold, in plain Python, from envelope lines. It shares no code with the product.
+
+Order. The source says in which order its changes happened, and the oracle sorts by nothing else:
+
+1. the position: SQL Server's (commit_lsn, change_lsn, event_serial_no), PostgreSQL's lsn, for any other connector the
+   source time in milliseconds;
+2. where real events share a position (snapshot rows do, and both halves of a change of the key): a hash of the change
+   itself: SHA-256 of the compact JSON ``[op,[before,after]]``, where an image is its sorted ``[name, text of value]``
+   pairs without nulls, or null; the first 16 hexadecimal digits.
+
+Folding. For every row and column: the newest value that is not null (law 1). Deletes concern ``sales`` alone (law 3):
+values older than the newest delete of the key are void, and a row with nothing newer than it is a tombstone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+COLUMNS = {
+    "SaleId": ("sale_id", "integer"),
+    "AgentId": ("agent_id", "integer"),
+    "AgentName": ("agent_name", "text"),
+    "UnitId": ("unit_id", "integer"),
+    "UnitName": ("unit_name", "text"),
+    "BuildingId": ("building_id", "integer"),
+    "BuildingName": ("building_name", "text"),
+    "ProjectId": ("project_id", "integer"),
+    "ProjectName": ("project_name", "text"),
+    "StatusId": ("status_id", "integer"),
+    "StatusName": ("status_name", "text"),
+    "ContractSubtotal": ("contract_subtotal", "money"),
+    "ContractSigningDate": ("contract_signing_date", "time"),
+    "CustomerId": ("customer_id", "integer"),
+    "CustomerName": ("customer_name", "text"),
+}
+TABLES = {
+    "units": ("unit_id", ("unit_name", "building_id", "project_id")),
+    "buildings": ("building_id", ("building_name",)),
+    "projects": ("project_id", ("project_name",)),
+    "statuses": ("status_id", ("status_name",)),
+    "agents": ("agent_id", ("agent_name",)),
+    "customers": ("customer_id", ("customer_name",)),
+    "sales": ("sale_id", ("unit_id", "status_id", "contract_subtotal", "contract_signing_date", "agent_id", "customer_id")),
+}
+Row = dict[str, Any]
+Tables = dict[str, dict[int, Row]]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class UnusableError(Exception):
+    """The record must be in quarantine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A usable record; ``row`` holds its columns that are not null, by their names in the lake."""
+
+    origin: str
+    order: tuple[tuple[int, ...], str]
+    op: str
+    time: datetime
+    row: Row
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Two deliveries of one change have the same."""
+        return (self.origin, self.order)
+
+
+def read_lines(lines: Iterable[bytes]) -> tuple[list[Event], set[bytes]]:
+    """Every usable event once, in the source's order, and the distinct unusable records."""
+    events: dict[tuple[Any, ...], Event] = {}
+    unusable = set()
+    for line in lines:
+        try:
+            event = read_line(line)
+        except UnusableError:
+            unusable.add(line)
+        else:
+            if event:
+                events[event.identity] = event
+    return sorted(events.values(), key=lambda event: (event.order, event.origin)), unusable
+
+
+def read_line(line: bytes) -> Event | None:
+    """The event of one line; None for a record without a value. UnusableError when it belongs in quarantine."""
+    if line.strip() in (b"", b"null"):
+        return None
+    require(len(line) <= 512 * 1024)
+    try:
+        record = json.loads(line.decode("utf-8"), object_pairs_hook=without_duplicates, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise UnusableError from error
+    require(depth(record) <= 32)
+    require(isinstance(record, dict))
+    envelope = record["payload"] if "payload" in record and "op" not in record else record
+    require(isinstance(envelope, dict))
+    op, source = envelope.get("op"), envelope.get("source")
+    require(op in ("c", "r", "u", "d"))
+    image = envelope.get("before") if op == "d" else envelope.get("after")
+    require(isinstance(image, dict) and isinstance(source, dict))
+    row = {}
+    for column, (name, kind) in COLUMNS.items():
+        if image.get(column) is not None:
+            row[name] = read_value(image[column], kind, source.get("connector"))
+    require("sale_id" in row)
+    milliseconds = source.get("ts_ms") if source.get("ts_ms") is not None else envelope.get("ts_ms")
+    require(isinstance(milliseconds, int))
+    return Event(
+        origin=f"{source.get('name', '')}/{source.get('schema', '')}/{source.get('table', '')}",
+        order=(position(source, milliseconds), tie(op, envelope)),
+        op=op,
+        time=EPOCH + timedelta(milliseconds=milliseconds),
+        row=row,
+    )
+
+
+def require(is_fine: object) -> None:
+    """UnusableError unless it is."""
+    if not is_fine:
+        raise UnusableError
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON whose names are all different."""
+    require(len({name for name, _ in pairs}) == len(pairs))
+    return dict(pairs)
+
+
+def depth(value: Any) -> int:
+    """How many objects and lists lie inside each other."""
+    if isinstance(value, dict | list):
+        return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
+    return 0
+
+
+def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
+    """Where the source itself puts the change."""
+    if source.get("connector") == "sqlserver" and source.get("commit_lsn") is not None:
+        lsns = [str(source.get(name) or "0:0:0").split(":") for name in ("commit_lsn", "change_lsn")]
+        try:
+            return (*(int(part, 16) for lsn in lsns for part in lsn), source.get("event_serial_no") or 0)
+        except ValueError as error:
+            raise UnusableError from error
+    if source.get("connector") == "postgresql" and source.get("lsn") is not None:
+        return (int(source["lsn"]),)
+    return (milliseconds,)
+
+
+def tie(op: str, envelope: dict[str, Any]) -> str:
+    """A hash of the change itself, for changes that share a position."""
+    images: list[Any] = []
+    for name in ("before", "after"):
+        image = envelope.get(name)
+        is_row = isinstance(image, dict)
+        images.append([[key, str(image[key])] for key in sorted(image) if image[key] is not None] if is_row else None)
+    text = json.dumps([op, images], separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+
+
+def read_value(value: Any, kind: str, connector: Any) -> Any:
+    """A value as the lake holds it."""
+    try:
+        if kind == "integer":
+            require(not isinstance(value, bool | Decimal) and -(2**63) <= int(value) < 2**63)
+            return int(value)
+        if kind == "money":
+            require(not isinstance(value, bool))
+            number = Decimal(value)
+            require(number.is_finite() and abs(number) < 10**14)
+            require(number == number.quantize(Decimal("0.0001")))
+            return number.quantize(Decimal("0.0001"))
+        if kind == "time":
+            require(type(value) is int)
+            return EPOCH + timedelta(microseconds=value if connector == "postgresql" else value * 1000)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise UnusableError from error
+    require(isinstance(value, str) and len(value) <= 4000)
+    return value
+
+
+def fold(events: Iterable[Event]) -> Tables:
+    """The seven tables after all of ``events``, whatever order they are given in."""
+    in_order = sorted(events, key=lambda event: event.order)
+    tables: Tables = {name: {} for name in TABLES}
+    for event in in_order:
+        for name, (key, columns) in TABLES.items():
+            if name == "sales" or key not in event.row or event.op == "d":
+                continue
+            row = tables[name].setdefault(event.row[key], dict.fromkeys(columns))
+            row.update({column: event.row[column] for column in columns if column in event.row})
+    key, columns = TABLES["sales"]
+    for event in in_order:
+        if event.op == "d":
+            tables["sales"][event.row[key]] = {**dict.fromkeys(columns), "is_deleted": True}
+        else:
+            row = tables["sales"].setdefault(event.row[key], dict.fromkeys(columns))
+            row["is_deleted"] = False
+            row.update({column: event.row[column] for column in columns if column in event.row})
+    return tables

@@ -1,5 +1,5 @@
-# `make` alone lists the targets. Every target but help and clean sets the machine up first, which is quick once it is.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# `make` alone lists the targets. All but help and clean set the machine up first, which takes no time once it is.
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 VENV := .venv/bin
 JAVA = JAVA_HOME="$$($(VENV)/python -m local_stack java-home)"
 CODE := $(wildcard spark_jobs local_stack plugins dags tests bench)
@@ -51,5 +51,7 @@ format: setup  ## put the code into its form
 	$(VENV)/ruff format $(CODE)
 
 clean:  ## remove caches and what demo and tests made; keeps .venv/ and the jars
-	rm -rf data .airflow .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ivy spark-warehouse metastore_db derby.log
+	-@test ! -d .run || test ! -x $(VENV)/python || $(VENV)/python -m local_stack down
+	rm -rf data .run .ivy .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
+	rm -rf spark-warehouse metastore_db derby.log
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

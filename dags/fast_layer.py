@@ -9,8 +9,8 @@ A corrected, re-assigned or deleted sale corrects them. The run's own time is th
 last 24 hours" are, so a retry gives the same rows; the run at midnight moves the windows on even when nothing happened.
 
 - **Safe to retry:** the rows are computed from the tables as they are; the same rows again make no commit.
-- **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event date, which
-  computes what the events of that date touch again. The form's two dates do that in one run.
+- **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event
+  date, which computes what the events of that date touch again. The form's two dates do that in one run.
 """
 
 from __future__ import annotations

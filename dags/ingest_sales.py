@@ -9,8 +9,8 @@ and reason; the rest of the batch goes on.
 - **Nothing new:** the run is skipped and nothing downstream starts.
 - **Form:** *max_events* caps one run; the rest waits for the next.
 - **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
-- **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per tick
-  of the cron; arrival, not event time, decides what it takes, so one tick is enough.
+- **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per
+  tick of the cron; arrival, not event time, decides what it takes, so one tick is enough.
 """
 
 from __future__ import annotations

@@ -25,6 +25,15 @@ class Chain:
         self._tell = tell
         self._told: set[tuple[str, str]] = set()
 
+    def wait_for_first(self, limit_seconds: float = LIMIT_SECONDS) -> None:
+        """Wait for the run that the scheduler starts by its clock, as it does for a new DAG, and for what follows."""
+        deadline = time.monotonic() + limit_seconds
+        while not self._api.runs(DAG_IDS[0]):
+            if time.monotonic() > deadline:
+                raise ChainError(f"the scheduler started no {DAG_IDS[0]} in {limit_seconds:.0f} s; look at the logs")
+            time.sleep(POLL_SECONDS)
+        self.wait(limit_seconds)
+
     def run_once(self) -> None:
         """Trigger ``ingest_sales`` and wait for the end of what follows."""
         self._api.trigger(DAG_IDS[0])

@@ -21,7 +21,8 @@ from local_stack.truth_check import Truth
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 
-INGEST_CRON = "*/5 * * * *"
+INGEST_CRON = "0 * * * *"
+"""The first arrival is taken by the clock; the demo asks for the others, so that it need not wait five minutes."""
 NOT_THE_TRUTH = 1
 
 
@@ -62,7 +63,7 @@ def run(argv: list[str]) -> int:
         stack.start(ingest_cron=INGEST_CRON)
         steps.tell(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
         chain = Chain(stack.airflow.api, tell=steps.tell_run)
-        chain.run_once()
+        chain.wait_for_first()
         for number in range(2, arrivals.count + 1):
             made = arrivals.deliver(number, environ)
             steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")

@@ -8,7 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from local_stack.lake_view import HIDDEN, TableView
+from local_stack.lake_view import TableView
+from local_stack.truth_check import IS_DELETED
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import DailyTotalsSpec, LakeSpec
 
@@ -51,7 +52,7 @@ def _tables(views: Mapping[str, TableView], now: datetime) -> str:
         (
             view.name,
             len(view.live),
-            sum(1 for row in view.spark if row.get(HIDDEN)),
+            sum(1 for row in view.spark if row.get(IS_DELETED)),
             view.instant,
             f"{view.age(now):.0f} s ago",
         )
@@ -97,7 +98,8 @@ def _names(table: str, key: str, columns: Sequence[str], views: Mapping[str, Tab
 
 def _next_steps(spec: LakeSpec, settings: Settings) -> str:
     table = spec.tables[0].name
-    read = f"from hudi import HudiTableBuilder; print(HudiTableBuilder.from_base_uri('{settings.table_path(table)}').build().read())"
+    path = settings.table_path(table)
+    read = f"import hudi; print(hudi.HudiTableBuilder.from_base_uri('{path}').build().read())"
     return "\n".join(
         [
             "Where to look next",

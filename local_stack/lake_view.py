@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from local_stack.truth_check import Truth, check_count, check_reasons, check_table, same_rows
+from local_stack.truth_check import IS_DELETED, Truth, check_count, check_reasons, check_table, same_rows
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Rows = list[dict[str, Any]]
-HIDDEN = "is_deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class TableView:
     @property
     def live(self) -> Rows:
         """What people see: without the tombstones."""
-        return [row for row in self.spark if not row.get(HIDDEN)]
+        return [row for row in self.spark if not row.get(IS_DELETED)]
 
     def age(self, now: datetime) -> float:
         """Seconds since the last commit."""

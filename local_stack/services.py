@@ -122,17 +122,23 @@ class RunFolder:
         return [service.name for service in services]
 
     @contextmanager
-    def stopping(self) -> Iterator[None]:
-        """Stop everything at the end, however it comes: done, an error, Ctrl-C, SIGTERM or a closed terminal."""
+    def stopping(self, *, on_success: bool = True) -> Iterator[None]:
+        """Stop everything at the end, however it comes: done, an error, Ctrl-C, SIGTERM or a closed terminal.
+
+        With ``on_success=False`` what was started stays when nothing went wrong.
+        """
 
         def interrupt(_number: int, _frame: FrameType | None) -> None:
             raise KeyboardInterrupt
 
         before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+        is_done = False
         try:
             yield
+            is_done = True
         finally:
-            self.stop_all()
+            if on_success or not is_done:
+                self.stop_all()
             for number, handler in before.items():
                 signal.signal(number, handler)
 

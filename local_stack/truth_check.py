@@ -14,6 +14,7 @@ from typing import Any
 from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
 
 Row = Mapping[str, Any]
+IS_DELETED = "is_deleted"
 SHOWN = 5
 
 
@@ -49,7 +50,7 @@ def check_table(table: TableSpec, rows: Sequence[Row], truth: Truth, spec: LakeS
     wrong: list[str] = []
     for row in rows:
         key = str(row[table.key])
-        if row["is_deleted"]:
+        if row.get(IS_DELETED):
             if any(row[column] is not None for column in table.columns):
                 wrong.append(f"tombstone {key} still has values")
             continue
@@ -68,7 +69,7 @@ def check_table(table: TableSpec, rows: Sequence[Row], truth: Truth, spec: LakeS
         if live[key] != expected[key]
     ]
     if table.follows_deletes:
-        tombstones = {str(row[table.key]) for row in rows if row["is_deleted"]}
+        tombstones = {str(row[table.key]) for row in rows if row.get(IS_DELETED)}
         wrong += [f"deleted key {key} has no tombstone" for key in truth.deleted - tombstones]
     return _shortened(f"{table.name} as read by {reader}", sorted(wrong))
 

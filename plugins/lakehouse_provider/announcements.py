@@ -20,7 +20,7 @@ Facts = Mapping[str, Any]
 
 
 def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
-    """What the last event of each asset carried, by asset name; {} for one that has none. Asks Airflow once an asset."""
+    """What the last event of each asset carried, by asset name; {} where there is none. Asks Airflow once an asset."""
     accessors = InletEventsAccessors(list(assets))
     last = {}
     for asset in assets:

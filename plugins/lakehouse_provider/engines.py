@@ -3,7 +3,7 @@
 Pure functions; Airflow, Spark and the network stay out. The connection's type decides:
 
 - ``spark_connect``: a thin client process, ``LAKEHOUSE_SPARK_REMOTE=sc://host:port`` points it at the warm server;
-- ``spark``: ``spark-submit`` in client mode to the master in the connection, with the zip of ``spark_jobs`` and the jars.
+- ``spark``: ``spark-submit`` in client mode to the connection's master, with the zip of ``spark_jobs`` and the jars.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def build_job_command(
         command = (*_submit_line(connection, master, environment, work_path), *job_line)
         return JobCommand(arguments=command, environment=environment)
     raise SettingsError(
-        f"connection {connection.conn_id} is of type {connection.conn_type!r}; make it {SPARK_CONNECT!r} or {SPARK_SUBMIT!r}"
+        f"connection {connection.conn_id} is of type {connection.conn_type!r}; "
+        f"make it {SPARK_CONNECT!r} or {SPARK_SUBMIT!r}"
     )
 
 
@@ -95,7 +96,7 @@ def master_url(connection: ConnectionFacts) -> str:
         )
     if connection.extra_dejson.get("deploy-mode", "client") != "client":
         raise SettingsError(
-            f"connection {connection.conn_id}: deploy-mode must be client, because the driver's last line is the job's result"
+            f"connection {connection.conn_id}: deploy-mode must be client, because the driver's last line is the result"
         )
     return f"{connection.host}:{connection.port}" if connection.port else connection.host
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.specs import (
@@ -25,6 +25,7 @@ _MARTS: dict[str, type[HourlyEventsSpec] | type[DailyTotalsSpec]] = {
     "hourly_events": HourlyEventsSpec,
     "daily_totals": DailyTotalsSpec,
 }
+_PLAIN_TYPES: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
 
 
 def load_lake_spec(path: str) -> LakeSpec:
@@ -88,10 +89,21 @@ def _build(cls: Any, values: Mapping[str, Any], what: str) -> Any:
     if unknown := sorted(set(values) - known):
         raise ContractError(f"{what}: unknown entries {unknown}; known are {sorted(known)}")
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    _check_types(cls, frozen, what)
     try:
         return cls(**frozen)
     except TypeError as error:
         raise ContractError(f"{what}: {str(error).split('.__init__() ')[-1]}") from error
+
+
+def _check_types(cls: Any, values: Mapping[str, Any], what: str) -> None:
+    hints = get_type_hints(cls)
+    for name, value in values.items():
+        if hints[name] in _PLAIN_TYPES and type(value) is not hints[name]:
+            raise ContractError(f"{what}: {name} is {value!r}; give {_PLAIN_TYPES[hints[name]]}")
+        is_names = isinstance(value, tuple) and all(isinstance(part, str) for part in value)
+        if hints[name] == tuple[str, ...] and not is_names:
+            raise ContractError(f"{what}: {name} is {value!r}; give a list of names")
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:

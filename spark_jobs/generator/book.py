@@ -7,7 +7,7 @@ from collections import deque
 from random import Random
 from typing import Any, Final
 
-from spark_jobs.generator.funnel import DAY_MS, DRAFTED, SIGNED
+from spark_jobs.generator.funnel import DAY_MS, NEXT_TO_SIGNING
 from spark_jobs.generator.sale import Sale
 from spark_jobs.generator.world import Named, World, choose
 
@@ -75,10 +75,10 @@ class Book:
         return self._old.pop()
 
     def bring_forward(self, *, most: int) -> None:
-        """Let the drafted contracts that would be signed next be signed before anything else happens."""
-        drafted = sorted(entry for entry in self._open if entry[2].status == DRAFTED and entry[2].image is not None)
-        for _, _, sale in drafted[:most]:
-            sale.due_ms, sale.next_status = 0, SIGNED
+        """Let the sales nearest to their signing make their next step to it before anything else happens."""
+        known = (entry for entry in self._open if entry[2].image is not None and entry[2].status in NEXT_TO_SIGNING)
+        for _, _, sale in heapq.nsmallest(most, known, key=lambda entry: (-entry[2].status, entry[0], entry[1])):
+            sale.due_ms, sale.next_status = 0, NEXT_TO_SIGNING[sale.status]
         self._sort()
 
     def stretch(self, start_ms: int, factor: float) -> None:

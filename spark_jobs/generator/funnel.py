@@ -33,6 +33,16 @@ STEPS: Final[dict[int, Sequence[tuple[float, int, float]]]] = {
     DRAFTED: ((0.93, SIGNED, 5.0), (0.07, CANCELLED, 8.0)),
 }
 
+NEXT_TO_SIGNING: Final = {
+    LEAD: CONTACTED,
+    CONTACTED: VISIT,
+    VISIT: OFFER,
+    OFFER: RESERVATION,
+    NEGOTIATION: RESERVATION,
+    RESERVATION: DRAFTED,
+    DRAFTED: SIGNED,
+}
+
 # Statuses of the sales that are open on a common day, with the share up to each: what the snapshot finds.
 OPEN_SHARES: Final = ((LEAD, 0.22), (CONTACTED, 0.44), (VISIT, 0.65), (OFFER, 0.80), (NEGOTIATION, 0.91))
 

@@ -30,7 +30,8 @@ _MINUTE_MS: Final = 60_000
 _WORLD_CHANGE_RATE, _REASSIGN_RATE, _LONG_TRANSACTION_RATE = 0.004, 0.03, 0.07
 _WALK_IN_RATE: Final = 0.12
 """Events that are new leads although older sales are due, after a quiet weekend for instance."""
-_RUSH_DEALS: Final = 12
+_RUSH_EVENTS, _RUSH_DEALS = 12, 3
+"""Of so many events of the rush before the end, so many are steps towards a signing: the last day has deals."""
 _OPEN_A_DAILY_EVENT: Final = 3.6
 """Open sales for each event a day at which the funnel makes about four fifths of the events."""
 
@@ -43,7 +44,7 @@ class Life:
         self._rates, self._rng = plan.rates, Random(f"{plan.seed}/life")
         self._world, self._book = World(self._rng), Book()
         self._log = ChangeLog(plan, first=segment.first, rng=self._rng)
-        self._sale_count, self._tempo, self._has_rushed = 0, 1.0, False
+        self._sale_count, self._tempo, self._rushed = 0, 1.0, 0
 
     @classmethod
     def begin(cls, plan: Plan) -> Life:
@@ -54,7 +55,7 @@ class Life:
 
     def go_on(self, segment: Segment) -> None:
         """Live on in the segment that follows the last one."""
-        self.segment, self._pace, self._has_rushed = segment, Pace(segment), False
+        self.segment, self._pace, self._rushed = segment, Pace(segment), 0
 
     def next_event(self) -> Event | None:
         """The next change, None at the end of the segment."""
@@ -73,9 +74,9 @@ class Life:
         if flow == 0:
             self._settle()
         now_ms = self._pace.time_of(log.index, rng.random())
-        if log.index >= self._pace.rush_index and not self._has_rushed:
+        if log.index >= self._pace.rush_index + self._rushed * _RUSH_EVENTS:
             self._book.bring_forward(most=_RUSH_DEALS)
-            self._has_rushed = True
+            self._rushed += 1
         if rng.random() < _WORLD_CHANGE_RATE:
             self._world.change()
         self._book.grow_old(now_ms, rng)
@@ -105,7 +106,7 @@ class Life:
             self._meet(now_ms)
 
     def _read_snapshot(self, number: int) -> None:
-        """One row of the snapshot. Every twentieth sale has its contract drafted: even a small run ends with deals."""
+        """One row of the snapshot. Every twentieth sale has its contract drafted: a small run has deals too."""
         rng, segment, chance = self._rng, self.segment, self._rng.random()
         status = open_status(rng) if chance < 0.62 else SIGNED if chance < 0.87 else LOST
         if number % 20 == 0:
@@ -212,7 +213,7 @@ class Life:
             "world": self._world.to_state(),
             "book": self._book.to_state(),
             "log": self._log.to_state(),
-            "counts": [self._sale_count, self._tempo, self._has_rushed],
+            "counts": [self._sale_count, self._tempo, self._rushed],
         }
 
     @classmethod
@@ -222,7 +223,7 @@ class Life:
         life._world = World.from_state(state["world"], life._rng)
         life._book = Book.from_state(state["book"], life._world)
         life._log.restore(state["log"])
-        life._sale_count, life._tempo, life._has_rushed = state["counts"]
+        life._sale_count, life._tempo, life._rushed = state["counts"]
         version, words, gauss = state["rng"]
         life._rng.setstate((version, tuple(words), gauss))
         return life

@@ -86,7 +86,7 @@ def test_every_lakehouse_variable_is_a_setting():
     known |= {name for text in sources for name in re.findall(rf'"({PREFIX}[A-Z_]+)"', text)}
     assert lakehouse_variables().keys() - known == set()
     given = {name: value for name, value in lakehouse_variables().items() if name != f"{PREFIX}CONNECT_PORT"}
-    assert Settings.from_environment(given)
+    assert Settings.from_environment(given).base_path == given["LAKEHOUSE_BASE_PATH"]
 
 
 @pytest.mark.parametrize("name", ["LAKEHOUSE_LAKE_SPEC", "AIRFLOW__CORE__DAGS_FOLDER", "AIRFLOW__CORE__PLUGINS_FOLDER"])
@@ -116,7 +116,7 @@ def test_secrets_come_from_outside():
 
 
 def test_the_tasks_engine_is_the_server_beside_the_scheduler():
-    """Spark Connect has no login: it is reached over a loopback interface that only the scheduler shares."""
+    """Spark Connect has no login: it is reached over the network that the scheduler shares, and not from outside."""
     services = compose()["services"]
     connection = json.loads(environments()["scheduler"]["AIRFLOW_CONN_LAKEHOUSE_SPARK"])
     assert connection["conn_type"] == "spark_connect"

@@ -34,11 +34,13 @@ class LakehouseJobOperator(BaseOperator):
 
     The job's clock is the run's own, so a retry asks for the same thing. Exit 1 or a killed process fails the task
     and may be retried; exit 2 fails it for good. A table whose instant moved gets an asset event that carries it, any
-    other gets none, and a run that has nothing to tell is skipped, so nothing downstream starts for nothing. Whatever ends the task, SIGKILL included, ends the job's processes.
+    other gets none, and a run that has nothing to tell is skipped, so nothing downstream starts for nothing. Whatever
+    ends the task, SIGKILL included, ends the job's processes.
 
     :param job: the job's name on the command line.
     :param arguments: options by name with underscores (templated); None and "" are left out.
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
+    :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
     :param conn_id: a connection of type ``spark_connect`` or ``spark``.
     """
 
@@ -51,6 +53,7 @@ class LakehouseJobOperator(BaseOperator):
         job: str,
         arguments: Mapping[str, Any] | None = None,
         reads_interval: bool = False,
+        runs_by_clock: bool = True,
         conn_id: str = DEFAULT_CONN_ID,
         **kwargs: Any,
     ) -> None:
@@ -58,12 +61,15 @@ class LakehouseJobOperator(BaseOperator):
         self.job = job
         self.arguments = dict(arguments or {})
         self.reads_interval = reads_interval
+        self.runs_by_clock = runs_by_clock
         self.conn_id = conn_id
         self._process: JobProcess | None = None
         self._is_stopped = False
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the job; gives its result, or raises what the exit code means."""
+        if context["dag_run"].run_type == "scheduled" and not self.runs_by_clock:
+            raise AirflowSkipException(f"{self.job} waits for its data, not for the clock")
         self._log_causes(context)
         with tempfile.TemporaryDirectory(prefix=f"lakehouse-{self.job}-") as work_path:
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,8 @@ from spark_jobs.generator.generation import generate
 from spark_jobs.generator.landing import LandingFile
 from spark_jobs.generator.request import Request
 
-EVENTS = 3_000
+CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
+EVENTS = 2_000
 RATES = {"late": 0.1, "redelivery": 0.1, "delete": 0.05, "broken": 0.02}
 
 
@@ -25,18 +26,19 @@ def _files(landing: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("is_gzip", [False, True], ids=["plain", "gzip"])
 def test_the_same_options_give_the_same_bytes(make, tmp_path, is_gzip):
     for name in ("one", "two"):
-        make(tmp_path / name, events=1_000, seed=3, rates=RATES, is_gzip=is_gzip)
-    make(tmp_path / "other seed", events=1_000, seed=4, rates=RATES, is_gzip=is_gzip)
+        make(tmp_path / name, events=600, seed=3, rates=RATES, is_gzip=is_gzip)
+    make(tmp_path / "other seed", events=600, seed=4, rates=RATES, is_gzip=is_gzip)
     assert _files(tmp_path / "one") == _files(tmp_path / "two")
     assert _files(tmp_path / "one") != _files(tmp_path / "other seed")
 
 
 def test_many_calls_give_what_one_call_gives(make, tmp_path):
     whole = make(tmp_path / "whole", events=EVENTS, seed=5, rates=RATES)
-    for _ in range(4):
-        make(tmp_path / "parts", events=700, total_events=EVENTS, seed=5, rates=RATES, is_resume=True)
+    for events in (1, 60, 900, 1_015):  # within the snapshot, at its end, half-way, in the rush before the end
+        request = Request(clock=CLOCK, events=events, total_events=EVENTS, seed=5, rates=RATES, is_resume=True)
+        generate(request, tmp_path / "parts")
     parts = make(tmp_path / "parts", is_resume=True)
-    assert parts.outcome.counters["events"] == EVENTS - 4 * 700
+    assert parts.outcome.counters["events"] == EVENTS - 1_976
     assert parts.topic.lines == whole.topic.lines
     assert parts.truth == whole.truth
     assert parts.outcome.state.read_bytes() == whole.outcome.state.read_bytes()
@@ -72,20 +74,21 @@ def test_files_are_cut_as_asked_and_named_by_offset(make):
 
 
 def test_a_call_that_dies_leaves_no_part_of_a_file_and_can_be_made_again(make, tmp_path, monkeypatch):
-    wanted = make(tmp_path / "wanted", events=2_000, events_per_file=600)
-    calls = []
+    make(tmp_path / "wanted", events=900, events_per_file=250)
+    written = []
 
     def write_or_die(file: LandingFile, records: list[str]) -> None:
-        calls.append(len(records))
-        if len(calls) == 3:
+        file._file.write(records[0].encode())
+        written.append(file.path.name)
+        if len(written) == 3:
             raise KeyboardInterrupt
-        file._sink.write("".join(f"{record}\n" for record in records).encode("utf-8", "surrogateescape"))
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(generation.LandingFile, "write", write_or_die)
-        make(tmp_path / "died", events=2_000, events_per_file=600)
-    assert len(list((tmp_path / "died" / "erp.dbo.SALES").iterdir())) == 2
-    make(tmp_path / "died", events_per_file=600, is_resume=True)
+    monkeypatch.setattr(LandingFile, "write", write_or_die)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "died", events=900, events_per_file=250)
+    monkeypatch.undo()
+    assert sorted(path.name for path in (tmp_path / "died" / "erp.dbo.SALES").iterdir()) == written[:2]
+    make(tmp_path / "died", events_per_file=250, is_resume=True)
     assert _files(tmp_path / "died") == _files(tmp_path / "wanted")
 
 

@@ -46,7 +46,7 @@ def test_contracts_are_signed_on_the_day_of_their_event(life):
     assert 20_000 < min(priced) < max(priced) < 2_000_000
 
 
-@pytest.mark.parametrize("events", [1_000, 4_000])
+@pytest.mark.parametrize("events", [300, 1_000, 4_000])
 def test_the_last_day_has_deals(make, events):
     run = make(events=events)
     day = run.outcome.plan.end.date().isoformat()

@@ -6,7 +6,7 @@ knows, a delete forgets the sale. That is enough when nothing comes out of order
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,7 +37,7 @@ def _overwrite(table: dict[str, dict[str, Any]], key: int, row: dict[str, Any], 
 
 def fold(events: list[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], set[int], Counter[tuple[str, str, str]]]:
     """Tables, deleted sales and events by hour, project and status of events in order."""
-    tables: dict[str, dict[str, Any]] = defaultdict(dict)
+    tables: dict[str, dict[str, Any]] = {table: {} for table in (*DIMENSIONS, "sales")}
     deleted: set[int] = set()
     hours: Counter[tuple[str, str, str]] = Counter()
     for event in events:

@@ -1,0 +1,193 @@
+"""What is timed: our own path and four others, each holding its own copy of the six tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.workload import Workload
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import TableSpec
+from spark_jobs.jobs.split import _fold_tables
+from spark_jobs.storage.layouts import table_layout
+from spark_jobs.storage.options import Hudi, build_write_options
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.transforms.newest import (
+    DELETED_ORDER,
+    IS_DELETED,
+    ROW_ORDER,
+    filter_events,
+    merge_newest,
+    order_column,
+    table_columns,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender(ABC):
+    """One way to keep the tables; ``settings`` says where."""
+
+    spark: SparkSession
+    workload: Workload
+    settings: Settings
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As it is called in the report."""
+
+    @abstractmethod
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        """Write the rows of a table that does not exist yet."""
+
+    @abstractmethod
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        """Bring one table up to the events."""
+
+    @abstractmethod
+    def rows(self, table: TableSpec) -> DataFrame | None:
+        """What the table holds now; None when it does not keep the rule."""
+
+    def change_all(self, events_df: DataFrame) -> None:
+        """Bring every table up to the events, side by side."""
+        self.side_by_side(lambda table: self.change(table, events_df))
+
+    def side_by_side(self, act: Callable[[TableSpec], object]) -> None:
+        """Do it for every table at the same time."""
+        with ThreadPoolExecutor(self.settings.write_threads) as threads:
+            list(threads.map(act, self.workload.tables))
+
+    def path(self, table: TableSpec) -> str:
+        """The folder of a table."""
+        return self.settings.table_path(table.name)
+
+
+class Ours(Contender):
+    """The product's own code, from the events to the last commit read back."""
+
+    name = "ours"
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        options = build_write_options(table_layout(table), parallelism=self.settings.shuffle_partitions)
+        options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(table.buckets)}
+        rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
+
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        raise NotImplementedError("all tables at once")
+
+    def change_all(self, events_df: DataFrame) -> None:
+        with ThreadPoolExecutor(self.settings.write_threads) as threads:
+            settle = partial(settled_timeline, self.spark, settings=self.settings)
+            timelines = list(threads.map(settle, [table.name for table in self.workload.tables]))
+        _fold_tables(self.spark, self.workload.spec, events_df, timelines, "", self.settings)
+
+    def rows(self, table: TableSpec) -> DataFrame:
+        return read_snapshot(self.spark, self.path(table))
+
+
+class DefaultHudi(Contender):
+    """Hudi as it comes, upserting rows that were merged with the stored ones beforehand."""
+
+    name = "Hudi, defaults"
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        self._write(table, rows_df, operation="bulk_insert")
+
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        merged_df = merge_newest(filter_events(events_df, table), self.rows(table), table)
+        self._write(table, merged_df, operation="upsert")
+
+    def rows(self, table: TableSpec) -> DataFrame:
+        return read_snapshot(self.spark, self.path(table))
+
+    def _write(self, table: TableSpec, rows_df: DataFrame, *, operation: str) -> None:
+        options = {
+            "hoodie.table.name": table.name,
+            "hoodie.datasource.write.recordkey.field": table.key,
+            "hoodie.datasource.write.operation": operation,
+        }
+        rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
+
+
+class ParquetFloor(Contender):
+    """The folded changes, appended as Parquet files: what any table format costs at least."""
+
+    name = "Parquet append"
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        """The floor keeps no rows."""
+
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        merge_newest(filter_events(events_df, table), None, table).write.mode("append").parquet(self.path(table))
+
+    def rows(self, table: TableSpec) -> None:
+        return None
+
+
+class Iceberg(Contender):
+    """Iceberg's MERGE INTO with the same rule for each column."""
+
+    name = "Iceberg MERGE"
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        rows_df.writeTo(self._table(table)).using("iceberg").create()
+
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        merge_into(self.spark, self._table(table), events_df, table)
+
+    def rows(self, table: TableSpec) -> DataFrame:
+        return self.spark.table(self._table(table))
+
+    def _table(self, table: TableSpec) -> str:
+        return f"iceberg.bench.{table.name}"
+
+
+class Delta(Contender):
+    """Delta's MERGE INTO with the same rule for each column."""
+
+    name = "Delta MERGE"
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        rows_df.write.format("delta").save(self.path(table))
+
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        merge_into(self.spark, f"delta.`{self.path(table)}`", events_df, table)
+
+    def rows(self, table: TableSpec) -> DataFrame:
+        return self.spark.read.format("delta").load(self.path(table))
+
+
+def merge_into(spark: SparkSession, target: str, events_df: DataFrame, table: TableSpec) -> None:
+    """MERGE the events, first folded to one row a key, into ``target`` with newest-wins for each column."""
+    folded = f"bench_{table.name}"
+    merge_newest(filter_events(events_df, table), None, table).createOrReplaceTempView(folded)
+    spark.sql(
+        f"MERGE INTO {target} t USING {folded} s ON t.{table.key} = s.{table.key} "
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(_assignments(table))} WHEN NOT MATCHED THEN INSERT *"
+    ).collect()
+
+
+def _assignments(table: TableSpec) -> Iterator[str]:
+    for column in table.columns:
+        order = order_column(column)
+        for name in (column, order):
+            yield f"t.{name} = CASE WHEN s.{order} >= coalesce(t.{order}, s.{order}) THEN s.{name} ELSE t.{name} END"
+    if table.follows_deletes:
+        # The workload has no deletes, so the others need not know them.
+        yield f"t.{ROW_ORDER} = greatest(s.{ROW_ORDER}, t.{ROW_ORDER})"
+        yield f"t.{DELETED_ORDER} = t.{DELETED_ORDER}"
+        yield f"t.{IS_DELETED} = t.{IS_DELETED}"
+
+
+def fingerprint(rows_df: DataFrame, table: TableSpec) -> tuple[int, int]:
+    """Number of rows and a sum of their hashes: the same for the same rows in any order."""
+    names = ", ".join(f"`{name}`" for name in table_columns(table))
+    row = rows_df.selectExpr(f"xxhash64({names}) AS h").selectExpr("count(*) AS n", "sum(cast(h AS decimal(38,0))) AS s")
+    first = row.first()
+    return (int(first["n"]), int(first["s"] or 0)) if first else (0, 0)

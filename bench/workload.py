@@ -1,0 +1,103 @@
+"""Workload W1: six tables of a lake, and random changes of some of their rows, made of expressions alone.
+
+Nothing is drawn at random: every value is a hash of its row number and round, so two runs see the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
+from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
+
+ROWS = {"units": 50_000, "buildings": 500, "projects": 50, "statuses": 12, "agents": 2_000, "sales": 1_000_000}
+CHANGES = {"units": 4_000, "buildings": 167, "projects": 17, "statuses": 4, "agents": 667, "sales": 10_000}
+EVENTS = 10_000
+_HISTORY = 1_000_000_000
+"""Stored rows were set by changes numbered below this, those of the rounds above it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """W1 with ``scale`` times the rows in every table, and the same number of changes."""
+
+    spec: LakeSpec
+    scale: int = 1
+
+    def __post_init__(self) -> None:
+        buckets = {table.name: table.buckets * (self.scale if ROWS[table.name] > EVENTS else 1) for table in self.tables}
+        tables = tuple(replace(table, buckets=buckets[table.name]) for table in self.tables)
+        object.__setattr__(self, "spec", replace(self.spec, tables=tables, marts=()))
+
+    @property
+    def tables(self) -> tuple[TableSpec, ...]:
+        """The six tables, as the lake spec declares them."""
+        return tuple(table for table in self.spec.tables if table.name in ROWS)
+
+    def stored_rows(self, spark: SparkSession, table: TableSpec) -> DataFrame:
+        """The rows of a table before the first round: one change set most of them, an older one some columns."""
+        number = F.col("id")
+        newest = _pick(_HISTORY, number, table.name)
+        columns = [(number + 1).alias(table.key)]
+        columns += [self._value(column, number, "stored").alias(column) for column in table.columns]
+        for column in table.columns:
+            is_older = _pick(10, number, column) == 0
+            columns.append(_order(F.when(is_older, newest / 2).otherwise(newest)).alias(order_column(column)))
+        columns += [
+            _order(newest).alias(ROW_ORDER),
+            F.lit(None).cast("string").alias(DELETED_ORDER),
+            F.lit(False).alias(IS_DELETED),
+        ]
+        rows_df = spark.range(ROWS[table.name] * self.scale, numPartitions=2).select(*columns)
+        return rows_df.select(*table_columns(table))
+
+    def change_events(self, spark: SparkSession, round_number: int) -> DataFrame:
+        """Events of one round as the log has them: op, event_order, and the columns of every table.
+
+        One in twenty leaves columns unknown, one in thirty comes late: most of what it says is older than what is stored.
+        """
+        number, at = F.col("id"), F.lit(round_number)
+        keys = {
+            table.key: _pick(ROWS[table.name] * self.scale, _pick(CHANGES[table.name], number, at, table.key), at) + 1
+            for table in self.tables
+            if table.name != "sales"
+        }
+        keys["sale_id"] = _pick(ROWS["sales"] * self.scale, number, at, "sale_id") + 1
+        is_partial, is_late = _pick(20, number, at, "partial") == 0, _pick(30, number, at, "late") == 0
+        sequence = F.when(is_late, _pick(_HISTORY, number, at)).otherwise(_HISTORY * (at + 1) + number)
+        values = []
+        for column in sorted({column for table in self.tables for column in table.columns} - set(keys)):
+            is_unknown = is_partial & (_pick(2, number, at, column) == 0)
+            values.append(F.when(~is_unknown, self._value(column, number, at)).alias(column))
+        keyed = [key.alias(name) for name, key in keys.items()]
+        events_df = spark.range(EVENTS, numPartitions=2)
+        return events_df.select(F.lit("c").alias("op"), _order(sequence).alias("event_order"), *keyed, *values)
+
+    def _value(self, column: str, *seed: Column | str) -> Column:
+        declared = self.spec.columns_by_name[column]
+        number = _pick(1_000_000, *seed, column)
+        if declared.type is ColumnType.STRING:
+            return F.concat(F.lit(f"{column} "), number.cast("string"))
+        if declared.type is ColumnType.TIMESTAMP:
+            return F.timestamp_seconds(number * 60 + 1_700_000_000)
+        if declared.type is ColumnType.DECIMAL:
+            return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
+        parents = {table.key: ROWS[table.name] * self.scale for table in self.tables}
+        return _pick(parents.get(column, 100_000), *seed, column) + 1
+
+
+
+
+def _pick(size: int, *seed: Column | str) -> Column:
+    parts = [F.lit(part) if isinstance(part, str) else part for part in seed]
+    return F.pmod(F.xxhash64(*parts), F.lit(size)).cast("bigint")
+
+
+def _order(sequence: Column) -> Column:
+    """An event order like those of SQL Server: commit and change LSN, serial, hash; 48 + 1 + 16 characters."""
+    lsn = F.lower(F.lpad(F.hex(sequence.cast("bigint")), 20, "0"))
+    return F.concat(lsn, lsn, F.lit("00000002-"), F.substring(F.md5(lsn), 1, 16))

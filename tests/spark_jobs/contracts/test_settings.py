@@ -1,0 +1,54 @@
+"""Settings come from LAKEHOUSE_* alone, once; a value that does not fit is one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+
+
+def test_nothing_set_means_the_defaults():
+    assert Settings.from_environment({}) == Settings()
+    assert Settings.from_environment({"LAKEHOUSE_MAX_EVENTS": "", "HOME": "/nowhere"}) == Settings()
+    assert Settings().base_path == str(PROJECT_ROOT / "data" / "lake")
+
+
+def test_every_variable_reaches_its_setting():
+    settings = Settings.from_environment(
+        {"LAKEHOUSE_BASE_PATH": "/lake", "LAKEHOUSE_MAX_EVENTS": "12", "LAKEHOUSE_SPARK_REMOTE": "sc://host:15002"}
+    )
+    assert (settings.base_path, settings.max_events, settings.spark_remote) == ("/lake", 12, "sc://host:15002")
+
+
+def test_relative_paths_are_taken_from_here_and_addresses_left_alone():
+    settings = Settings.from_environment({"LAKEHOUSE_LANDING_PATH": "in", "LAKEHOUSE_BASE_PATH": "s3a://bucket/lake"})
+    assert settings.landing_path == str(Path.cwd() / "in")
+    assert settings.table_path("units") == "s3a://bucket/lake/units"
+
+
+def test_a_table_lies_below_the_base_however_it_is_written():
+    assert Settings(base_path="/lake/").table_path("units") == "/lake/units"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAX_EVENTS", "many"),
+        ("MAX_EVENTS", "-1"),
+        ("MAX_EVENTS", "0"),
+        ("WRITE_THREADS", "0"),
+        ("SHUFFLE_PARTITIONS", "1.5"),
+        ("DRIVER_MEMORY", "lots"),
+        ("DRIVER_MEMORY", "4 g"),
+        ("WARM_TABLES", "maybe"),
+        ("SPARK_REMOTE", "http://localhost"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(name, value):
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment({f"LAKEHOUSE_{name}": value})
+    assert f"LAKEHOUSE_{name}={value}" in str(caught.value).replace("'", "")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,108 @@
+"""Event order is the source's own, total, and knows nothing of how a record was delivered.
+
+Changes are drawn with few positions, keys and values, so that many share a position, as real snapshots do.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
+from tests.support import oracle
+from tests.support.envelopes import Envelope, line, postgres, sqlserver, wrapped
+
+SPEC = load_lake_spec(Settings().lake_spec)
+DECODER = EnvelopeDecoder(SPEC)
+
+rows = st.fixed_dictionaries(
+    {"SaleId": st.integers(1, 3)},
+    optional={
+        "UnitId": st.none() | st.integers(1, 3),
+        "UnitName": st.none() | st.sampled_from(["a", "b", "é", "1"]),
+        "ContractSubtotal": st.none() | st.sampled_from(["1", "1.0", "2.5000"]),
+        "CustomerId": st.none() | st.integers(1, 2),
+        "Unknown": st.none() | st.booleans() | st.floats(0, 1) | st.integers(0, 3),
+    },
+)
+ops = st.sampled_from("cruud")
+from_sqlserver = st.builds(sqlserver, ops, rows, st.integers(0, 4), serial=st.integers(1, 2))
+from_postgres = st.builds(postgres, ops, rows, st.integers(0, 4))
+logs = st.lists(from_sqlserver, min_size=2, max_size=12) | st.lists(from_postgres, min_size=2, max_size=12)
+
+
+def decode(record: Envelope) -> DecodedEvent:
+    event = DECODER.decode(line(record))
+    assert event is not None
+    return event
+
+
+@given(logs)
+def test_it_sorts_as_the_oracle_sorts(log):
+    """The product's text and the oracle's numbers agree on every pair: which comes first, and which are the same."""
+    decoded = [(decode(record).event_order, oracle.read_line(line(record))) for record in log]
+    by_text = sorted(decoded, key=lambda pair: pair[0])
+    for (text, event), (next_text, next_event) in pairwise(by_text):
+        assert event is not None
+        assert next_event is not None
+        assert event.order <= next_event.order
+        assert (text == next_text) == (event.order == next_event.order)
+
+
+@given(logs)
+def test_different_changes_have_different_identities(log):
+    """What tells changes apart: op, position and the images without nulls."""
+    contents = {
+        json.dumps(
+            [
+                record["op"],
+                record["source"].get("lsn"),
+                record["source"].get("commit_lsn"),
+                record["source"].get("change_lsn"),
+                record["source"].get("event_serial_no"),
+                *({k: str(v) for k, v in (record[i] or {}).items() if v is not None} for i in ("before", "after")),
+            ],
+            sort_keys=True,
+        )
+        for record in log
+    }
+    assert len({decode(record).event_id for record in log}) == len(contents)
+
+
+def shuffled(value: Any, draw: Any) -> Any:
+    """The same JSON with the fields of every object in another order."""
+    if not isinstance(value, dict):
+        return value
+    return {name: shuffled(value[name], draw) for name in draw(st.permutations(list(value)))}
+
+
+@given(st.data(), from_sqlserver | from_postgres)
+def test_a_second_delivery_is_the_same_event(data, record):
+    """Order of fields, wrapper, spaces, delivery time, absent or null columns, where it was delivered: all no part."""
+    expected = decode(record)
+    again = {**shuffled(record, data.draw), "ts_ms": record["ts_ms"] + data.draw(st.integers(0, 10**6))}
+    image = "before" if record["op"] == "d" else "after"
+    again[image] = {**{column.source: None for column in SPEC.source.columns}, **again[image]}
+    forms = [line(again), line(wrapped(again)), json.dumps(again, indent=None, ensure_ascii=True).encode() + b"  \r"]
+    for form in forms:
+        assert DECODER.decode(form) == expected
+
+
+@given(rows, st.integers(0, 10**6), st.integers(0, 10**6))
+def test_position_goes_before_everything_else(row, one, other):
+    first, second = decode(sqlserver("c", row, one)), decode(sqlserver("u", row, other))
+    if one != other:
+        assert (first.event_order < second.event_order) == (one < other)
+
+
+def test_both_halves_of_a_change_of_the_key_are_events():
+    """PostgreSQL sends a delete of the old key and an insert of the new one with one LSN."""
+    gone, come = decode(postgres("d", {"SaleId": 1}, 9)), decode(postgres("c", {"SaleId": 2}, 9))
+    assert gone.event_id != come.event_id
+    assert gone.event_order.split("-")[0] == come.event_order.split("-")[0]

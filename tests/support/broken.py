@@ -1,0 +1,84 @@
+"""Records that cannot be used, one for each way of being broken, with the reason that must stand in quarantine.
+
+Each is made from a good change of sale ``key``, so that different keys give different records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.support.envelopes import Envelope, line, sqlserver, wrapped
+
+POSITION = 900_000
+
+
+def good(key: int, **changes: object) -> Envelope:
+    """An ordinary new sale with some columns changed; None takes a column away."""
+    row = {"SaleId": key, "UnitId": 1, "UnitName": "unit 1", "ContractSubtotal": "10.5000", **changes}
+    return sqlserver("c", {name: value for name, value in row.items() if value is not None}, POSITION + key)
+
+
+def source_with(key: int, **changes: object) -> Envelope:
+    """The same with a changed source block."""
+    record = good(key)
+    return {**record, "source": {**record["source"], **changes}}
+
+
+def nested(key: int, levels: int) -> bytes:
+    """A good record with lists inside lists in a field nobody knows."""
+    return line(good(key))[:-1] + b',"extra":' + b"[" * levels + b"]" * levels + b"}"
+
+
+def twice(key: int) -> bytes:
+    """A row image that names one column twice."""
+    return line(good(key)).replace(b'"UnitId":1', b'"UnitId":1,"UnitId":2')
+
+
+BROKEN: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "not json": ("not_json", lambda key: b"sale %d was sold" % key),
+    "half a record": ("not_json", lambda key: line(good(key))[:-20]),
+    "not a number": ("not_json", lambda key: line(good(key)).replace(b'"10.5000"', b"NaN")),
+    "bad utf-8": ("not_utf8", lambda key: line(good(key)).replace(b"unit 1", b"unit \xff\xfe")),
+    "half a surrogate pair": ("not_utf8", lambda key: line(good(key)).replace(b"unit 1", b"\\ud83d")),
+    "duplicate keys": ("duplicate_key_in_json", twice),
+    "deep": ("nested_too_deep", lambda key: nested(key, 40)),
+    "very deep": ("nested_too_deep", lambda key: nested(key, 100_000)),
+    "1 MB of text": ("text_too_long", lambda key: line(good(key, UnitName="x" * 1024 * 1024))),
+    "long text": ("text_too_long", lambda key: line(good(key, UnitName="x" * 4001))),
+    "null payload": ("null_payload", lambda key: line({"schema": {"optional": key}, "payload": None})),
+    "no row image": ("null_payload", lambda key: line({**good(key), "after": None})),
+    "delete without before": ("null_payload", lambda key: line({**good(key), "op": "d"})),
+    "a list": ("not_an_envelope", lambda key: b"[%d]" % key),
+    "a number": ("not_an_envelope", lambda key: b"%d" % key),
+    "payload is text": ("not_an_envelope", lambda key: line({"payload": f"sale {key}"})),
+    "no source block": ("not_an_envelope", lambda key: line({**good(key), "source": None})),
+    "row image is text": ("not_an_envelope", lambda key: line({**good(key), "after": f"sale {key}"})),
+    "unknown op": ("unknown_op", lambda key: line({**good(key), "op": "x"})),
+    "truncate": ("unknown_op", lambda key: line({**good(key), "op": "t"})),
+    "no op": ("unknown_op", lambda key: line({"hello": key})),
+    "op is a list": ("unknown_op", lambda key: line({**good(key), "op": ["c"]})),
+    "no key": ("missing_key", lambda key: line(good(key, SaleId=None, AgentId=key))),
+    "null key": ("missing_key", lambda key: line({**good(key), "after": {"SaleId": None, "UnitId": key}})),
+    "key is text": ("bad_integer", lambda key: line(good(key, SaleId="seven"))),
+    "key is true": ("bad_integer", lambda key: line(good(key, SaleId=True))),
+    "id past 64 bits": ("bad_integer", lambda key: line(good(key, UnitId=2**63))),
+    "id with a fraction": ("bad_integer", lambda key: line(good(key, UnitId=1.5))),
+    "decimal too large": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="100000000000000.0000"))),
+    "decimal too fine": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="0.00001"))),
+    "decimal is text": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="ten"))),
+    "decimal is infinite": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="Infinity"))),
+    "decimal is a huge power": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="1E+999999"))),
+    "date past year 9999": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate=10**15))),
+    "date is text": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate="soon"))),
+    "date is an object": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate={"year": 2026}))),
+    "name is a number": ("bad_text", lambda key: line(good(key, UnitName=7))),
+    "lsn is text": ("missing_position", lambda key: line(source_with(key, commit_lsn="first"))),
+    "serial below zero": ("missing_position", lambda key: line(source_with(key, event_serial_no=-1))),
+    "no time": ("bad_timestamp", lambda key: line({**source_with(key, ts_ms=None), "ts_ms": None})),
+    "wrapped without op": ("unknown_op", lambda key: line(wrapped({**good(key), "op": None}))),
+}
+
+
+def every_broken_record(first_key: int = 1) -> dict[bytes, str]:
+    """One record of each kind, with its reason."""
+    return {make(first_key + n): reason for n, (reason, make) in enumerate(BROKEN.values())}

@@ -128,7 +128,7 @@ class AirflowHome:
 def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapping[str, str]) -> dict[str, str]:
     """The whole environment of this Airflow; nothing of another Airflow's leaks in."""
     url = f"http://{LOOPBACK}:{port}"
-    settings = {
+    settings: dict[str, dict[str, object]] = {
         "core": {
             "dags_folder": PROJECT_ROOT / "dags",
             "plugins_folder": PROJECT_ROOT / "plugins",

@@ -22,10 +22,10 @@ Facts = Mapping[str, Any]
 def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
     """What the last event of each asset carried, by asset name; {} where there is none. Asks Airflow once an asset."""
     accessors = InletEventsAccessors(list(assets))
-    last = {}
+    last: dict[str, Facts] = {}
     for asset in assets:
         events = accessors[asset].ascending(False).limit(1)
-        last[asset.name] = events[0].extra if len(events) else {}
+        last[asset.name] = (events[0].extra or {}) if len(events) else {}
     return last
 
 

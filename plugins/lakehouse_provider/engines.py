@@ -16,13 +16,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
+from uuid import uuid4
 
 from lakehouse_provider import PROJECT_ROOT
 from spark_jobs.contracts.errors import SettingsError
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.settings import PREFIX, Settings
 
 SPARK_CONNECT = "spark_connect"
 SPARK_SUBMIT = "spark"
+INTERRUPT = """
+import os, socket, urllib.parse
+remote = os.environ["LAKEHOUSE_SPARK_REMOTE"]
+address = urllib.parse.urlsplit(remote)
+socket.create_connection((address.hostname, address.port or 15002), timeout=3).close()
+from pyspark.sql import SparkSession
+SparkSession.builder.remote(remote).getOrCreate().interruptAll()
+"""
+"""Ends what a killed client left running in its session on the server; a process of its own, quick without a server."""
 
 
 class ConnectionFacts(Protocol):
@@ -39,10 +49,11 @@ class ConnectionFacts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCommand:
-    """A command line and its whole environment."""
+    """A command line, its whole environment, and what to run when it was killed."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
+    afterwards: tuple[str, ...] = ()
 
 
 def build_job_command(
@@ -57,9 +68,11 @@ def build_job_command(
     if connection.conn_type == SPARK_CONNECT:
         environment["LAKEHOUSE_SPARK_REMOTE"] = connect_url(connection)
         command = (sys.executable, "-m", "spark_jobs.entrypoint", *job_line)
-        return JobCommand(arguments=command, environment=environment)
+        afterwards = (sys.executable, "-c", INTERRUPT)
+        return JobCommand(arguments=command, environment=environment, afterwards=afterwards)
     if connection.conn_type == SPARK_SUBMIT:
         environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
+        environment |= _explicit_paths(environment)
         environment["LAKEHOUSE_SPARK_MASTER"] = master = master_url(connection)
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
         command = (*_submit_line(connection, master, environment, work_path), *job_line)
@@ -71,7 +84,10 @@ def build_job_command(
 
 
 def connect_url(connection: ConnectionFacts) -> str:
-    """``sc://host:port`` with the login as user, the password as token and ``use_ssl`` from the extra."""
+    """``sc://host:port`` with the login as user, the password as token and ``use_ssl`` from the extra.
+
+    The session's id is chosen here, new for each call, so that another process can end what runs in the session.
+    """
     if not connection.host:
         raise SettingsError(
             f"connection {connection.conn_id} names no host; give the Spark Connect server's host and port"
@@ -80,12 +96,13 @@ def connect_url(connection: ConnectionFacts) -> str:
     if connection.port:
         address = f"{address}:{connection.port}"
     facts = {
+        "session_id": str(uuid4()),
         "user_id": connection.login,
         "token": connection.password,
         "use_ssl": str(connection.extra_dejson["use_ssl"]).lower() if "use_ssl" in connection.extra_dejson else None,
     }
-    parameters = ";".join(f"{name}={quote(value)}" for name, value in facts.items() if value)
-    return f"sc://{address}/;{parameters}" if parameters else f"sc://{address}"
+    parameters = ";".join(f"{name}={quote(value, safe='')}" for name, value in facts.items() if value)
+    return f"sc://{address}/;{parameters}"
 
 
 def master_url(connection: ConnectionFacts) -> str:
@@ -118,7 +135,7 @@ def _submit_line(
     jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
     if not jars:
         raise SettingsError(f"no jars in {settings.jars_path}; run make setup or set LAKEHOUSE_JARS_PATH")
-    configuration = {"spark.ui.enabled": "false", **connection.extra_dejson.get("conf", {})}
+    configuration = {"spark.ui.enabled": "false", "spark.log.level": "WARN", **connection.extra_dejson.get("conf", {})}
     options = [part for name, value in sorted(configuration.items()) for part in ("--conf", f"{name}={value}")]
     return (
         str(connection.extra_dejson.get("spark-binary") or _spark_submit()),
@@ -131,6 +148,13 @@ def _submit_line(
         *options,
         str(PROJECT_ROOT / "spark_jobs" / "entrypoint.py"),
     )
+
+
+def _explicit_paths(environment: Mapping[str, str]) -> dict[str, str]:
+    """Paths that default to the project, named: inside a zip the library cannot know where the project is."""
+    settings = Settings.from_environment(environment)
+    names = ("base_path", "landing_path", "lake_spec", "jars_path")
+    return {f"{PREFIX}{name.upper()}": str(getattr(settings, name)) for name in names}
 
 
 def _spark_submit() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,20 +20,22 @@ from lakehouse_provider.engines import JobCommand
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 STOP_SECONDS = 15
+CLEAR = ("error: ", "try again: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobExit:
-    """How a job's process ended: exit code, its lines of standard output, the last of what it logged."""
+    """How a job's process ended: exit code, the last line of standard output, the last lines of everything it said."""
 
     code: int
-    output: tuple[str, ...]
-    log_tail: tuple[str, ...]
+    last_line: str
+    tail: tuple[str, ...]
 
     @property
     def reason(self) -> str:
-        """The last line it logged: an exit 1 or 2 leaves its one clear line there."""
-        return next((line for line in reversed(self.log_tail) if line.strip()), "it logged nothing")
+        """The one clear line that an exit 1 or 2 leaves, else the last line."""
+        said = [line for line in self.tail if line.strip()] or ["it said nothing"]
+        return next((line for line in reversed(said) if line.startswith(CLEAR)), said[-1])
 
 
 class JobProcess:
@@ -44,9 +47,13 @@ class JobProcess:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> JobExit:
-        """Start the command and wait for its end; every line of standard error goes to ``log`` as it comes."""
+        """Start the command and wait for its end; what it says goes to ``log`` as it comes.
+
+        Standard error and, because spark-submit sends a driver's log there, every line of standard output but the last.
+        """
+        afterwards = json.dumps(list(self._command.afterwards))
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), *self._command.arguments],
+            [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), afterwards, *self._command.arguments],
             env=dict(self._command.environment),
             cwd=PROJECT_ROOT,
             stdin=subprocess.DEVNULL,
@@ -62,10 +69,16 @@ class JobProcess:
         tail: deque[str] = deque(maxlen=50)
         pump = Thread(target=self._pump, args=(self._process.stderr, tail), daemon=True)
         pump.start()
-        output = deque((line.rstrip("\n") for line in self._process.stdout), maxlen=20)
+        last_line = ""
+        for line in self._process.stdout:
+            if last_line:
+                self._say(last_line, tail)
+            last_line = line.rstrip("\n")
         code = self._process.wait()
         pump.join(timeout=STOP_SECONDS)
-        return JobExit(code=code, output=tuple(output), log_tail=tuple(tail))
+        if code:
+            self._say(last_line, tail)
+        return JobExit(code=code, last_line=last_line, tail=tuple(tail))
 
     def stop(self) -> None:
         """Stop the job with everything it started; returns when it is gone."""
@@ -77,5 +90,9 @@ class JobProcess:
 
     def _pump(self, stream: IO[str], tail: deque[str]) -> None:
         for line in stream:
-            tail.append(line.rstrip("\n"))
-            self._log(tail[-1])
+            self._say(line.rstrip("\n"), tail)
+
+    def _say(self, line: str, tail: deque[str]) -> None:
+        if line:
+            tail.append(line)
+            self._log(line)

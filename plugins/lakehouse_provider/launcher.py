@@ -1,14 +1,18 @@
-"""Runs a command so that nothing of it outlives the process that asked for it: ``launcher.py PARENT_PID COMMAND…``.
+"""Runs a command so that nothing of it outlives the process that asked for it: ``launcher.py PID AFTERWARDS COMMAND…``.
 
 Standard library only; started by :mod:`lakehouse_provider.job_process`. The command gets a session of its own. When
 the launcher is told to stop (SIGTERM), or when its parent dies in any way, SIGKILL included, the whole session of the
 command gets SIGTERM and, after a short grace, SIGKILL; then whatever it left behind in other process groups (the
 workers of PySpark make their own) is killed too. When the launcher itself is killed, the kernel kills the command.
+
+``AFTERWARDS`` is a JSON list: a command to run when the first one was stopped or killed, for what it began elsewhere;
+an empty list for none.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -21,6 +25,7 @@ from types import FrameType
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 3.0
+AFTERWARDS_SECONDS = 20.0
 STOPPED = 143
 """Exit code after a stop, as a shell gives it for SIGTERM."""
 
@@ -61,12 +66,11 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=GRACE_SECONDS)
     _signal_group(process.pid, signal.SIGKILL)
     process.wait()
-    _kill_rest()
 
 
 def main(arguments: list[str]) -> int:
     """Run the command to its end and give its exit code; 143 when it was stopped."""
-    parent, command = int(arguments[0]), arguments[1:]
+    parent, afterwards, command = int(arguments[0]), json.loads(arguments[1]), arguments[2:]
     stopped: list[int] = []
 
     def remember(number: int, _frame: FrameType | None) -> None:
@@ -80,10 +84,16 @@ def main(arguments: list[str]) -> int:
     while process.poll() is None and not stopped and os.getppid() == parent:
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.2)
-    if process.returncode is None:
+    is_stopped = process.returncode is None
+    if is_stopped:
         _stop(process)
-        return STOPPED
     _kill_rest()
+    if process.returncode < 0 and afterwards:
+        with suppress(subprocess.TimeoutExpired, OSError):
+            quiet = subprocess.DEVNULL
+            subprocess.run(afterwards, timeout=AFTERWARDS_SECONDS, check=False, stdout=quiet, stderr=quiet)
+    if is_stopped:
+        return STOPPED
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

@@ -22,6 +22,7 @@ from spark_jobs.sources.values import Converter, build_converter, build_schema_c
 
 MAX_DEPTH = 32
 MAX_RECORD_BYTES = 512 * 1024
+MAX_ORIGIN = 1000
 UPSERTS, DELETE = frozenset("cru"), "d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,9 +72,8 @@ class EnvelopeDecoder:
         connector = str(source.get("connector"))
         values = self._convert(image, connector, schema)
         order = f"{_position(source, connector, payload)}-{_tie(op, payload)}"
-        origin = f"{source.get('name', '')}.{source.get('schema', '')}.{source.get('table', '')}"
         return DecodedEvent(
-            event_id=f"{origin}:{order}",
+            event_id=f"{_origin(source)}:{order}",
             op=op,
             event_order=order,
             event_time=_event_time(source, payload),
@@ -86,7 +86,10 @@ class EnvelopeDecoder:
             converters = [(column.source, build_converter(column, connector)) for column in self._columns]
             self._converters[connector] = converters
         if isinstance(schema, dict):
-            converters = self._with_schema(converters, schema)
+            try:
+                converters = self._with_schema(converters, schema)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "the record's schema cannot be read") from None
         get = image.get
         return tuple(None if (value := get(name)) is None else convert(value) for name, convert in converters)
 
@@ -130,7 +133,7 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(unique) != len(pairs):
         names = [name for name, _ in pairs]
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {', '.join(twice)[:200]}")
+        raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {ascii(twice)[:200]}")
     return unique
 
 
@@ -168,6 +171,13 @@ def _row_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(part, dict) and part.get("field") in ("after", "before") and part.get("fields"):
             return {field["field"]: field for field in part["fields"] if isinstance(field, dict) and "field" in field}
     return {}
+
+
+def _origin(source: dict[str, Any]) -> str:
+    origin = f"{source.get('name', '')}.{source.get('schema', '')}.{source.get('table', '')}"
+    if len(origin) > MAX_ORIGIN or not origin.isprintable():
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "source.name, schema and table are no name")
+    return origin
 
 
 def _position(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:

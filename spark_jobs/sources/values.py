@@ -122,7 +122,8 @@ def read_text(value: Any, column: ColumnSpec) -> str:
 
 def _unpack_decimal(value: Any, scale: int, column: ColumnSpec) -> Decimal:
     try:
-        unscaled = int.from_bytes(base64.b64decode(value, validate=True), "big", signed=True)
+        packed = base64.b64decode(value or "-", validate=True)  # no bytes are no number
+        unscaled = int.from_bytes(packed, "big", signed=True)
     except (TypeError, ValueError, binascii.Error):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a base64 decimal") from None
     return Decimal(unscaled).scaleb(-scale, context=_WIDE)

@@ -81,9 +81,10 @@ class Filesystem:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
-        except PermissionError as error:
+        except (PermissionError, NotADirectoryError, FileExistsError) as error:
+            reason = os.strerror(error.errno) if error.errno else "no permission"
             raise SettingsError(
-                f"no permission to write {target}; give the user write access or set another path"
+                f"cannot write {target} ({reason}); give the user write access or set another path"
             ) from error
 
     def delete(self, path: str) -> None:

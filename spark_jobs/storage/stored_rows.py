@@ -41,7 +41,7 @@ def read_stored(
     if kept.layers == 0:
         return base_df
     newer_df = _with_keys(spark.table(kept.newer), keys_df, key)
-    return base_df.join(F.broadcast(newer_df.select(key)), key, "left_anti").unionByName(newer_df)
+    return base_df.join(F.broadcast(newer_df.select(key)), key, "left_anti").unionByName(newer_df, allowMissingColumns=True)
 
 
 def keep_changed(
@@ -59,7 +59,7 @@ def keep_changed(
     newer_df = changed_df
     if kept.layers:
         older_df = spark.table(kept.newer).join(F.broadcast(changed_df.select(key)), key, "left_anti")
-        newer_df = older_df.unionByName(changed_df).persist()
+        newer_df = older_df.unionByName(changed_df, allowMissingColumns=True).persist()
     newer_df.createOrReplaceGlobalTempView(f"{_prefix(timeline)}_{instant}_{kept.layers + 1}")
     return True
 

@@ -7,13 +7,16 @@ repetition or late arrival of the same events gives the same rows. A delete void
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from spark_jobs.contracts.specs import TableSpec
 
 ROW_ORDER, DELETED_ORDER, IS_DELETED = "row_order", "deleted_order", "is_deleted"
-_IS_STORED = "__is_stored"
+_STORED = "__stored_orders"
 
 
 def order_column(column: str) -> str:
@@ -51,23 +54,30 @@ def merge_newest(events_df: DataFrame, stored_df: DataFrame | None, table: Table
     """
     states_df = _event_states(events_df, table)
     if stored_df is not None:
-        states_df = states_df.unionByName(_stored_states(stored_df, table))
-    parts = _parts(table)
-    newest = [F.max(part).alias(part) for part in parts]
-    stored = [F.max(F.when(F.col(_IS_STORED), F.col(part))).alias(f"{part}__stored") for part in parts]
-    merged_df = states_df.groupBy(table.key).agg(*newest, *stored)
-    is_same = F.lit(True)
-    for part in parts:
-        is_same = is_same & _order_of(part).eqNullSafe(_order_of(part, suffix="__stored"))
-    return merged_df.where(~is_same).select(*_row(table)).select(*table_columns(table))
+        types = {column: events_df.schema[column].dataType for column in table.columns}
+        states_df = states_df.unionByName(_stored_states(with_declared_columns(stored_df, types), table))
+    newest = [F.max(part).alias(part) for part in (*table.columns, *_life(table), _STORED)]
+    rows_df = states_df.groupBy(table.key).agg(*newest).select(*_row(table), _STORED)
+    # Whole rows are compared, after voiding: a value older than the delete that arrives late changes nothing.
+    is_same = F.col(_STORED).eqNullSafe(F.struct(*_orders(table)))
+    return rows_df.where(~is_same).select(*table_columns(table))
 
 
-def _parts(table: TableSpec) -> tuple[str, ...]:
-    return (*table.columns, ROW_ORDER, *((DELETED_ORDER,) if table.follows_deletes else ()))
+def with_declared_columns(stored_df: DataFrame, types: Mapping[str, DataType]) -> DataFrame:
+    """Add columns that were declared after the table was written, unknown (null) in every row."""
+    missing = {column: kind for column, kind in types.items() if column not in stored_df.columns}
+    values = {column: F.lit(None).cast(kind) for column, kind in missing.items()}
+    orders = {order_column(column): F.lit(None).cast("string") for column in missing}
+    return stored_df.withColumns({**values, **orders}) if missing else stored_df
 
 
-def _order_of(part: str, suffix: str = "") -> Column:
-    return F.col(part + suffix) if part in (ROW_ORDER, DELETED_ORDER) else F.col(part + suffix)["order"]
+def _life(table: TableSpec) -> tuple[str, ...]:
+    return (ROW_ORDER, DELETED_ORDER) if table.follows_deletes else ()
+
+
+def _orders(table: TableSpec) -> tuple[str, ...]:
+    """Columns that together say which event set what; rows with the same orders are the same."""
+    return (*map(order_column, table.columns), *_life(table))
 
 
 def _event_states(events_df: DataFrame, table: TableSpec) -> DataFrame:
@@ -78,10 +88,9 @@ def _event_states(events_df: DataFrame, table: TableSpec) -> DataFrame:
         ).alias(column)
         for column in table.columns
     ]
-    life = [F.when(~is_delete, order).alias(ROW_ORDER)]
-    if table.follows_deletes:
-        life.append(F.when(is_delete, order).alias(DELETED_ORDER))
-    return events_df.select(table.key, *values, *life, F.lit(False).alias(_IS_STORED))
+    life = [F.when(~is_delete, order).alias(ROW_ORDER), F.when(is_delete, order).alias(DELETED_ORDER)]
+    not_stored = F.lit(None).cast(f"struct<{', '.join(f'{name}: string' for name in _orders(table))}>")
+    return events_df.select(table.key, *values, *(life if table.follows_deletes else ()), not_stored.alias(_STORED))
 
 
 def _stored_states(stored_df: DataFrame, table: TableSpec) -> DataFrame:
@@ -92,12 +101,7 @@ def _stored_states(stored_df: DataFrame, table: TableSpec) -> DataFrame:
         ).alias(column)
         for column in table.columns
     ]
-    life = (
-        [F.col(ROW_ORDER), F.col(DELETED_ORDER)]
-        if table.follows_deletes
-        else [F.lit(None).cast("string").alias(ROW_ORDER)]
-    )
-    return stored_df.select(table.key, *values, *life, F.lit(True).alias(_IS_STORED))
+    return stored_df.select(table.key, *values, *_life(table), F.struct(*_orders(table)).alias(_STORED))
 
 
 def _row(table: TableSpec) -> list[Column]:

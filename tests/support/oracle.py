@@ -143,9 +143,11 @@ def depth(value: Any) -> int:
 def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
     """Where the source itself puts the change."""
     if source.get("connector") == "sqlserver" and source.get("commit_lsn") is not None:
+        serial = source.get("event_serial_no") or 0
+        require(0 <= serial < 2**32)
         lsns = [str(source.get(name) or "0:0:0").split(":") for name in ("commit_lsn", "change_lsn")]
         try:
-            return (*(int(part, 16) for lsn in lsns for part in lsn), source.get("event_serial_no") or 0)
+            return (*(int(part, 16) for lsn in lsns for part in lsn), serial)
         except ValueError as error:
             raise UnusableError from error
     if source.get("connector") == "postgresql" and source.get("lsn") is not None:
@@ -182,6 +184,7 @@ def read_value(value: Any, kind: str, connector: Any) -> Any:
     except (ArithmeticError, TypeError, ValueError) as error:
         raise UnusableError from error
     require(isinstance(value, str) and len(value) <= 4000)
+    require(not any("\ud800" <= character <= "\udfff" for character in value))
     return value
 
 

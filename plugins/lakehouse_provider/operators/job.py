@@ -114,7 +114,7 @@ class LakehouseJobOperator(BaseOperator):
         if ended.code != 0:
             raise AirflowException(f"{self.job} ended with exit code {ended.code}: {ended.reason}")
         try:
-            return JobResult.from_json(ended.output[-1] if ended.output else "")
+            return JobResult.from_json(ended.last_line)
         except ContractError as error:
             raise AirflowException(f"{self.job} ended well but gave no result: {error}") from error
 

@@ -1,0 +1,87 @@
+"""Assets are announced when their instant moved.
+
+History of the fixture: the last events told units@1, sales@1 and the log split up to 5. Then a run of split read the
+log up to 7; it committed units at 3, and found that an earlier try had committed sales at 2 and died. agents stayed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakehouse_provider.announcements import plan_announcements
+from lakehouse_provider.assets import LakeAssets, load_assets, table_of
+from spark_jobs.contracts.results import DONE, JobResult, SourceWindow, TableOutcome
+
+
+def instant(number: int) -> str:
+    return f"202611210000000{number:02d}"
+
+
+def outcome(table: str, number: int | None, *, rows: int = 0) -> TableOutcome:
+    at = None if number is None else instant(number)
+    return TableOutcome(table=table, instant=at, rows=rows, is_committed=rows > 0)
+
+
+RESULT = JobResult(
+    job="split",
+    status=DONE,
+    clock="2026-11-21T10:00:00Z",
+    tables=(outcome("units", 3, rows=12), outcome("sales", 2), outcome("agents", 1), outcome("projects", None)),
+    source=SourceWindow(table="sales_log", after=instant(5), up_to=instant(7)),
+)
+LAST: dict[str, dict[str, Any]] = {
+    "sales/units": {"instant": instant(1)},
+    "sales/sales": {"instant": instant(1)},
+    "sales/agents": {"instant": instant(1)},
+    "sales/sales_log/split": {"source": {"up_to": instant(5)}},
+}
+
+
+@pytest.fixture(scope="module")
+def assets() -> LakeAssets:
+    return load_assets()
+
+
+def plan(assets: LakeAssets, last: dict[str, dict[str, Any]], *, is_interval: bool = False) -> dict[str, Any]:
+    outlets = [*assets.tables, assets.split]
+    return dict(plan_announcements(RESULT, outlets, last, run_id="r", is_interval=is_interval))
+
+
+def test_what_moved_is_announced_whoever_committed_it(assets: LakeAssets) -> None:
+    planned = plan(assets, LAST)
+    assert set(planned) == {"sales/units", "sales/sales", "sales/sales_log/split"}
+    assert (planned["sales/units"]["instant"], planned["sales/units"]["rows"]) == (instant(3), 12)
+    assert planned["sales/sales"]["instant"] == instant(2)
+    assert planned["sales/sales_log/split"]["instants"] == {
+        "units": instant(3), "sales": instant(2), "agents": instant(1), "projects": None
+    }  # fmt: skip
+    assert planned["sales/sales_log/split"]["source"] == {
+        "table": "sales_log",
+        "after": instant(5),
+        "up_to": instant(7),
+    }
+
+
+def test_what_was_told_is_not_told_again(assets: LakeAssets) -> None:
+    told = {**LAST, **plan(assets, LAST)}
+    assert plan(assets, told) == {}
+
+
+def test_a_first_run_tells_every_table_that_exists(assets: LakeAssets) -> None:
+    assert set(plan(assets, {})) == {"sales/units", "sales/sales", "sales/agents", "sales/sales_log/split"}
+
+
+def test_a_backfill_tells_its_tables_but_not_how_far_the_log_is_split(assets: LakeAssets) -> None:
+    assert set(plan(assets, LAST, is_interval=True)) == {"sales/units", "sales/sales"}
+
+
+def test_assets_are_named_after_lake_and_table(assets: LakeAssets) -> None:
+    assert assets["sales_log"].uri == "lakehouse://sales/sales_log"
+    assert [asset.name for asset in assets.ingested] == ["sales/sales_log", "sales/quarantine"]
+    tables = [table_of(asset) for asset in assets.tables]
+    assert tables == ["units", "buildings", "projects", "statuses", "agents", "customers", "sales"]
+    assert [table_of(asset) for asset in assets.marts] == ["fast_hourly_events", "fast_daily_deals"]
+    assert [table_of(asset) for asset in assets.mart_sources] == ["units", "sales"]
+    assert table_of(assets.split) == "sales_log/split"

@@ -1,0 +1,160 @@
+"""The same jobs through a connection of either type: the same tables, and nothing left behind by a SIGKILL.
+
+The landing zone holds 60 seeded events with their truth beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psutil
+import pytest
+
+from lakehouse_provider.engines import INTERRUPT, JobCommand
+from lakehouse_provider.job_process import JobProcess
+from local_stack.connect_server import start_connect_server, wait_for_connect_server
+from local_stack.demo_data import TOPIC, generate
+from local_stack.services import RunFolder, Service
+from local_stack.truth_check import Truth, check_table
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+
+pytestmark = [pytest.mark.services, pytest.mark.hudi]
+LIMIT_SECONDS = 120
+OPERATOR = """
+import sys
+from datetime import datetime, UTC
+from types import SimpleNamespace
+from lakehouse_provider.operators.job import LakehouseJobOperator
+run = SimpleNamespace(run_type="manual", start_date=datetime(2026, 3, 1, tzinfo=UTC), logical_date=None)
+context = {"dag_run": run, "params": {}, "run_id": "r", "outlet_events": {}, "triggering_asset_events": {}}
+import json
+for job in sys.argv[1:]:
+    print(json.dumps(LakehouseJobOperator(task_id="job", job=job).execute(context)), flush=True)
+"""
+FOREVER = """
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(os.environ["LAKEHOUSE_SPARK_REMOTE"]).getOrCreate()
+print("connected", file=__import__("sys").stderr, flush=True)
+spark.sql("SELECT sum(pmod(a.id * b.id, 7)) FROM range(0, 1000000000, 1, 64) a, range(100000) b").collect()
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = RunFolder(tmp_path_factory.mktemp("connect"))
+    environ = {**os.environ, "LAKEHOUSE_DRIVER_MEMORY": "1g", "LAKEHOUSE_SPARK_MASTER": "local[2]"}
+    with folder.stopping():
+        started = start_connect_server(folder, environ=environ)
+        wait_for_connect_server(started)
+        yield started
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    environ |= {
+        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}",
+        "LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"),
+        "LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing"),
+        "LAKEHOUSE_DRIVER_MEMORY": "1g",
+    }
+    generate(["--events", "60", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environ)
+    return environ
+
+
+def connection(kind: str, server: Service) -> str:
+    facts = {"host": "127.0.0.1", "port": server.port} if kind == "spark_connect" else {"host": "local[2]"}
+    return json.dumps({"conn_type": kind, **facts})
+
+
+def run_operator(environment: dict[str, str], *jobs: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-c", OPERATOR, *jobs]
+    return subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+@pytest.mark.parametrize("kind", ["spark_connect", "spark"])
+def test_the_same_jobs_give_the_truth_on_either_engine(kind: str, server: Service, environment: dict[str, str]) -> None:
+    from hudi import HudiTableBuilder
+
+    environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = connection(kind, server)
+    output, _ = run_operator(environment, "ingest", "split").communicate(timeout=600)
+    results: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert [(result["job"], result["status"]) for result in results] == [("ingest", "done"), ("split", "done")]
+    settings = Settings.from_environment(environment)
+    spec, truth = load_lake_spec(settings.lake_spec), Truth.load(settings.landing_path, TOPIC)
+    for table in spec.tables:
+        batches = HudiTableBuilder.from_base_uri(settings.table_path(table.name)).build().read()
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        assert check_table(table, rows, truth, spec, reader="the Rust reader") == []
+
+
+@pytest.mark.parametrize(("kind", "drivers"), [("spark_connect", {"python"}), ("spark", {"python", "java"})])
+def test_a_killed_task_leaves_no_driver(
+    kind: str, drivers: set[str], server: Service, environment: dict[str, str]
+) -> None:
+    environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = connection(kind, server)
+    task = run_operator(environment, "ingest")
+    family = wait_for_family(task.pid, drivers)
+    task.kill()
+    task.wait()
+    gone, alive = psutil.wait_procs(family, timeout=30)
+    assert [process.cmdline() for process in alive] == []
+    assert len(gone) == len(family)
+
+
+def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service) -> None:
+    remote = f"sc://127.0.0.1:{server.port}/;session_id=11111111-2222-4333-8444-555555555555"
+    command = JobCommand(
+        arguments=(sys.executable, "-c", FOREVER),
+        environment={**os.environ, "LAKEHOUSE_SPARK_REMOTE": remote},
+        afterwards=(sys.executable, "-c", INTERRUPT),
+    )
+    logged: list[str] = []
+    process = JobProcess(command, log=logged.append)
+    thread = Thread(target=process.run)
+    thread.start()
+    wait_until(lambda: "connected" in logged and cpu_share(server) > 0.5)
+    process.stop()
+    thread.join(LIMIT_SECONDS)
+    wait_until(lambda: cpu_share(server) < 0.3)
+
+
+def wait_for_family(pid: int, drivers: set[str]) -> list[psutil.Process]:
+    """Descendants of the task once a driver of each kind has been working for a moment."""
+    found: list[psutil.Process] = []
+
+    def is_there() -> bool:
+        with suppress(psutil.Error):
+            found[:] = psutil.Process(pid).children(recursive=True)
+            lines = {process: " ".join(process.cmdline()) for process in found}
+            entries = [p for p, line in lines.items() if "entrypoint" in line and "launcher.py" not in line]
+            kinds = {"java" if "java" in p.name() else "python" for p in entries}
+            return kinds >= drivers and all(time.time() - p.create_time() > 1 for p in entries)
+        return False
+
+    wait_until(is_there)
+    return found
+
+
+def cpu_share(server: Service) -> float:
+    """Processors that the server's JVM keeps busy over a second."""
+    return psutil.Process(server.pid).cpu_percent(interval=1.0) / 100
+
+
+def wait_until(is_true: Any) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.2)

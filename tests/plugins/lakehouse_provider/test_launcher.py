@@ -1,0 +1,127 @@
+"""The launcher and the processes below it, with real processes.
+
+Each test starts a command that starts a child in a process group of its own, as PySpark's workers do, and writes both
+pids to a file. Whatever ends the launcher or its parent, both must be gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lakehouse_provider.job_process import LAUNCHER
+
+LIMIT_SECONDS = 20
+FAMILY = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], process_group=0)
+open(sys.argv[1], "w").write(f"{os.getpid()} {child.pid}")
+time.sleep(600)
+"""
+PARENT = """
+import os, subprocess, sys, time
+line = [sys.executable, "-I", sys.argv[1], str(os.getpid()), "[]", *sys.argv[3:]]
+launcher = subprocess.Popen(line, start_new_session=True)
+open(sys.argv[2], "w").write(str(launcher.pid))
+time.sleep(600)
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for_pids(path: Path, count: int) -> list[int]:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(OSError):
+            if len(pids := [int(word) for word in path.read_text(encoding="ascii").split()]) == count:
+                return pids
+        time.sleep(0.05)
+    raise AssertionError(f"{path.name} never came")
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def launch(command: list[str], afterwards: Sequence[str] = ()) -> subprocess.Popen[str]:
+    line = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), json.dumps(afterwards), *command]
+    return subprocess.Popen(line, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("print('hi')", 0), ("raise SystemExit(2)", 2), ("raise SystemExit(1)", 1)]
+)
+def test_gives_the_commands_exit_code(code: str, expected: int) -> None:
+    assert launch([sys.executable, "-c", code]).wait(LIMIT_SECONDS) == expected
+
+
+def test_passes_output_and_log_through() -> None:
+    process = launch([sys.executable, "-c", "import sys; print('result'); print('log', file=sys.stderr)"])
+    assert process.communicate(timeout=LIMIT_SECONDS) == ("result\n", "log\n")
+
+
+def test_a_killed_command_is_reported_as_a_shell_does() -> None:
+    assert launch([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]).wait(LIMIT_SECONDS) == 137
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_stopped_launcher_takes_everything_with_it(tmp_path: Path, number: signal.Signals) -> None:
+    process = launch([sys.executable, "-c", FAMILY, str(tmp_path / "pids")])
+    pids = wait_for_pids(tmp_path / "pids", 2)
+    process.send_signal(number)
+    assert process.wait(LIMIT_SECONDS) == 143
+    wait_until_gone(pids)
+
+
+def test_a_killed_launcher_takes_the_command_with_it(tmp_path: Path) -> None:
+    process = launch([sys.executable, "-c", FAMILY, str(tmp_path / "pids")])
+    command, child = wait_for_pids(tmp_path / "pids", 2)
+    process.kill()
+    wait_until_gone([command])
+    os.kill(child, signal.SIGKILL)
+
+
+def test_a_killed_parent_takes_everything_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FAMILY, str(tmp_path / "pids")]
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(LAUNCHER), str(tmp_path / "launcher"), *command])
+    (launcher,) = wait_for_pids(tmp_path / "launcher", 1)
+    pids = wait_for_pids(tmp_path / "pids", 2)
+    parent.kill()
+    parent.wait()
+    wait_until_gone([launcher, *pids])
+
+
+def test_a_command_that_ends_leaves_no_child(tmp_path: Path) -> None:
+    code = FAMILY.rpartition("time.sleep(600)")[0]
+    process = launch([sys.executable, "-c", code, str(tmp_path / "pids")])
+    pids = wait_for_pids(tmp_path / "pids", 2)
+    assert process.wait(LIMIT_SECONDS) == 0
+    wait_until_gone(pids)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_run"),
+    [("import os; os.kill(os.getpid(), 9)", True), ("raise SystemExit(1)", False), ("print('well')", False)],
+    ids=["killed", "failed by itself", "done"],
+)
+def test_what_a_killed_command_began_elsewhere_is_ended(tmp_path: Path, code: str, is_run: bool) -> None:
+    process = launch([sys.executable, "-c", code], ["/bin/sh", "-c", f"touch {tmp_path}/ended"])
+    process.wait(LIMIT_SECONDS)
+    assert (tmp_path / "ended").exists() is is_run

@@ -1,0 +1,124 @@
+"""No record can break a batch: whatever stands in it, it is decoded or rejected, and both can be stored.
+
+Each example is a good record (PostgreSQL's or SQL Server's, wrapped with a schema or not) in which a few places,
+chosen anywhere in it, hold any JSON value.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.sources.envelope import EnvelopeDecoder
+from tests.support.envelopes import line, postgres, sqlserver, wrapped
+
+DECODER = EnvelopeDecoder(load_lake_spec(Settings().lake_spec))
+ROW = {"SaleId": 7, "UnitId": 3, "ContractSubtotal": "1.5", "ContractSigningDate": 1}
+FIELDS = [
+    {"field": "SaleId", "type": "int64"},
+    {
+        "field": "ContractSubtotal",
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": "4"},
+    },
+    {"field": "ContractSigningDate", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+]
+RECORDS = [sqlserver("c", ROW, 5), postgres("d", ROW, 5), wrapped(postgres("u", ROW, 5), FIELDS)]
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["\ud83d", "1E+9999999", "x" * 5000, "\x00", "d", "postgresql", "sqlserver", 10**17, 10**400])
+)
+anything = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Paths to every value inside."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, child in inner for place in places(child, (*path, key)))]
+
+
+def with_value(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy with another value at ``path``; unchanged when an earlier replacement removed the place."""
+    if not path:
+        return new
+    if isinstance(value, dict) and path[0] in value:
+        return {**value, path[0]: with_value(value[path[0]], path[1:], new)}
+    if isinstance(value, list) and isinstance(path[0], int) and path[0] < len(value):
+        return [*value[: path[0]], with_value(value[path[0]], path[1:], new), *value[path[0] + 1 :]]
+    return value
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    record: Any = draw(st.sampled_from(RECORDS))
+    for path in draw(st.lists(st.sampled_from(places(record)), min_size=1, max_size=3)):
+        record = with_value(record, path, draw(anything))
+    return json.dumps(record).encode()
+
+
+def assert_decoded_or_rejected(text: bytes) -> None:
+    try:
+        event = DECODER.decode(text)
+    except RejectedRecordError as error:
+        error.detail.encode("utf-8")
+        assert error.reason
+    else:
+        if event is not None:
+            f"{event.event_id}{event.event_order}".encode()
+            assert isinstance(dict(zip("k", event.values, strict=False))["k"], int)
+
+
+@settings(max_examples=1000)
+@given(damaged())
+def test_any_value_anywhere(text):
+    assert_decoded_or_rejected(text)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: text.encode("utf-8")))
+def test_any_bytes(text):
+    assert_decoded_or_rejected(text)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(RECORDS).map(line), st.integers(0, 1000), st.integers(0, 255))
+def test_any_byte_changed(text, place, value):
+    assert_decoded_or_rejected(text[: place % len(text)] + bytes([value]) + text[place % len(text) + 1 :])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        line(wrapped(sqlserver("c", ROW, 5), [{"field": "ContractSubtotal", "type": "bytes", **FIELDS[1], "parameters": 5}])),
+        line(wrapped(sqlserver("c", ROW, 5), [{**FIELDS[1], "parameters": {"scale": "four"}}])),
+        line(wrapped(sqlserver("c", ROW, 5), [{**FIELDS[2], "name": ["io.debezium.time.MicroTimestamp"]}])),
+        line({"schema": {"fields": 5}, "payload": sqlserver("c", ROW, 5)}),
+        line(sqlserver("c", ROW, 5)).replace(b'"name":"erp"', b'"name":"\\ud83d"'),
+    ],
+    ids=["parameters", "scale", "type name", "fields", "half a surrogate pair in the source's name"],
+)
+def test_a_schema_or_source_that_makes_no_sense_is_rejected(text):
+    with pytest.raises(RejectedRecordError) as caught:
+        DECODER.decode(text)
+    assert caught.value.reason == "not_an_envelope"
+
+
+def test_a_duplicate_key_that_is_no_text_can_still_be_reported():
+    with pytest.raises(RejectedRecordError) as caught:
+        DECODER.decode(b'{"\\ud83d":1,"\\ud83d":2}')
+    assert caught.value.detail.encode("utf-8")

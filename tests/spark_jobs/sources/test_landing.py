@@ -1,0 +1,202 @@
+"""Landing files one case at a time: what is read, what waits, what goes to quarantine.
+
+Every file holds records ``{"n":1}``, ``{"n":2}``, … of eight bytes with their end of line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.sources.file_blocks import read_range
+from spark_jobs.sources.file_scan import CHUNK_BYTES, LedgerEntry
+from spark_jobs.sources.landing import LandingPlan, list_landing, pack_ledger, plan_landing, unpack_ledger
+from spark_jobs.storage.filesystem import Filesystem
+
+ONE, TWO, THREE = (b'{"n":%d}\n' % n for n in (1, 2, 3))
+LONG_AGO, NOW = 10**9, 10**18
+
+
+class Landing:
+    """A topic's folder and what earlier runs committed about it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.ledger = root, dict[str, LedgerEntry]()
+
+    def put(self, name: str, content: bytes, *, topic: str = "SALES", modified_ns: int = LONG_AGO) -> Path:
+        path = self.root / topic / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, ns=(modified_ns, modified_ns))
+        return path
+
+    def plan(self, *, limit: int = 100, truncated_before_ns: int = 0) -> LandingPlan:
+        files = Filesystem(str(self.root))
+        entries, messages = list_landing(files, ("*.SALES", "SALES"))
+        plan = plan_landing(files, entries, self.ledger, max_records=limit, truncated_before_ns=truncated_before_ns)
+        self.ledger = dict(plan.ledger)
+        assert messages == ()
+        return plan
+
+    def read(self, **options: int) -> list[bytes]:
+        content = []
+        for chunk in self.plan(**options).chunks:
+            with open(chunk.path, "rb") as file:
+                content.append(read_range(file, chunk.start, chunk.end))
+        return content
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Landing:
+    return Landing(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_empty(tmp_path):
+    assert list_landing(Filesystem(str(tmp_path / "nowhere")), ("SALES",)) == ([], ())
+
+
+def test_folders_are_matched_without_case_and_strangers_are_named(landing):
+    for topic in ("erp.dbo.sales", "SALES", "erp.dbo.STOCK", "_tmp", ".hidden"):
+        landing.put("a", ONE, topic=topic)
+    entries, messages = list_landing(Filesystem(str(landing.root)), ("*.SALES", "SALES"))
+    assert [Path(entry.path).parent.name for entry in entries] == ["SALES", "erp.dbo.sales"]
+    assert messages == ("folder erp.dbo.STOCK matches none of the topics ['*.SALES', 'SALES'] and is not read",)
+
+
+@pytest.mark.parametrize("name", [".a.jsonl", "_a.jsonl", "a.jsonl.tmp", "day=1/.part", "day=1/_SUCCESS"])
+def test_files_still_being_written_are_left_alone(landing, name):
+    landing.put(name, ONE)
+    assert landing.read() == []
+
+
+def test_files_below_the_topic_count_oldest_first(landing):
+    landing.put("day=2/a", TWO, modified_ns=2 * LONG_AGO)
+    landing.put("day=1/a", ONE, modified_ns=1 * LONG_AGO)
+    landing.put("a", THREE, modified_ns=3 * LONG_AGO)
+    assert landing.read() == [ONE, TWO, THREE]
+
+
+def test_a_file_that_grows_is_read_on_from_where_it_was(landing):
+    landing.put("a", ONE)
+    assert landing.read() == [ONE]
+    landing.put("a", ONE + TWO + THREE, modified_ns=2 * LONG_AGO)
+    assert landing.read() == [TWO + THREE]
+    assert landing.read() == []
+
+
+def test_half_a_line_waits_for_its_end(landing):
+    landing.put("a", ONE + TWO[:4], modified_ns=NOW)
+    plan = landing.plan()
+    assert [(chunk.start, chunk.end) for chunk in plan.chunks] == [(0, 8)]
+    assert "not complete after byte 8" in plan.messages[0]
+    assert landing.read() == []
+    landing.put("a", ONE + TWO, modified_ns=NOW)
+    assert landing.read() == [TWO]
+
+
+def test_a_last_line_that_is_a_whole_record_does_not_wait(landing):
+    landing.put("a", ONE + TWO[:-1])
+    assert landing.read() == [ONE + TWO[:-1]]
+    landing.put("a", ONE + TWO + THREE, modified_ns=2 * LONG_AGO)
+    assert landing.read() == [b"\n" + THREE]
+
+
+@pytest.mark.parametrize("is_gzip", [False, True])
+def test_half_a_line_that_nobody_finishes_goes_to_quarantine_once(landing, is_gzip):
+    content = ONE + TWO[:4]
+    landing.put("a", gzip.compress(content) if is_gzip else content)
+    plan = landing.plan(truncated_before_ns=NOW)
+    assert [(part.offset, part.raw, str(part.reason)) for part in plan.broken] == [(8, TWO[:4], "truncated")]
+    assert [(chunk.start, chunk.end) for chunk in plan.chunks] == [(0, 8)]
+    again = landing.plan(truncated_before_ns=NOW)
+    assert (again.chunks, again.broken) == ((), ())
+
+
+def test_what_was_given_up_is_read_when_it_is_finished_after_all(landing):
+    landing.put("a", ONE + TWO[:4])
+    landing.plan(truncated_before_ns=NOW)
+    landing.put("a", ONE + TWO, modified_ns=2 * LONG_AGO)
+    assert landing.read() == [TWO]
+
+
+@pytest.mark.parametrize("left", range(1, 12))
+def test_a_gzip_file_that_ends_too_early_waits(landing, left):
+    whole = gzip.compress(ONE) + gzip.compress(TWO)
+    landing.put("a.gz", whole[:-left], modified_ns=NOW)
+    first = landing.read()
+    landing.put("a.gz", whole, modified_ns=NOW)
+    assert b"".join(first + landing.read()) == ONE + TWO
+
+
+def test_gzip_is_known_by_its_content_not_its_name(landing):
+    landing.put("a.jsonl", gzip.compress(ONE))
+    landing.put("b.gz", TWO)
+    assert landing.read() == [ONE, TWO]
+
+
+def test_a_damaged_gzip_file_keeps_what_came_before_and_goes_to_quarantine_once(landing):
+    landing.put("a.gz", gzip.compress(ONE) + b"this is no gzip member")
+    plan = landing.plan()
+    assert [(chunk.start, chunk.end) for chunk in plan.chunks] == [(0, 8)]
+    assert [str(part.reason) for part in plan.broken] == ["bad_file"]
+    again = landing.plan()
+    assert (again.chunks, again.broken) == ((), ())
+
+
+def test_a_renamed_file_is_not_read_again(landing):
+    path = landing.put("a", ONE + TWO)
+    assert landing.read() == [ONE + TWO]
+    path.rename(path.with_name("b"))
+    plan = landing.plan()
+    assert plan.chunks == ()
+    assert "already read under another name" in plan.messages[0]
+    landing.put("b", ONE + TWO + THREE, modified_ns=2 * LONG_AGO)
+    assert landing.read() == [THREE]
+
+
+def test_a_copy_is_not_read_again(landing):
+    landing.put("a", ONE)
+    landing.put("b", ONE)
+    assert landing.read() == [ONE]
+    landing.put("c", gzip.compress(ONE))
+    assert landing.read() == []
+
+
+@pytest.mark.parametrize("content", [TWO, TWO + ONE + THREE, b""])
+def test_other_content_under_the_same_name_is_read_from_its_start(landing, content):
+    landing.put("a", ONE)
+    landing.plan()
+    landing.put("a", content, modified_ns=2 * LONG_AGO)
+    plan = landing.plan()
+    assert [(chunk.start, chunk.end) for chunk in plan.chunks] == ([(0, len(content))] if content else [])
+    assert "replaced by other content" in plan.messages[0]
+    assert landing.read() == []
+
+
+def test_the_cap_is_kept_and_the_rest_is_next(landing):
+    landing.put("a", ONE + TWO + THREE)
+    landing.put("b", THREE + TWO)
+    seen = []
+    while True:
+        plan = landing.plan(limit=2)
+        seen.append((plan.records, plan.has_more))
+        if not plan.has_more:
+            break
+    assert seen == [(2, True), (2, True), (1, False)]
+
+
+def test_long_files_are_cut_into_chunks_at_line_ends(landing):
+    record = b'{"text":"%s"}\n' % (b"x" * 1000)
+    landing.put("a", record * (2 * CHUNK_BYTES // len(record)))
+    chunks = landing.plan(limit=10**6).chunks
+    assert len(chunks) > 1
+    assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
+    assert all(chunk.end % len(record) == 0 for chunk in chunks)
+
+
+def test_the_ledger_is_empty_before_the_first_commit():
+    assert unpack_ledger(None) == unpack_ledger("") == {}
+    assert unpack_ledger(pack_ledger({})) == {}

@@ -1,0 +1,113 @@
+"""Single values: what fits is kept exactly, what does not is rejected, and nothing in between is rounded."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.specs import ColumnSpec, ColumnType
+from spark_jobs.sources.values import CONNECT_DECIMAL, build_converter, build_schema_converter
+
+AMOUNT = ColumnSpec(name="amount", source="Amount", type=ColumnType.DECIMAL, precision=18, scale=4)
+NUMBER = ColumnSpec(name="number", source="No", type=ColumnType.BIGINT)
+FLAG = ColumnSpec(name="flag", source="Flag", type=ColumnType.BOOLEAN)
+MOMENT = ColumnSpec(name="moment", source="Moment", type=ColumnType.TIMESTAMP)
+NAME = ColumnSpec(name="name", source="Name", type=ColumnType.STRING, max_length=5)
+
+amounts = st.integers(-(10**18) + 1, 10**18 - 1).map(lambda unscaled: Decimal(unscaled).scaleb(-4))
+
+
+@given(amounts)
+def test_every_decimal_that_fits_is_kept_exactly(amount):
+    read = build_converter(AMOUNT, "sqlserver")
+    assert read(str(amount)) == amount
+    assert read(str(amount)).as_tuple().exponent == -4
+    assert read(amount) == amount
+
+
+@given(amounts, st.integers(0, 6))
+def test_connects_decimal_is_the_same_number(amount, scale):
+    """Big-endian two's complement of the unscaled number, base64; its scale is in the schema, as text."""
+    read = build_schema_converter(
+        AMOUNT, {"type": "bytes", "name": CONNECT_DECIMAL, "parameters": {"scale": str(scale)}}
+    )
+    assert read is not None
+    unscaled = int(amount.scaleb(scale).to_integral_value())
+    packed = base64.b64encode(unscaled.to_bytes(12, "big", signed=True)).decode()
+    expected = Decimal(unscaled).scaleb(-scale)
+    if abs(expected) < 10**14 and scale <= 4:
+        assert read(packed) == expected
+
+
+@given(st.decimals(allow_nan=True, allow_infinity=True) | amounts.map(lambda amount: amount * 10))
+def test_a_decimal_is_kept_or_rejected_but_never_rounded(number):
+    fits = number.is_finite() and abs(number) < 10**14 and number == Decimal(int(number * 10**4)).scaleb(-4)
+    read = build_converter(AMOUNT, "sqlserver")
+    if fits:
+        assert read(str(number)) == number
+    else:
+        with pytest.raises(RejectedRecordError):
+            read(str(number))
+
+
+@pytest.mark.parametrize("value", [True, [], {}, "", " ", "1,5", "-", "١.٥x", "!!!=", b"12"])
+def test_what_is_no_decimal(value):
+    read = build_schema_converter(AMOUNT, {"type": "bytes", "name": CONNECT_DECIMAL, "parameters": {"scale": "4"}})
+    assert read is not None
+    for convert in (build_converter(AMOUNT, "sqlserver"), read):
+        with pytest.raises(RejectedRecordError) as caught:
+            convert(value)
+        assert caught.value.reason == "bad_decimal"
+
+
+@given(st.integers(-(2**65), 2**65))
+def test_integers_are_64_bits_as_number_or_text(number):
+    read = build_converter(NUMBER, "sqlserver")
+    for value in (number, str(number)):
+        if -(2**63) <= number < 2**63:
+            assert read(value) == number
+        else:
+            with pytest.raises(RejectedRecordError):
+                read(value)
+
+
+@given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)).map(lambda t: t.replace(tzinfo=UTC)))
+def test_every_moment_of_the_calendar(moment):
+    milliseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    read = build_converter(MOMENT, "sqlserver")
+    assert read(milliseconds) == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    assert read(moment.isoformat()) == moment
+
+
+@pytest.mark.parametrize("value", [10**18, -(10**17), 1.5, True, "", "12", "2026-02-30", [], {}])
+def test_what_is_no_moment(value):
+    with pytest.raises(RejectedRecordError) as caught:
+        build_converter(MOMENT, "sqlserver")(value)
+    assert caught.value.reason == "bad_timestamp"
+
+
+@pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (1, True), (0, False)])
+def test_booleans(value, expected):
+    assert build_converter(FLAG, "sqlserver")(value) is expected
+
+
+@pytest.mark.parametrize("value", [2, -1, "true", "1", [], 1.0, Decimal(1)])
+def test_what_is_no_boolean(value):
+    with pytest.raises(RejectedRecordError):
+        build_converter(FLAG, "sqlserver")(value)
+
+
+@given(st.text(max_size=8))
+def test_text_is_kept_up_to_its_length(text):
+    read = build_converter(NAME, "sqlserver")
+    if len(text) <= 5:
+        assert read(text) == text
+    else:
+        with pytest.raises(RejectedRecordError):
+            read(text)

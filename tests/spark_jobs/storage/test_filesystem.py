@@ -1,0 +1,56 @@
+"""Files outside Spark: absent things are empty, writes are one step, gzip is left as it is stored."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.storage.filesystem import Filesystem
+
+
+def test_absent_things_are_empty(tmp_path):
+    files = Filesystem(str(tmp_path / "nowhere"))
+    assert (files.list_files(recursive=True), files.folders(), files.read("a")) == ([], [], None)
+    files.delete("a")
+
+
+def test_a_write_replaces_in_one_step_and_leaves_nothing_else(tmp_path):
+    files = Filesystem(str(tmp_path))
+    for content in (b"one", b"two"):
+        files.write("folder/file", content)
+        assert files.read("folder/file") == content
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
+    files.delete("folder/file")
+    assert files.read("folder/file") is None
+
+
+def test_files_are_listed_by_path_with_size_and_time(tmp_path):
+    files = Filesystem(str(tmp_path))
+    for name in ("b/c", "a", "b/a"):
+        files.write(name, b"12345")
+    entries = files.list_files(recursive=True)
+    assert [entry.path.removeprefix(f"{tmp_path}/") for entry in entries] == ["a", "b/a", "b/c"]
+    assert {entry.size for entry in entries} == {5}
+    assert entries[0].modified_ns == (tmp_path / "a").stat().st_mtime_ns
+    assert [entry.path.removeprefix(f"{tmp_path}/") for entry in files.list_files()] == ["a"]
+
+
+def test_compressed_files_are_read_as_they_are_stored(tmp_path):
+    files, content = Filesystem(str(tmp_path)), gzip.compress(b"text")
+    files.write("a.gz", content)
+    assert files.read("a.gz") == content
+    with files.open(f"{tmp_path}/a.gz") as file:
+        assert file.read() == content
+
+
+def test_an_address_nobody_knows_is_a_setting_to_correct():
+    with pytest.raises(SettingsError, match=r"path 'nosuch://x' cannot be used .* correct the setting"):
+        Filesystem("nosuch://x")
+
+
+def test_a_place_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(SettingsError, match="set another path"):
+        Filesystem(str(tmp_path / "file")).write("below/it", b"")

@@ -1,0 +1,133 @@
+"""The timeline as ``.hoodie`` tells it, from hand-made folders of empty or small JSON files.
+
+Version 6 names: ``<time>.<action>.requested``, ``<time>.<action>.inflight`` (a commit's is ``<time>.inflight``),
+``<time>.<action>``. Instants here are 1 to 9, written with 17 digits.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.storage.reader import plan_pull
+from spark_jobs.storage.timeline import Instant, Timeline
+
+PROPERTIES = "#comment\nhoodie.table.version=6\nhoodie.table.name=units\n"
+
+
+def at(number: int) -> str:
+    return f"{number:017d}"
+
+
+def timeline_of(root: Path, *names: str, **contents: dict[str, object]) -> Timeline:
+    """A table whose ``.hoodie`` holds these files; a name begins with its number, content by number."""
+    folder = root / "units" / ".hoodie"
+    folder.mkdir(parents=True)
+    (folder / "hoodie.properties").write_text(PROPERTIES)
+    for name in names:
+        number, rest = name.split(".", 1)
+        text = json.dumps(contents[f"n{number}"]) if f"n{number}" in contents else ""
+        (folder / f"{at(int(number))}.{rest}").write_text(text)
+    return Timeline(table="units", path=str(root / "units"))
+
+
+def test_a_table_that_is_not_there(tmp_path):
+    timeline = Timeline(table="units", path=str(tmp_path / "units"))
+    timeline.check_version()
+    assert (timeline.exists, timeline.has_begun, timeline.writes, timeline.last) == (False, False, (), None)
+    assert timeline.readable_up_to == BEGINNING
+    assert timeline.newest_metadata("any") is None
+    assert not timeline.holds(at(1))
+
+
+def test_completed_writes_are_in_order_and_services_are_no_writes(tmp_path):
+    timeline = timeline_of(
+        tmp_path,
+        *("3.commit.requested", "3.inflight", "3.commit"),
+        *("1.deltacommit.requested", "1.deltacommit.inflight", "1.deltacommit"),
+        *("2.replacecommit", "4.clean.requested", "4.clean.inflight", "4.clean", "5.rollback", "6.savepoint"),
+    )
+    assert timeline.writes == tuple(
+        Instant(time=at(n), action=a) for n, a in [(1, "deltacommit"), (2, "replacecommit"), (3, "commit")]
+    )
+    assert (timeline.last, timeline.unfinished, timeline.pending_writes) == (at(3), (), ())
+
+
+@pytest.mark.parametrize("pending", ["2.commit.requested", "2.inflight", "2.deltacommit.inflight"])
+def test_a_consumer_stops_short_of_the_first_pending_write(tmp_path, pending):
+    timeline = timeline_of(tmp_path, "1.commit", pending, "3.commit")
+    assert (timeline.last, timeline.readable_up_to) == (at(3), at(1))
+    assert timeline.pending_writes == timeline.unfinished == (at(2),)
+
+
+def test_pending_services_hold_no_consumer_back(tmp_path):
+    timeline = timeline_of(tmp_path, "1.deltacommit", "2.compaction.requested", "3.replacecommit.requested", "4.deltacommit")
+    assert timeline.readable_up_to == at(4)
+    assert (timeline.pending_writes, timeline.unfinished) == ((), (at(3),))
+
+
+def test_nothing_is_readable_below_a_pending_first_write(tmp_path):
+    timeline = timeline_of(tmp_path, "1.commit.requested", "2.commit")
+    assert timeline.readable_up_to == BEGINNING
+
+
+def test_other_files_are_no_instants(tmp_path):
+    timeline = timeline_of(tmp_path, "1.commit", "2.commit.crc", "3.commit.requested.tmp")
+    (tmp_path / "units" / ".hoodie" / ".00000000000000009.commit.crc").write_text("")
+    (tmp_path / "units" / ".hoodie" / "archived").mkdir()
+    assert Timeline(table="units", path=timeline.path).last == at(1)
+
+
+def test_metadata_comes_from_the_newest_commit_that_has_it(tmp_path):
+    timeline = timeline_of(
+        tmp_path,
+        *("1.commit", "2.commit", "3.commit", "4.commit"),
+        n1={"extraMetadata": {"checkpoint": "old", "ledger": "first"}},
+        n2={"extraMetadata": {"checkpoint": "new"}},
+        n3={"extraMetadata": None},
+    )
+    assert timeline.newest_metadata("checkpoint") == "new"
+    assert timeline.newest_metadata("ledger") == "first"
+    assert timeline.newest_metadata("nobody") is None
+
+
+def test_rows_written_are_those_of_all_files(tmp_path):
+    stats = {"a": [{"numWrites": 3}, {"numWrites": 4}], "b": [{"numWrites": None}, {}]}
+    timeline = timeline_of(tmp_path, "1.commit", "2.commit", n1={"partitionToWriteStats": stats})
+    assert [timeline.rows_written(instant) for instant in timeline.writes] == [7, 0]
+
+
+@pytest.mark.parametrize("version", ["5", "8", "9", ""])
+def test_a_table_of_another_version_is_refused(tmp_path, version):
+    timeline = timeline_of(tmp_path, "1.commit")
+    timeline.check_version()
+    (tmp_path / "units/.hoodie/hoodie.properties").write_text(f"hoodie.table.version={version}\n")
+    with pytest.raises(TableVersionError, match="units: the table on disk has Hudi table version .* writes version 6"):
+        Timeline(table="units", path=timeline.path).check_version()
+
+
+@pytest.mark.parametrize(
+    ("after", "window", "is_resync"),
+    [
+        (BEGINNING, (BEGINNING, at(5)), False),
+        (at(3), (at(3), at(5)), False),
+        (at(4), (at(4), at(5)), False),
+        (at(5), (at(5), at(5)), False),
+        (at(2), (BEGINNING, at(5)), True),
+        (at(6), (BEGINNING, at(5)), True),
+    ],
+    ids=["first", "oldest", "in between", "newest", "archived", "ahead after a restore"],
+)
+def test_a_pull_begins_where_it_was_or_reads_everything_and_says_so(tmp_path, after, window, is_resync):
+    pull = plan_pull(timeline_of(tmp_path, "3.commit", "5.commit"), after=after)
+    assert (pull.window.after, pull.window.up_to) == window
+    assert bool(pull.resync_reason) is is_resync
+
+
+def test_a_pull_from_a_log_that_is_gone_is_empty(tmp_path):
+    pull = plan_pull(Timeline(table="units", path=str(tmp_path / "units")), after=at(4))
+    assert pull.window.is_empty

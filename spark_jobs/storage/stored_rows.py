@@ -41,7 +41,9 @@ def read_stored(
     if kept.layers == 0:
         return base_df
     newer_df = _with_keys(spark.table(kept.newer), keys_df, key)
-    return base_df.join(F.broadcast(newer_df.select(key)), key, "left_anti").unionByName(newer_df, allowMissingColumns=True)
+    return base_df.join(F.broadcast(newer_df.select(key)), key, "left_anti").unionByName(
+        newer_df, allowMissingColumns=True
+    )
 
 
 def keep_changed(

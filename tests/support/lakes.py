@@ -17,6 +17,7 @@ from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from tests.support import oracle
 from tests.support.envelopes import SQLSERVER_TOPIC, write_lines
+from tests.support.oracle_marts import daily_deals, hourly_events
 
 CLOCK = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
 
@@ -118,3 +119,15 @@ def assert_equals_oracle(lake: Lake, lines: Iterable[bytes]) -> None:
     assert (len(logged), set(logged.values())) == (len(events), {1})
     rejected = Counter(bytes(row["raw"]) for row in lake.rows("quarantine"))
     assert rejected == Counter(unusable)
+
+
+def assert_marts_equal_oracle(lake: Lake, lines: Iterable[bytes], clock: datetime) -> None:
+    """Both marts hold what they must at ``clock``, each cell once; the keys are the grain."""
+    events, _ = oracle.read_lines(lines)
+    hourly, daily = lake.rows("fast_hourly_events"), lake.rows("fast_daily_deals")
+    assert len({row["cell_id"] for row in hourly}) == len(hourly)
+    assert len({row["cell_id"] for row in daily}) == len(daily)
+    counts = {(row["event_hour"], row["project_id"], row["status_id"]): row["events"] for row in hourly}
+    assert counts == hourly_events(events, clock)
+    deals = {(row["day"], row["project_id"], row["agent_id"]): (row["deals"], row["contract_total"]) for row in daily}
+    assert deals == daily_deals(oracle.fold(events), clock)

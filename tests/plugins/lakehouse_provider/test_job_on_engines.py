@@ -9,14 +9,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import psutil
 import pytest
 
 from lakehouse_provider.engines import INTERRUPT, JobCommand
@@ -27,9 +24,16 @@ from local_stack.services import RunFolder, Service
 from local_stack.truth_check import Truth, check_table
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from tests.support.processes import (
+    LIMIT_SECONDS,
+    busy_processors,
+    command_line,
+    descendants,
+    wait_until,
+    wait_until_gone,
+)
 
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
-LIMIT_SECONDS = 120
 OPERATOR = """
 import sys
 from datetime import datetime, UTC
@@ -109,9 +113,7 @@ def test_a_killed_task_leaves_no_driver(
     family = wait_for_family(task.pid, drivers)
     task.kill()
     task.wait()
-    gone, alive = psutil.wait_procs(family, timeout=30)
-    assert [process.cmdline() for process in alive] == []
-    assert len(gone) == len(family)
+    wait_until_gone(family)
 
 
 def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service) -> None:
@@ -125,36 +127,19 @@ def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service) -
     process = JobProcess(command, log=logged.append)
     thread = Thread(target=process.run)
     thread.start()
-    wait_until(lambda: "connected" in logged and cpu_share(server) > 0.5)
+    wait_until(lambda: "connected" in logged and busy_processors(server.pid) > 0.5, "the server works for the client")
     process.stop()
     thread.join(LIMIT_SECONDS)
-    wait_until(lambda: cpu_share(server) < 0.3)
+    wait_until(lambda: busy_processors(server.pid) < 0.3, "the server rests")
 
 
-def wait_for_family(pid: int, drivers: set[str]) -> list[psutil.Process]:
-    """Descendants of the task once a driver of each kind has been working for a moment."""
-    found: list[psutil.Process] = []
+def wait_for_family(pid: int, drivers: set[str]) -> list[int]:
+    """Descendants of the task as soon as a driver of each kind is among them."""
 
-    def is_there() -> bool:
-        with suppress(psutil.Error):
-            found[:] = psutil.Process(pid).children(recursive=True)
-            lines = {process: " ".join(process.cmdline()) for process in found}
-            entries = [p for p, line in lines.items() if "entrypoint" in line and "launcher.py" not in line]
-            kinds = {"java" if "java" in p.name() else "python" for p in entries}
-            return kinds >= drivers and all(time.time() - p.create_time() > 1 for p in entries)
-        return False
+    def kinds() -> set[str]:
+        lines = [command_line(below) for below in descendants(pid)]
+        entries = [line.split()[0] for line in lines if "entrypoint" in line and "launcher.py" not in line]
+        return {"java" if program.endswith("java") else "python" for program in entries}
 
-    wait_until(is_there)
-    return found
-
-
-def cpu_share(server: Service) -> float:
-    """Processors that the server's JVM keeps busy over a second."""
-    return psutil.Process(server.pid).cpu_percent(interval=1.0) / 100
-
-
-def wait_until(is_true: Any) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not is_true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.2)
+    wait_until(lambda: kinds() >= drivers, f"{sorted(drivers)} run")
+    return descendants(pid)

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from lakehouse_provider.job_process import LAUNCHER
+from tests.support.processes import wait_until_gone
 
 LIMIT_SECONDS = 20
 FAMILY = """
@@ -36,13 +37,6 @@ time.sleep(600)
 """
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def wait_for_pids(path: Path, count: int) -> list[int]:
     deadline = time.monotonic() + LIMIT_SECONDS
     while time.monotonic() < deadline:
@@ -51,13 +45,6 @@ def wait_for_pids(path: Path, count: int) -> list[int]:
                 return pids
         time.sleep(0.05)
     raise AssertionError(f"{path.name} never came")
-
-
-def wait_until_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while any(map(is_alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert [pid for pid in pids if is_alive(pid)] == []
 
 
 def launch(command: list[str], afterwards: Sequence[str] = ()) -> subprocess.Popen[str]:

@@ -1,0 +1,72 @@
+"""A column and a table that are declared after the lake has data.
+
+The source sends customers from the first event on. The first spec does not know them; the second one declares the
+columns, the table ``customers`` and ``sales.customer_id``. New events fill them at once; a backfill of the log's
+history adds nothing more, because the log holds what was declared when its events were read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.settings import Settings
+from tests.support.envelopes import line, sqlserver
+from tests.support.lakes import Lake
+
+pytestmark = pytest.mark.hudi
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredLake(Lake):
+    """A lake with a spec file of its own."""
+
+    spec: Path
+
+    @property
+    def settings(self) -> Settings:
+        return replace(Lake.settings.fget(self), lake_spec=str(self.spec))
+
+
+def _spec_without_customers(path: Path) -> Path:
+    document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
+    source = document["source"]
+    source["columns"] = [column for column in source["columns"] if not column["name"].startswith("customer")]
+    document["tables"] = [table for table in document["tables"] if table["name"] != "customers"]
+    for table in document["tables"]:
+        table["columns"] = [column for column in table["columns"] if not column.startswith("customer")]
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def _sale(sale_id: int, agent_id: int, customer_id: int, position: int) -> bytes:
+    customer = {"CustomerId": customer_id, "CustomerName": f"customer {customer_id}"}
+    return line(sqlserver("c", {"SaleId": sale_id, "AgentId": agent_id, "AgentName": "Ann", **customer}, position))
+
+
+def test_a_later_declaration_needs_no_code_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    before = DeclaredLake(spark=spark, folder=tmp_path, spec=_spec_without_customers(tmp_path / "before.yaml"))
+    after = Lake(spark=spark, folder=tmp_path)
+    before.land("1.jsonl", [_sale(1, 1, 100, 1), _sale(2, 1, 200, 2)])
+    before.run("ingest")
+    before.run("split")
+
+    after.land("2.jsonl", [_sale(2, 2, 201, 3), _sale(3, 2, 300, 4)])
+    after.run("ingest")
+    after.run("split")
+
+    sales = {row["sale_id"]: (row["agent_id"], row["customer_id"]) for row in after.rows("sales")}
+    assert sales == {1: (1, None), 2: (2, 201), 3: (2, 300)}
+    assert {row["sale_id"] for row in after.rows_of_rust_reader("sales")} == {1, 2, 3}
+    assert {row["customer_id"] for row in after.rows("customers")} == {201, 300}
+
+    instants = after.instants()
+    history = Interval(start=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, tzinfo=UTC))
+    after.run("split", interval=history)
+    assert after.instants() == instants

@@ -1,0 +1,63 @@
+"""Laws 1, 2, 3, 6 and 7 through Spark and Hudi: 30 seeded schedules, five side by side in each of six lakes.
+
+The schedules (tests.support.schedules) have sources, topics and keys of their own; in a lake they share tables, runs and
+crashes. A round lands the files of all five, then ingest and split run as chance has it: whole, with a small cap, dying
+at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. After the last round
+both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they run once
+more, and no table may have a new commit.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.support.crashes import CRASHES, run_and_crash
+from tests.support.lakes import Lake, assert_equals_oracle, assert_marts_equal_oracle
+from tests.support.schedules import ROUNDS, build_schedule
+
+pytestmark = pytest.mark.hudi
+
+SCHEDULES_PER_LAKE = 5
+CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
+
+
+def run_round(lake: Lake, rng: random.Random) -> None:
+    """Both jobs, as chance has it."""
+    for job in ("ingest", "split"):
+        options = {"max_events": rng.randint(20, 200)} if job == "ingest" and rng.random() < 0.5 else {}
+        if rng.random() < 0.5:
+            run_and_crash(lake, job, rng.choice(CRASHES[job]), **options)
+        if rng.random() < 0.7:
+            lake.run(job, **options)
+
+
+def run_to_the_end(lake: Lake) -> None:
+    while lake.run("ingest").counters["has_more"]:
+        continue
+    lake.run("split")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_however_it_is_delivered_the_tables_are_the_oracles(lake, seed):
+    rng = random.Random(seed)
+    schedules = [build_schedule(seed, number) for number in range(SCHEDULES_PER_LAKE)]
+    for number in range(ROUNDS):
+        for schedule in schedules:
+            schedule.land(lake.folder / "landing", number)
+        run_round(lake, rng)
+        if number == 1:
+            lake.run("fast", clock=CLOCK)
+    run_to_the_end(lake)
+    lines = [text for schedule in schedules for text in schedule.lines]
+    assert_equals_oracle(lake, lines)
+    reasons = {text: reason for schedule in schedules for text, reason in schedule.reasons.items()}
+    assert {bytes(row["raw"]): row["reason"] for row in lake.rows("quarantine")} == reasons
+    clock = CLOCK + timedelta(hours=rng.randint(0, 30))
+    lake.run("fast", clock=clock)
+    assert_marts_equal_oracle(lake, lines, clock)
+    before = lake.instants()
+    assert {lake.run(job, clock=clock).status for job in ("ingest", "split", "fast")} == {"nothing_to_do"}
+    assert lake.instants() == before

@@ -1,0 +1,66 @@
+"""Runs that die at a chosen step of a job, as a killed process does: nothing after that step happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from spark_jobs.storage.consumers import ConsumerRegistry
+from tests.support.lakes import Lake
+
+
+class CrashError(BaseException):
+    """The process ends here; no code of the product may catch it."""
+
+
+def crash_at_commit(job: str, number: int, *, is_committed: bool) -> Callable[[pytest.MonkeyPatch], None]:
+    """Die in the ``number``-th commit of the job's run: just before it, or just after it is on the timeline."""
+
+    def install(patch: pytest.MonkeyPatch) -> None:
+        module = __import__(f"spark_jobs.jobs.{job}", fromlist=["commit"])
+        real, calls = module.commit, []
+
+        def commit(*arguments: Any, **options: Any) -> Any:
+            calls.append(1)
+            if len(calls) > number:
+                raise CrashError
+            if len(calls) < number or is_committed:
+                done = real(*arguments, **options)
+            if len(calls) >= number:
+                raise CrashError
+            return done
+
+        patch.setattr(module, "commit", commit)
+
+    return install
+
+
+def crash_before_consumer_file(patch: pytest.MonkeyPatch) -> None:
+    """Die when every table is committed and the consumer's file is not yet written."""
+
+    def write(*arguments: Any) -> None:
+        raise CrashError
+
+    patch.setattr(ConsumerRegistry, "write", write)
+
+
+CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
+    "ingest": [crash_at_commit("ingest", number, is_committed=done) for number in (1, 2) for done in (False, True)],
+    "split": [
+        crash_before_consumer_file,
+        *(crash_at_commit("split", number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
+    ],
+}
+
+
+def run_and_crash(lake: Lake, job: str, install: Callable[[pytest.MonkeyPatch], None], **options: Any) -> bool:
+    """Run the job and let it die; False when it ended before it came to that step."""
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch)
+        try:
+            lake.run(job, **options)
+        except CrashError:
+            return True
+        return False

@@ -69,7 +69,7 @@ class AirflowApi:
 
     def runs(self, dag_id: str) -> list[DagRun]:
         """The latest runs of a DAG, newest first."""
-        answer = self.get(f"/api/v2/dags/{dag_id}/dagRuns", order_by="-run_after", limit="100")
+        answer = self.get(f"/api/v2/dags/{dag_id}/dagRuns", order_by="-run_after", limit="20")
         return [
             DagRun(
                 dag_id=dag_id,

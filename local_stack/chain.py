@@ -9,7 +9,7 @@ from local_stack.airflow_api import AirflowApi, DagRun
 from local_stack.airflow_home import DAG_IDS
 from spark_jobs.contracts.errors import TransientError
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 LIMIT_SECONDS = 600.0
 
 

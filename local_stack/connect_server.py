@@ -12,6 +12,7 @@ from pathlib import Path
 
 from local_stack.console import say
 from local_stack.errors import SetupError
+from local_stack.interceptor import CLASS, build_interceptor
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
 from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path
@@ -21,22 +22,25 @@ from spark_jobs.session import build_session_options
 NAME = "connect"
 PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
 START_SECONDS = 120.0
+_CONNECT_JAR = "spark-connect_"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.environ) -> Service:
-    """Start the server on the loopback interface; :func:`wait_for_connect_server` says when it answers.
+    """Start the server, for this machine alone; :func:`wait_for_connect_server` says when it answers.
 
     The port is ``LAKEHOUSE_CONNECT_PORT`` or a free one. SetupError without Java 17, jars or that port.
     """
     settings = Settings.from_environment(environ)
-    options = _submit_options(settings)
+    jars = _jars(settings)
     port = choose_port(PORT_VARIABLE, environ)
-    home = _spark_home()
+    home, java_home = _spark_home(), find_java(environ).home
+    connect_jar = next(jar for jar in jars if _CONNECT_JAR in jar)
+    guard = build_interceptor(run_path(environ) / "jars", java_home=java_home, spark_home=home, connect_jar=connect_jar)
     path = ":".join(part for part in (str(PROJECT_ROOT), environ.get("PYTHONPATH", "")) if part)
     environment = {
         **environ,
-        "JAVA_HOME": str(find_java(environ).home),
+        "JAVA_HOME": str(java_home),
         "SPARK_HOME": str(home),
         "PYTHONPATH": path,
         "PYSPARK_PYTHON": sys.executable,
@@ -46,7 +50,7 @@ def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.e
     environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
     command = [
         *(str(home / "bin" / "spark-submit"), "--class", _CLASS),
-        *options,
+        *_submit_options(settings, [*jars, str(guard)]),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
     ]
     return folder.start(NAME, command, environment=environment, port=port, cwd=folder.path)
@@ -73,13 +77,18 @@ def wait_for_connect_server(server: Service) -> str:
     raise SetupError(f"the Spark Connect server did not answer in {START_SECONDS:.0f} s; look at {server.log}")
 
 
-def _submit_options(settings: Settings) -> list[str]:
-    jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
-    if not any("spark-connect_" in jar for jar in jars):
+def _jars(settings: Settings) -> list[str]:
+    jars = sorted(str(jar) for jar in Path(settings.jars_path).absolute().glob("*.jar"))
+    if not any(_CONNECT_JAR in jar for jar in jars):
         raise SetupError(f"no Spark Connect jar in {settings.jars_path}; run make setup, or set LAKEHOUSE_JARS_PATH")
+    return jars
+
+
+def _submit_options(settings: Settings, jars: list[str]) -> list[str]:
     configuration = {
         **build_session_options(settings),
         "spark.ui.enabled": "false",
+        "spark.connect.grpc.interceptor.classes": CLASS,
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 from pathlib import Path
 
 from local_stack.console import say
@@ -14,7 +15,7 @@ DAGS = PROJECT_ROOT / "dags"
 PAGE = PROJECT_ROOT / "docs" / "dags.md"
 HEAD = """# DAGs
 
-<!-- Made by `python -m local_stack dag-pages` from the docstrings in dags/; change those. -->
+<!-- Made by `python -m local_stack.dag_pages` from the docstrings in dags/; change those. -->
 
     landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─> fast_layer
 """
@@ -22,7 +23,7 @@ HEAD = """# DAGs
 
 def run(argv: list[str]) -> int:
     """Write the page."""
-    argparse.ArgumentParser(prog="python -m local_stack dag-pages", description=__doc__).parse_args(argv)
+    argparse.ArgumentParser(prog="python -m local_stack.dag_pages", description=__doc__).parse_args(argv)
     PAGE.write_text(build_page(DAGS), encoding="utf-8")
     say(f"dag-pages: wrote {PAGE.relative_to(PROJECT_ROOT)}")
     return 0
@@ -31,7 +32,9 @@ def run(argv: list[str]) -> int:
 def build_page(folder: Path) -> str:
     """The page: a section for each DAG file, in the order in which data flows, others after them by name."""
     order = ("ingest_sales", "split_sales", "fast_layer")
-    files = sorted(folder.glob("*.py"), key=lambda file: (order.index(file.stem) if file.stem in order else 99, file.stem))
+    files = sorted(
+        folder.glob("*.py"), key=lambda file: (order.index(file.stem) if file.stem in order else 99, file.stem)
+    )
     return "\n".join([HEAD, *(_section(file) for file in files)])
 
 
@@ -41,3 +44,7 @@ def _section(file: Path) -> str:
         raise SetupError(f"{file} has no docstring; write what the DAG does, it is its page in Airflow")
     title, _, rest = text.partition("\n")
     return f"## {file.stem}\n\n**{title.removeprefix('### ')}**\n{rest}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -55,7 +55,7 @@ def view_lake(spec: LakeSpec, settings: Settings) -> dict[str, TableView]:
             views[name] = TableView(
                 name=name,
                 spark=_spark_rows(spark, path),
-                rust=_rust_rows(path),
+                rust=read_with_rust(path),
                 instant=Timeline(table=name, path=path).last or BEGINNING,
             )
         return views
@@ -69,7 +69,8 @@ def _spark_rows(spark: SparkSession, path: str) -> Rows:
     return [row.asDict(recursive=True) for row in read_snapshot(spark, path).collect()]
 
 
-def _rust_rows(path: str) -> Rows:
+def read_with_rust(path: str) -> Rows:
+    """Rows of a table by Hudi's Rust reader, without Hudi's own columns; no JVM."""
     from hudi import HudiTableBuilder
 
     batches = HudiTableBuilder.from_base_uri(path).build().read()

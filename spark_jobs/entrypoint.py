@@ -74,8 +74,10 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
     if arguments.job in _WITHOUT_SPARK:
         result: JobResult = job.run(None, arguments, settings)
     else:
+        from spark_jobs.contracts.spec_file import load_lake_spec
         from spark_jobs.session import open_session
 
+        load_lake_spec(settings.lake_spec)  # refused at once, not after a session has started
         spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")
         try:
             result = job.run(spark, arguments, settings)

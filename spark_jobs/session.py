@@ -30,6 +30,11 @@ def build_session_options(settings: Settings) -> dict[str, str]:
         "spark.executorEnv.TZ": "UTC",
         "spark.executorEnv.PYTHONPATH": str(PROJECT_ROOT),
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        # Dates before 1900 are the calendar's, as every reader but old Hive sees them; by default they fail the write.
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+        "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+        "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
+        "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
         # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),

@@ -29,7 +29,9 @@ def spark() -> Iterator[SparkSession]:
     from spark_jobs.session import open_session
 
     jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
-    settings = Settings.from_environment({**jars, "LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "2g"})
+    settings = Settings.from_environment(
+        {**jars, "LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "2g"}
+    )
     session = open_session(settings, app_name="lakehouse-tests")
     yield session
     session.stop()

@@ -41,8 +41,7 @@ class Filesystem:
 
     def list_files(self, path: str = "", *, recursive: bool = False) -> list[FileEntry]:
         """Files below ``path``, by path; a folder that does not exist is empty."""
-        selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)
-        entries = [info for info in self._fs.get_file_info(selector) if info.type == self._file]
+        entries = [info for info in self._infos(path, recursive=recursive) if info.type == self._file]
         return sorted(
             (FileEntry(path=info.path, size=info.size, modified_ns=info.mtime_ns or 0) for info in entries),
             key=lambda entry: entry.path,
@@ -50,8 +49,15 @@ class Filesystem:
 
     def folders(self) -> list[str]:
         """Names of the folders directly below the root."""
-        infos = self._fs.get_file_info(self._selector(self.root, allow_not_found=True))
-        return sorted(info.base_name for info in infos if info.type != self._file)
+        return sorted(info.base_name for info in self._infos("") if info.type != self._file)
+
+    def _infos(self, path: str, *, recursive: bool = False) -> list[Any]:
+        selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)
+        try:
+            infos: list[Any] = self._fs.get_file_info(selector)
+            return infos
+        except (PermissionError, NotADirectoryError) as error:
+            raise _cannot("read", selector.base_dir, error) from error
 
     def read(self, path: str) -> bytes | None:
         """The content of a file below the root, or None when there is none."""
@@ -64,7 +70,10 @@ class Filesystem:
 
     def open(self, absolute_path: str) -> Any:
         """A seekable binary file over a listed path, as stored."""
-        return self._fs.open_input_file(absolute_path)
+        try:
+            return self._fs.open_input_file(absolute_path)
+        except PermissionError as error:
+            raise _cannot("read", absolute_path, error) from error
 
     def write(self, path: str, content: bytes) -> None:
         """Replace a file below the root in one step: readers see the old or the new content, never a part."""
@@ -82,10 +91,7 @@ class Filesystem:
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
-            reason = os.strerror(error.errno) if error.errno else "no permission"
-            raise SettingsError(
-                f"cannot write {target} ({reason}); give the user write access or set another path"
-            ) from error
+            raise _cannot("write", target, error) from error
 
     def delete(self, path: str) -> None:
         """Remove a file below the root if it is there."""
@@ -95,3 +101,8 @@ class Filesystem:
     def delete_tree(self) -> None:
         """Remove the root folder and everything in it."""
         self._fs.delete_dir(self.root)
+
+
+def _cannot(what: str, path: str, error: OSError) -> SettingsError:
+    reason = os.strerror(error.errno) if error.errno else "no permission"
+    return SettingsError(f"cannot {what} {path} ({reason}); give the user {what} access or set another path")

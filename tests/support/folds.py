@@ -1,4 +1,4 @@
-"""Random small histories of one table, and their fold in plain Python, orders included. Shares no code with the product.
+"""Random small histories of one table, and their fold in plain Python, orders included, by no code of the product.
 
 A history has a few keys, and events with nulls, deletes and repetitions, delivered in one to three steps in any order.
 """

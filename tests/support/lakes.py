@@ -42,9 +42,7 @@ class Lake:
         """Put a file into the landing folder."""
         return write_lines(self.folder / "landing" / topic / name, lines, is_gzip=is_gzip)
 
-    def run(
-        self, job: str, *, clock: datetime = CLOCK, interval: Interval | None = None, **options: Any
-    ) -> JobResult:
+    def run(self, job: str, *, clock: datetime = CLOCK, interval: Interval | None = None, **options: Any) -> JobResult:
         """Run a job as the entrypoint does."""
         arguments = JobArguments(job=job, clock=clock, interval=interval, options=options)
         result: JobResult = importlib.import_module(f"spark_jobs.jobs.{job}").run(self.spark, arguments, self.settings)

@@ -46,7 +46,10 @@ TABLES = {
     "statuses": ("status_id", ("status_name",)),
     "agents": ("agent_id", ("agent_name",)),
     "customers": ("customer_id", ("customer_name",)),
-    "sales": ("sale_id", ("unit_id", "status_id", "contract_subtotal", "contract_signing_date", "agent_id", "customer_id")),
+    "sales": (
+        "sale_id",
+        ("unit_id", "status_id", "contract_subtotal", "contract_signing_date", "agent_id", "customer_id"),
+    ),
 }
 Row = dict[str, Any]
 Tables = dict[str, dict[int, Row]]
@@ -160,8 +163,8 @@ def tie(op: str, envelope: dict[str, Any]) -> str:
     images: list[Any] = []
     for name in ("before", "after"):
         image = envelope.get(name)
-        is_row = isinstance(image, dict)
-        images.append([[key, str(image[key])] for key in sorted(image) if image[key] is not None] if is_row else None)
+        pairs = sorted(image.items()) if isinstance(image, dict) else []
+        images.append([[key, str(value)] for key, value in pairs if value is not None] if image is not None else None)
     text = json.dumps([op, images], separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 

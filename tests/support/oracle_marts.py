@@ -32,5 +32,7 @@ def daily_deals(tables: Tables, clock: datetime) -> Daily:
         signed = sale["contract_signing_date"]
         if not sale["is_deleted"] and signed is not None and signed.date() == day:
             unit = tables["units"].get(sale["unit_id"], {})
-            cells[day.isoformat(), unit.get("project_id"), sale["agent_id"]].append(sale["contract_subtotal"] or Decimal(0))
+            cells[day.isoformat(), unit.get("project_id"), sale["agent_id"]].append(
+                sale["contract_subtotal"] or Decimal(0)
+            )
     return {cell: (len(totals), sum(totals, Decimal(0))) for cell, totals in cells.items()}

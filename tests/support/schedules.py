@@ -1,9 +1,9 @@
 """Seeded schedules: what a source did, and how badly it was delivered.
 
 A schedule is one source with a topic and keys of its own. Its events are few and its keys fewer, so that they collide:
-nulls, deletes, changes that share a position, two columns that appear half-way. They are delivered in rounds: permuted,
-some late, some again and again, broken records and tombstones between them, plain or gzip, in new files or at the end of
-old ones, sometimes ending in half a line.
+nulls, deletes, changes that share a position, two columns that appear half-way. They are delivered in rounds:
+permuted, some late, some again and again, broken records and tombstones between them, plain or gzip, in new files or at
+the end of old ones, sometimes ending in half a line.
 """
 
 from __future__ import annotations

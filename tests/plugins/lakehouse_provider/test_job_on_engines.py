@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ for job in sys.argv[1:]:
 """
 FOREVER = """
 import os
+import socket
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.remote(os.environ["LAKEHOUSE_SPARK_REMOTE"]).getOrCreate()
 print("connected", file=__import__("sys").stderr, flush=True)
@@ -143,3 +145,30 @@ def wait_for_family(pid: int, drivers: set[str]) -> list[int]:
 
     wait_until(lambda: kinds() >= drivers, f"{sorted(drivers)} run")
     return descendants(pid)
+
+
+def test_the_server_refuses_other_machines(server: Service) -> None:
+    """The machine's own outside address stands for them: its calls do not come from the loopback interface."""
+    import grpc
+    from pyspark.sql.connect.proto import AnalyzePlanRequest
+    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
+
+    request = AnalyzePlanRequest(session_id="11111111-2222-4333-8444-555555555556")
+    request.spark_version.SetInParent()
+    answers = {}
+    for host in ("127.0.0.1", outside_address()):
+        with grpc.insecure_channel(f"{host}:{server.port}") as channel:
+            try:
+                answers[host] = SparkConnectServiceStub(channel).AnalyzePlan(request, timeout=30).spark_version.version
+            except grpc.RpcError as error:
+                answers[host] = error.code()
+    assert answers.pop("127.0.0.1") == "3.5.7"
+    assert list(answers.values()) == [grpc.StatusCode.PERMISSION_DENIED]
+
+
+def outside_address() -> str:
+    """The address with which this machine would speak to others; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        address: str = probe.getsockname()[0]
+        return address

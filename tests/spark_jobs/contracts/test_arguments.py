@@ -15,7 +15,9 @@ from spark_jobs.contracts.instants import BEGINNING, InstantRange, parse_instant
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["2026-01-31T12:00:00Z", "2026-01-31T14:00:00+02:00", "2026-01-31T12:00", "20260131T12"])
+@pytest.mark.parametrize(
+    "text", ["2026-01-31T12:00:00Z", "2026-01-31T14:00:00+02:00", "2026-01-31T12:00", "20260131T12"]
+)
 def test_one_moment_written_in_several_ways(text):
     assert parse_clock(text) == NOON
     assert parse_clock(text).tzinfo is UTC
@@ -30,9 +32,9 @@ def test_what_is_no_time(text):
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 
-@given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=zones))
-def test_format_and_parse_are_inverse(moment):
-    assert parse_clock(format_clock(moment)) == moment
+@given(st.integers(0, 2**33).map(lambda seconds: datetime.fromtimestamp(seconds, UTC)), zones)
+def test_format_and_parse_are_inverse(moment, zone):
+    assert parse_clock(format_clock(moment.astimezone(zone))) == moment
     assert format_clock(moment).endswith("Z")
 
 
@@ -45,7 +47,7 @@ def test_an_interval_holds_something():
 
 def test_a_clock_without_a_zone_is_refused():
     with pytest.raises(ContractError, match="time zone"):
-        JobArguments(job="split", clock=datetime(2026, 1, 31))
+        JobArguments(job="split", clock=NOON.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize("text", ["", "2026", "20261121101010", "20261121T101010123", "2026112110101012x"])

@@ -53,7 +53,9 @@ def test_the_fields_are_the_agreed_ones():
     }
 
 
-@pytest.mark.parametrize("line", ["", "null", "[]", "{}", "INFO done", '{"job":"split","status":"done"}', '{"tables":1}'])
+@pytest.mark.parametrize(
+    "line", ["", "null", "[]", "{}", "INFO done", '{"job":"split","status":"done"}', '{"tables":1}']
+)
 def test_another_line_is_no_result(line):
     with pytest.raises(ContractError, match="not a job result"):
         JobResult.from_json(line)

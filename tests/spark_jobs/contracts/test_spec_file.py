@@ -61,7 +61,7 @@ def test_a_mistake_is_one_line_that_names_the_file(tmp_path, old, new, message):
 
 @pytest.mark.parametrize("name", ["absent.yaml", "."])
 def test_a_file_that_cannot_be_opened(tmp_path, name):
-    with pytest.raises(SettingsError, match="cannot be read .* set LAKEHOUSE_LAKE_SPEC"):
+    with pytest.raises(SettingsError, match=r"cannot be read .* set LAKEHOUSE_LAKE_SPEC"):
         load_lake_spec(str(tmp_path / name))
 
 

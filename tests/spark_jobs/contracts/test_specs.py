@@ -46,7 +46,9 @@ DAILY = DailyTotalsSpec(
     total_as="amount_paid",
     lookup=LookupSpec(table="buyers", by="buyer_id", take=("city",)),
 )
-SHOP = LakeSpec(lake="shop", source=SOURCE, tables=(BUYERS, ORDERS), log="order_log", quarantine="bad", marts=(HOURLY, DAILY))
+SHOP = LakeSpec(
+    lake="shop", source=SOURCE, tables=(BUYERS, ORDERS), log="order_log", quarantine="bad", marts=(HOURLY, DAILY)
+)
 
 
 def test_the_shop_itself_is_a_lake():

@@ -31,7 +31,7 @@ class DeclaredLake(Lake):
 
     @property
     def settings(self) -> Settings:
-        return replace(Lake.settings.fget(self), lake_spec=str(self.spec))
+        return replace(super(DeclaredLake, self).settings, lake_spec=str(self.spec))
 
 
 def _spec_without_customers(path: Path) -> Path:

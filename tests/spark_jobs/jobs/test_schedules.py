@@ -1,16 +1,17 @@
 """Laws 1, 2, 3, 6 and 7 through Spark and Hudi: 30 seeded schedules, five side by side in each of six lakes.
 
-The schedules (tests.support.schedules) have sources, topics and keys of their own; in a lake they share tables, runs and
-crashes. A round lands the files of all five, then ingest and split run as chance has it: whole, with a small cap, dying
-at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. After the last round
-both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they run once
-more, and no table may have a new commit.
+The schedules (tests.support.schedules) have sources, topics and keys of their own; in a lake they share tables, runs
+and crashes. A round lands the files of all five, then ingest and split run as chance has it: whole, with a small cap,
+dying at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. After the
+last round both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they
+run once more, and no table may have a new commit.
 """
 
 from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
 def run_round(lake: Lake, rng: random.Random) -> None:
     """Both jobs, as chance has it."""
     for job in ("ingest", "split"):
-        options = {"max_events": rng.randint(20, 200)} if job == "ingest" and rng.random() < 0.5 else {}
+        options: dict[str, Any] = {"max_events": rng.randint(20, 200)} if job == "ingest" and rng.random() < 0.5 else {}
         if rng.random() < 0.5:
             run_and_crash(lake, job, rng.choice(CRASHES[job]), **options)
         if rng.random() < 0.7:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -82,10 +83,10 @@ def test_a_windows_end_of_line_is_no_part_of_the_record():
 
 
 def test_the_records_own_schema_says_how_to_read_it():
-    """Connect's Decimal is base64 of an unscaled number, MicroTimestamp a number of microseconds: also from SQL Server."""
+    """Connect's Decimal is base64 of an unscaled number, MicroTimestamp a number of microseconds."""
     unscaled = base64.b64encode((-12_505_000).to_bytes(4, "big", signed=True)).decode()
     row = {**ROW, "ContractSubtotal": unscaled, "ContractSigningDate": SIGNED_MS * 1000}
-    fields = [
+    fields: list[dict[str, Any]] = [
         {"field": "SaleId", "type": "int64"},
         {
             "field": "ContractSubtotal",
@@ -118,14 +119,13 @@ def test_the_records_own_schema_says_how_to_read_it():
     ],
 )
 def test_every_way_to_send_a_time(name, value):
-    record = wrapped(
-        postgres("c", {"SaleId": 7, "ContractSigningDate": value}, 5), [{"field": "ContractSigningDate", "name": name}]
-    )
+    fields: list[dict[str, Any]] = [{"field": "ContractSigningDate", "name": name}]
+    record = wrapped(postgres("c", {"SaleId": 7, "ContractSigningDate": value}, 5), fields)
     assert row_of(decode(record))["contract_signing_date"] == SIGNED
 
 
 def test_a_date_is_the_first_moment_of_its_day():
-    days = [{"field": "ContractSigningDate", "name": "io.debezium.time.Date", "type": "int32"}]
+    days: list[dict[str, Any]] = [{"field": "ContractSigningDate", "name": "io.debezium.time.Date", "type": "int32"}]
     got = row_of(decode(wrapped(sqlserver("c", {"SaleId": 7, "ContractSigningDate": 20_516}, 5), days)))
     assert got["contract_signing_date"] == datetime(2026, 3, 4, tzinfo=UTC)
 

@@ -22,7 +22,9 @@ def units(tmp_path: Path) -> Timeline:
     folder = tmp_path / "units" / ".hoodie"
     folder.mkdir(parents=True)
     (folder / "hoodie.properties").write_text("hoodie.table.version=6")
-    (folder / f"{FOUR}.deltacommit").write_text(json.dumps({"extraMetadata": {"lakehouse.checkpoint.sales_log": THREE}}))
+    (folder / f"{FOUR}.deltacommit").write_text(
+        json.dumps({"extraMetadata": {"lakehouse.checkpoint.sales_log": THREE}})
+    )
     return Timeline(table="units", path=str(tmp_path / "units"))
 
 
@@ -32,7 +34,9 @@ def remembered(up_to: str, *, last: str | None, table: str = "units") -> Consume
 
 def test_what_is_written_is_read(tmp_path):
     registry = ConsumerRegistry(str(tmp_path))
-    state = ConsumerState(checkpoints={"sales_log": THREE}, tables={"units": FOUR, "agents": None}, notes={"clock": "x"})
+    state = ConsumerState(
+        checkpoints={"sales_log": THREE}, tables={"units": FOUR, "agents": None}, notes={"clock": "x"}
+    )
     assert registry.read("split") == ConsumerState()
     registry.write("split", state)
     assert registry.read("split") == state

@@ -54,3 +54,10 @@ def test_a_place_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SettingsError, match="set another path"):
         Filesystem(str(tmp_path / "file")).write("below/it", b"")
+
+
+def test_a_file_where_a_folder_should_be_cannot_be_listed(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for ask in (Filesystem.folders, Filesystem.list_files):
+        with pytest.raises(SettingsError, match=r"cannot read .*/file \(Not a directory\); .* set another path"):
+            ask(Filesystem(str(tmp_path / "file")))

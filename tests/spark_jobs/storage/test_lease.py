@@ -67,9 +67,9 @@ def test_other_tables_stay_free(settings):
 
 
 def test_what_was_taken_before_the_busy_one_is_let_go(settings):
-    with another_process(settings, "units"), pytest.raises(TableBusyError):
-        with hold_tables(("agents", "units"), job="split", settings=settings):
-            pytest.fail("two writers hold one table")
+    both = hold_tables(("agents", "units"), job="split", settings=settings)
+    with another_process(settings, "units"), pytest.raises(TableBusyError), both:
+        pytest.fail("two writers hold one table")
     with another_process(settings, "agents"):
         assert True
 
@@ -99,9 +99,9 @@ def test_who_waits_gets_the_table_when_it_is_free(settings):
 
 def test_a_folder_that_cannot_be_written_is_a_setting_to_correct(tmp_path):
     (tmp_path / "lake").write_text("a file")
-    with pytest.raises(SettingsError, match="no permission to write .* set LAKEHOUSE_BASE_PATH"):
-        with hold_tables(("units",), job="split", settings=Settings(base_path=str(tmp_path / "lake"))):
-            pytest.fail("a lease below a file")
+    lease = hold_tables(("units",), job="split", settings=Settings(base_path=str(tmp_path / "lake")))
+    with pytest.raises(SettingsError, match=r"no permission to write .* set LAKEHOUSE_BASE_PATH"), lease:
+        pytest.fail("a lease below a file")
 
 
 def test_leases_of_a_remote_lake_are_kept_on_this_machine():

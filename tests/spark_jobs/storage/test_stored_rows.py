@@ -28,7 +28,7 @@ class WarmLake(Lake):
 
     @property
     def settings(self) -> Settings:
-        return replace(Lake.settings.fget(self), warm_tables="on")
+        return replace(super(WarmLake, self).settings, warm_tables="on")
 
 
 def _event(rng: random.Random, position: int) -> Envelope:

@@ -65,7 +65,9 @@ def test_a_consumer_stops_short_of_the_first_pending_write(tmp_path, pending):
 
 
 def test_pending_services_hold_no_consumer_back(tmp_path):
-    timeline = timeline_of(tmp_path, "1.deltacommit", "2.compaction.requested", "3.replacecommit.requested", "4.deltacommit")
+    timeline = timeline_of(
+        tmp_path, "1.deltacommit", "2.compaction.requested", "3.replacecommit.requested", "4.deltacommit"
+    )
     assert timeline.readable_up_to == at(4)
     assert (timeline.pending_writes, timeline.unfinished) == ((), (at(3),))
 
@@ -106,7 +108,7 @@ def test_a_table_of_another_version_is_refused(tmp_path, version):
     timeline = timeline_of(tmp_path, "1.commit")
     timeline.check_version()
     (tmp_path / "units/.hoodie/hoodie.properties").write_text(f"hoodie.table.version={version}\n")
-    with pytest.raises(TableVersionError, match="units: the table on disk has Hudi table version .* writes version 6"):
+    with pytest.raises(TableVersionError, match=r"units: the table on disk has Hudi table version .* writes version 6"):
         Timeline(table="units", path=timeline.path).check_version()
 
 

@@ -1,8 +1,8 @@
 """Laws 1 and 3 on the pure merge: 2,100 random histories of a dimension and as many of sales, against a plain fold.
 
-Each example puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They come in
-up to three steps; what a step changes is stored and goes into the next one, as it does in the lake. After every step the
-merge must return exactly the rows that differ from what is stored: no more, no less, nothing twice.
+Each example puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They
+come in up to three steps; what a step changes is stored and goes into the next one, as it does in the lake. After every
+step the merge must return exactly the rows that differ from what is stored: no more, no less, nothing twice.
 """
 
 from __future__ import annotations

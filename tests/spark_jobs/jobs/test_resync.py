@@ -1,0 +1,129 @@
+"""Checkpoints that cannot be trusted, and backfills: the tables stay right, and nothing is skipped in silence.
+
+Three arrivals of ten sales each. Each is one commit of the log; split has read the first, or all, as a test says.
+"""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.arguments import Interval
+from tests.support.envelopes import line, sqlserver
+from tests.support.lakes import CLOCK, Lake, assert_equals_oracle, assert_marts_equal_oracle
+
+pytestmark = pytest.mark.hudi
+
+LINES = [
+    line(sqlserver("d" if n % 7 == 6 else "u", {"SaleId": n % 9, "UnitId": n % 4, "UnitName": f"u{n}"}, n * 60))
+    for n in range(30)
+]
+ARRIVALS = [LINES[:10], LINES[10:20], LINES[20:]]
+
+
+def arrive(lake: Lake, number: int) -> None:
+    lake.land(f"{number}.jsonl", ARRIVALS[number])
+    lake.run("ingest")
+
+
+def log_files(lake: Lake, number: int) -> list[Path]:
+    """The timeline's files of the log's ``number``-th commit."""
+    instant = lake.instants()["sales_log"][number].split(".")[0]
+    return sorted(Path(lake.path("sales_log"), ".hoodie").glob(f"*{instant}.*"))
+
+
+def restore(lake: Lake, table: str) -> None:
+    """Take the table's last commit away, with what it added to the files, as a restore to the one before does."""
+    last = lake.instants()[table][-1].split(".")[0]
+    for file in Path(lake.path(table)).rglob(f"*{last}*"):
+        if file.is_file():
+            file.unlink()
+
+
+def test_an_archived_checkpoint_is_an_explicit_resync(lake):
+    arrive(lake, 0)
+    lake.run("split")
+    arrive(lake, 1)
+    arrive(lake, 2)
+    for file in [*log_files(lake, 0), *log_files(lake, 1)]:
+        file.unlink()
+    result = lake.run("split")
+    assert "resync: checkpoint" in result.messages[0]
+    assert result.counters["events_read"] == 30
+    assert_equals_oracle(lake, LINES)
+    assert lake.run("split").status == "nothing_to_do"
+
+
+def test_a_log_that_was_made_anew_is_read_from_its_start(lake):
+    arrive(lake, 0)
+    lake.run("split")
+    shutil.rmtree(lake.path("sales_log"))
+    assert lake.run("split").status == "nothing_to_do"
+    arrive(lake, 1)
+    assert lake.run("split").messages[0].startswith("resync")
+    assert_equals_oracle(lake, LINES[:20])
+
+
+def test_without_its_file_a_consumer_goes_on_from_its_tables(lake):
+    arrive(lake, 0)
+    lake.run("split")
+    shutil.rmtree(Path(lake.settings.base_path) / ".consumers")
+    arrive(lake, 1)
+    lake.run("split")
+    assert_equals_oracle(lake, LINES[:20])
+
+
+def test_a_table_that_was_removed_or_restored_is_made_complete_again(lake):
+    for number in range(2):
+        arrive(lake, number)
+        lake.run("split")
+    shutil.rmtree(lake.path("units"))
+    restore(lake, "sales")
+    assert len(lake.instants()["sales"]) == 1
+    lake.run("split")
+    assert_equals_oracle(lake, LINES[:20])
+
+
+def test_a_log_that_was_restored_is_filled_again_and_read_on(lake):
+    for number in range(2):
+        arrive(lake, number)
+        lake.run("split")
+    restore(lake, "sales_log")
+    before = lake.instants()
+    assert lake.run("split").messages[0].startswith("resync")
+    assert {table: names for table, names in lake.instants().items() if table != "sales_log"} == {
+        table: names for table, names in before.items() if table != "sales_log"
+    }
+    arrive(lake, 2)
+    lake.run("split")
+    assert_equals_oracle(lake, LINES)
+
+
+def test_a_backfill_leaves_right_tables_as_they_are(lake):
+    for number in range(3):
+        arrive(lake, number)
+        lake.run("split")
+    lake.run("fast", clock=CLOCK)
+    before = lake.instants()
+    dates = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
+    for start, end in ((dates[0], dates[1]), (dates[1], dates[2]), (dates[0], dates[2])):
+        for job in ("split", "fast"):
+            result = lake.run(job, clock=CLOCK, interval=Interval(start=start, end=end))
+            assert result.status == "nothing_to_do"
+    assert lake.instants() == before
+    assert_equals_oracle(lake, LINES)
+    assert_marts_equal_oracle(lake, LINES, CLOCK)
+
+
+def test_a_backfill_of_days_not_yet_split_does_not_hide_the_others(lake):
+    arrive(lake, 0)
+    lake.run("split")
+    arrive(lake, 1)
+    arrive(lake, 2)
+    day = Interval(start=datetime(2026, 1, 2, tzinfo=UTC), end=datetime(2026, 1, 3, tzinfo=UTC))
+    assert lake.run("split", interval=day).status == "done"
+    lake.run("split")
+    assert_equals_oracle(lake, LINES)

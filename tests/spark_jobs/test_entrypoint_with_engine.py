@@ -1,0 +1,63 @@
+"""What only shows once the engine runs: places that cannot be used, tables of another version, the last line.
+
+Every case is a real process with a small landing folder of two sales.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import run, run_well
+from tests.support.envelopes import SQLSERVER_TOPIC, line, sqlserver, write_lines
+
+pytestmark = pytest.mark.hudi
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    write_lines(
+        tmp_path / "landing" / SQLSERVER_TOPIC / "a.jsonl", [line(sqlserver("c", {"SaleId": n}, n)) for n in (1, 2)]
+    )
+    return {"LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"), "LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing")}
+
+
+def refused(environment: dict[str, str]) -> str:
+    """The one line of this project among what Spark says on standard error; exit code 2 and no traceback."""
+    code, output, errors = run("ingest", environment=environment)
+    assert (code, output) == (2, ""), "\n".join(errors)
+    assert "Traceback" not in "\n".join(errors)
+    ours = [line for line in errors if line.startswith(("error: ", "try again: "))]
+    assert ours == errors[-1:]
+    return ours[0]
+
+
+def test_a_lake_that_cannot_be_written(tmp_path, environment):
+    (tmp_path / "file").write_text("")
+    said = refused({**environment, "LAKEHOUSE_BASE_PATH": str(tmp_path / "file" / "lake")})
+    assert said.startswith(f"error: no permission to write {tmp_path}/file/lake/")
+    assert said.endswith("give the user write access or set LAKEHOUSE_BASE_PATH")
+
+
+def test_a_table_of_another_version(tmp_path, environment):
+    folder = tmp_path / "lake" / "sales_log" / ".hoodie"
+    folder.mkdir(parents=True)
+    (folder / "hoodie.properties").write_text("hoodie.table.version=9\n")
+    assert "sales_log: the table on disk has Hudi table version 9, this project writes version 6" in refused(
+        environment
+    )
+
+
+def test_a_landing_path_that_is_a_file(tmp_path, environment):
+    (tmp_path / "file").write_text("")
+    said = refused({**environment, "LAKEHOUSE_LANDING_PATH": str(tmp_path / "file")})
+    assert said.startswith(f"error: cannot read {tmp_path}/file (Not a directory)")
+
+
+def test_the_last_line_of_standard_output_is_the_result(environment):
+    result = run_well("ingest", "--clock", "2026-01-02T12:00:00Z", environment=environment)
+    assert (result.job, result.status, result.clock) == ("ingest", "done", "2026-01-02T12:00:00Z")
+    assert result.counters["events_new"] == 2
+    assert [(outcome.table, outcome.rows) for outcome in result.tables] == [("sales_log", 2), ("quarantine", 0)]
+    assert run_well("ingest", environment=environment).status == "nothing_to_do"

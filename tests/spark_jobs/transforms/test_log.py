@@ -1,0 +1,55 @@
+"""Decoded records to rows of log and quarantine: each event once, each broken content once, at its first position.
+
+The landing chunk holds event A twice, event B once, and one broken line at bytes 30 and 10.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.sources.decoding import decoded_schema
+from spark_jobs.transforms.log import drop_stored, log_columns, select_log_rows, select_rejections
+from tests.support.lakes import in_utc
+
+pytestmark = pytest.mark.spark
+
+SPEC = load_lake_spec(Settings().lake_spec)
+CLOCK = datetime(2026, 1, 2, tzinfo=UTC)
+LATE = datetime(2026, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+
+
+@pytest.fixture
+def decoded_df(spark: Any) -> Any:
+    empty = (None,) * (len(SPEC.source.columns) - 1)
+    event_a = ("A", "c", "1", LATE, 7, *empty, "file", 0, None, None, None)
+    event_b = ("B", "d", "2", CLOCK, 8, *empty, "file", 20, None, None, None)
+    broken = [(None,) * (5 + len(empty)) + ("file", at, "not_json", "why", b"?") for at in (30, 10)]
+    return spark.createDataFrame([event_a, event_b, event_a, *broken], decoded_schema(SPEC))
+
+
+def test_every_event_is_one_row_of_the_day_of_its_time(decoded_df):
+    rows_df = select_log_rows(decoded_df, SPEC, CLOCK)
+    assert tuple(rows_df.columns) == log_columns(SPEC)
+    rows = {row["event_id"]: row for row in rows_df.collect()}
+    assert {name: (row["event_date"], row["sale_id"]) for name, row in rows.items()} == {
+        "A": ("2026-01-01", 7),
+        "B": ("2026-01-02", 8),
+    }
+    assert rows_df.count() == 2
+    assert in_utc(rows["A"]["ingest_time"]) == CLOCK
+
+
+def test_what_is_stored_is_not_added_again(decoded_df):
+    rows_df = select_log_rows(decoded_df, SPEC, CLOCK)
+    assert [row["event_id"] for row in drop_stored(rows_df, rows_df.where("event_id = 'A'")).collect()] == ["B"]
+
+
+def test_a_broken_content_is_one_row_at_its_first_position(decoded_df):
+    (row,) = select_rejections(decoded_df, CLOCK).collect()
+    assert (bytes(row["raw"]), row["reason"], row["detail"], row["read_offset"]) == (b"?", "not_json", "why", 10)
+    assert row["record_hash"] == "8a8de823d5ed3e12746a62ef169bcf372be0ca44f0a1236abc35df05d96928e1"

@@ -86,7 +86,7 @@ def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
 def read_timestamp(value: Any, column: ColumnSpec, microseconds: int | Decimal) -> datetime:
     """A time from a number of units since 1970, or from ISO 8601 text; years 1 to 9999."""
     try:
-        if isinstance(value, str):
+        if isinstance(value, str) and not value.isdigit():  # bare digits would be read as some date or other
             moment = datetime.fromisoformat(value)
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if type(value) is int:

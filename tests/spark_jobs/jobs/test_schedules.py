@@ -25,14 +25,16 @@ SCHEDULES_PER_LAKE = 5
 CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
 
 
-def run_round(lake: Lake, rng: random.Random) -> None:
-    """Both jobs, as chance has it."""
+def run_round(lake: Lake, rng: random.Random) -> int:
+    """Both jobs, as chance has it; how many runs died."""
+    deaths = 0
     for job in ("ingest", "split"):
         options: dict[str, Any] = {"max_events": rng.randint(20, 200)} if job == "ingest" and rng.random() < 0.5 else {}
         if rng.random() < 0.5:
-            run_and_crash(lake, job, rng.choice(CRASHES[job]), **options)
+            deaths += run_and_crash(lake, job, rng.choice(CRASHES[job]), **options)
         if rng.random() < 0.7:
             lake.run(job, **options)
+    return deaths
 
 
 def run_to_the_end(lake: Lake) -> None:
@@ -45,12 +47,14 @@ def run_to_the_end(lake: Lake) -> None:
 def test_however_it_is_delivered_the_tables_are_the_oracles(lake, seed):
     rng = random.Random(seed)
     schedules = [build_schedule(seed, number) for number in range(SCHEDULES_PER_LAKE)]
+    deaths = 0
     for number in range(ROUNDS):
         for schedule in schedules:
             schedule.land(lake.folder / "landing", number)
-        run_round(lake, rng)
+        deaths += run_round(lake, rng)
         if number == 1:
             lake.run("fast", clock=CLOCK)
+    assert deaths
     run_to_the_end(lake)
     lines = [text for schedule in schedules for text in schedule.lines]
     assert_equals_oracle(lake, lines)

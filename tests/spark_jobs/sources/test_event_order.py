@@ -94,11 +94,20 @@ def test_a_second_delivery_is_the_same_event(data, record):
         assert DECODER.decode(form) == expected
 
 
-@given(rows, st.integers(0, 10**6), st.integers(0, 10**6))
-def test_position_goes_before_everything_else(row, one, other):
-    first, second = decode(sqlserver("c", row, one)), decode(sqlserver("u", row, other))
+@given(rows, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.sampled_from([sqlserver, postgres]))
+def test_position_goes_before_everything_else(row, one, other, connector):
+    first, second = (decode(connector("c", row, position, ts_ms=0)) for position in (one, other))
     if one != other:
         assert (first.event_order < second.event_order) == (one < other)
+
+
+def test_positions_of_any_length_sort_as_numbers():
+    lsns = [0, 9, 10, 255, 256, 2**31, 2**32, 2**63, 2**64 - 1]
+    records = [postgres("c", {"SaleId": 1}, 0) for _ in lsns]
+    for record, lsn in zip(records, lsns, strict=True):
+        record["source"]["lsn"] = lsn
+    orders = [decode(record).event_order for record in records]
+    assert orders == sorted(set(orders))
 
 
 def test_both_halves_of_a_change_of_the_key_are_events():

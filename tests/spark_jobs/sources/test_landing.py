@@ -188,6 +188,13 @@ def test_the_cap_is_kept_and_the_rest_is_next(landing):
     assert seen == [(2, True), (2, True), (1, False)]
 
 
+def test_a_last_line_beyond_the_cap_is_next_and_not_given_up(landing):
+    landing.put("a", ONE + TWO[:-1])
+    plan = landing.plan(limit=1, truncated_before_ns=NOW)
+    assert ([(chunk.start, chunk.end) for chunk in plan.chunks], plan.has_more, plan.broken) == ([(0, 8)], True, ())
+    assert landing.read(truncated_before_ns=NOW) == [TWO[:-1]]
+
+
 def test_long_files_are_cut_into_chunks_at_line_ends(landing):
     record = b'{"text":"%s"}\n' % (b"x" * 1000)
     landing.put("a", record * (2 * CHUNK_BYTES // len(record)))

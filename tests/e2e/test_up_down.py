@@ -1,0 +1,59 @@
+"""`up` leaves Airflow's pages running and says how to get in; again it says the same; `down` stops everything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from local_stack.airflow_api import AirflowApi
+from local_stack.services import RunFolder
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.processes import wait_until_gone
+
+pytestmark = [pytest.mark.e2e, pytest.mark.services]
+LOGIN = re.compile(r"at (?P<url>http://\S+)\n\s+user (?P<user>\S+), password (?P<password>\S+)")
+
+
+def command(direction: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "local_stack", direction]
+    return subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=400)
+
+
+def test_up_up_down_down(tmp_path: Path) -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
+    for name in ("RUN", "BASE", "LANDING"):
+        environ[f"LAKEHOUSE_{name}_PATH"] = str(tmp_path / name.lower())
+    environ["LAKEHOUSE_DRIVER_MEMORY"] = "1g"
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing" / "a-persons-own-file").touch()
+    try:
+        first, second = command("up", environ), command("up", environ)
+        assert (first.returncode, second.returncode) == (0, 0), first.stderr
+        login, again = LOGIN.search(first.stdout), LOGIN.search(second.stdout)
+        assert login is not None
+        assert again is not None
+        assert login.groupdict() == again.groupdict()
+        assert login["password"] not in first.stderr
+        api = AirflowApi(login["url"], user=login["user"], password=login["password"])
+        assert api.dag_ids() == {"ingest_sales", "split_sales", "fast_layer"}
+        with urllib.request.urlopen(login["url"], timeout=30) as page:
+            assert page.status == 200
+        pids = [service.pid for service in RunFolder(tmp_path / "run" / "up").running()]
+        assert len(pids) == 5
+    finally:
+        stopped = command("down", environ)
+    assert "down: stopped" in stopped.stderr
+    wait_until_gone(pids)
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(login["url"], timeout=5)
+    nothing = command("down", environ)
+    assert (nothing.returncode, nothing.stderr) == (0, "down: nothing was running\n")
+    logs = "".join(file.read_text(errors="replace") for file in (tmp_path / "run" / "up" / "logs").iterdir())
+    assert login["password"] not in logs

@@ -188,6 +188,8 @@ def _assignments(table: TableSpec) -> Iterator[str]:
 def fingerprint(rows_df: DataFrame, table: TableSpec) -> tuple[int, int]:
     """Number of rows and a sum of their hashes: the same for the same rows in any order."""
     names = ", ".join(f"`{name}`" for name in table_columns(table))
-    row = rows_df.selectExpr(f"xxhash64({names}) AS h").selectExpr("count(*) AS n", "sum(cast(h AS decimal(38,0))) AS s")
+    row = rows_df.selectExpr(f"xxhash64({names}) AS h").selectExpr(
+        "count(*) AS n", "sum(cast(h AS decimal(38,0))) AS s"
+    )
     first = row.first()
     return (int(first["n"]), int(first["s"] or 0)) if first else (0, 0)

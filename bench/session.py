@@ -16,7 +16,9 @@ PEER_JARS = PROJECT_ROOT / ".jars-bench"
 CORES = 2
 
 
-def open_bench_session(settings: Settings, *, folder: Path, with_peers: bool, event_log: Path | None = None) -> SparkSession:
+def open_bench_session(
+    settings: Settings, *, folder: Path, with_peers: bool, event_log: Path | None = None
+) -> SparkSession:
     """A warm-able session in this process; tables of the peers lie below ``folder``."""
     os.environ["TZ"] = "UTC"
     time.tzset()

@@ -5,7 +5,6 @@ Nothing is drawn at random: every value is a hash of its row number and round, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -29,7 +28,9 @@ class Workload:
     scale: int = 1
 
     def __post_init__(self) -> None:
-        buckets = {table.name: table.buckets * (self.scale if ROWS[table.name] > EVENTS else 1) for table in self.tables}
+        buckets = {
+            table.name: table.buckets * (self.scale if ROWS[table.name] > EVENTS else 1) for table in self.tables
+        }
         tables = tuple(replace(table, buckets=buckets[table.name]) for table in self.tables)
         object.__setattr__(self, "spec", replace(self.spec, tables=tables, marts=()))
 
@@ -58,7 +59,7 @@ class Workload:
     def change_events(self, spark: SparkSession, round_number: int) -> DataFrame:
         """Events of one round as the log has them: op, event_order, and the columns of every table.
 
-        One in twenty leaves columns unknown, one in thirty comes late: most of what it says is older than what is stored.
+        One in twenty leaves columns unknown, one in thirty comes late: most of it is older than what is stored.
         """
         number, at = F.col("id"), F.lit(round_number)
         keys = {
@@ -88,8 +89,6 @@ class Workload:
             return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
         parents = {table.key: ROWS[table.name] * self.scale for table in self.tables}
         return _pick(parents.get(column, 100_000), *seed, column) + 1
-
-
 
 
 def _pick(size: int, *seed: Column | str) -> Column:

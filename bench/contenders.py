@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.workload import Workload
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import TableSpec
-from spark_jobs.jobs.split import _fold_tables
+from spark_jobs.jobs.split import fold_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import Hudi, build_write_options
 from spark_jobs.storage.reader import read_snapshot
@@ -85,7 +85,7 @@ class Ours(Contender):
         with ThreadPoolExecutor(self.settings.write_threads) as threads:
             settle = partial(settled_timeline, self.spark, settings=self.settings)
             timelines = list(threads.map(settle, [table.name for table in self.workload.tables]))
-        _fold_tables(self.spark, self.workload.spec, events_df, timelines, "", self.settings)
+        fold_tables(self.spark, self.workload.spec, events_df, timelines, "", self.settings)
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))

@@ -35,6 +35,8 @@ def build_session_options(settings: Settings) -> dict[str, str]:
         "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
         "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+        # Seven tables make more kinds of generated code than the default keeps; compiling it again costs seconds a run.
+        "spark.sql.codegen.cache.maxEntries": "5000",
         # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),

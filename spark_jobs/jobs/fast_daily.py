@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.specs import DailyTotalsSpec
 from spark_jobs.jobs.mart_refresh import MartRefresh
-from spark_jobs.storage.stored_rows import read_stored
+from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.transforms.marts import total_of_day
 from spark_jobs.transforms.newest import IS_DELETED
 
@@ -30,12 +30,10 @@ def refresh_daily(refresh: MartRefresh, mart: DailyTotalsSpec) -> TableOutcome:
     if is_same_day and refresh.is_state_current and dict(refresh.state.checkpoints) == checkpoints:
         return refresh.unchanged(checkpoints)
     table = refresh.spec.table(mart.table)
-    rows_df = read_stored(refresh.spark, rows_source, refresh.settings, key=table.key)
-    if rows_df is None:
+    if rows_source.last is None or (lookup_source and lookup_source.last is None):
         return refresh.unchanged(checkpoints)
+    rows_df = read_snapshot(refresh.spark, rows_source.path)
     if table.follows_deletes:
         rows_df = rows_df.where(~F.col(IS_DELETED))
-    lookup_df = None
-    if mart.lookup and lookup_source:
-        lookup_df = read_stored(refresh.spark, lookup_source, refresh.settings, key=mart.lookup.by)
+    lookup_df = read_snapshot(refresh.spark, lookup_source.path) if lookup_source else None
     return refresh.replace(mart, total_of_day(rows_df, lookup_df, mart, day), checkpoints)

@@ -22,6 +22,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
@@ -87,8 +88,8 @@ def _write(
     settings: Settings,
     counters: dict[str, int],
 ) -> list[TableOutcome]:
-    decoded_df = decode_chunks(spark, spec, settings.landing_path, plan.chunks, plan.broken).persist()
-    try:
+    decoded_df = decode_chunks(spark, spec, settings.landing_path, plan.chunks, plan.broken)
+    with pinned(spark, decoded_df, "decoded") as decoded_df:
         facts = _measure(decoded_df)
         counters |= {"events_usable": facts["usable"], "records_rejected": facts["rejected"]}
         quarantine = TableOutcome(table=spec.quarantine, instant=quarantine_timeline.last, rows=0, is_committed=False)
@@ -110,8 +111,6 @@ def _write(
         done = commit(rows_df, log_layout(spec), metadata={LEDGER_KEY: pack_ledger(plan.ledger)}, settings=settings)
         counters["events_new"] = done.rows
         return [TableOutcome(table=spec.log, instant=done.instant, rows=done.rows, is_committed=True), quarantine]
-    finally:
-        decoded_df.unpersist()
 
 
 def _measure(decoded_df: DataFrame) -> dict[str, Any]:

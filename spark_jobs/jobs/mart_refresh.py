@@ -15,6 +15,7 @@ from spark_jobs.contracts.specs import LakeSpec, MartSpec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
@@ -68,8 +69,7 @@ class MartRefresh:
     def replace(self, mart: MartSpec, cells_df: DataFrame, checkpoints: Mapping[str, str]) -> TableOutcome:
         """Write the whole mart, unless it is what is stored already (or both are empty)."""
         stored_df = self.read_stored()
-        cells_df = cells_df.coalesce(1).persist()
-        try:
+        with pinned(self.spark, cells_df.coalesce(1), "cells") as cells_df:
             is_same = cells_df.isEmpty() if stored_df is None else _have_same_rows(cells_df, stored_df)
             if is_same:
                 return self.unchanged(checkpoints)
@@ -78,8 +78,6 @@ class MartRefresh:
             done = commit(cells_df, mart_layout(mart), metadata=metadata, settings=self.settings)
             self._remember(checkpoints, done.instant)
             return TableOutcome(table=mart.name, instant=done.instant, rows=done.rows, is_committed=True)
-        finally:
-            cells_df.unpersist()
 
     def _remember(self, checkpoints: Mapping[str, str], instant: str | None) -> None:
         table = self.timeline.table

@@ -20,12 +20,13 @@ from spark_jobs.contracts.specs import LakeSpec, TableSpec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import EVENT_DATE, table_layout
 from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.pinned import pin, pinned, unpin
 from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.stored_rows import keep_changed, read_stored
+from spark_jobs.storage.stored_rows import keep_layer, layer_name, read_stored
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
-from spark_jobs.transforms.newest import filter_events, merge_newest
+from spark_jobs.transforms.newest import filter_events, fold_newest, merge_rows
 
 CONSUMER = "split"
 
@@ -56,13 +57,10 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
         counters = {"events_read": 0}
         if source.writes and (arguments.interval or not pull.window.is_empty):
-            events_df = _read_events(spark, spec, settings, pull, arguments.interval).persist()
-            try:
+            with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
                 counters["events_read"] = int(events_df.count())
                 checkpoint = "" if arguments.interval else pull.window.up_to
-                outcomes = _fold_tables(spark, spec, events_df, timelines, checkpoint, settings)
-            finally:
-                events_df.unpersist()
+                outcomes = fold_tables(spark, spec, events_df, timelines, checkpoint, settings)
             if not arguments.interval:
                 tables = {outcome.table: outcome.instant for outcome in outcomes}
                 registry.write(CONSUMER, ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables))
@@ -91,7 +89,7 @@ def _read_events(
     return events_df.select("op", "event_order", *sorted(used))
 
 
-def _fold_tables(
+def fold_tables(
     spark: SparkSession,
     spec: LakeSpec,
     events_df: DataFrame,
@@ -99,6 +97,7 @@ def _fold_tables(
     checkpoint: str,
     settings: Settings,
 ) -> list[TableOutcome]:
+    """Fold the events into every table of ``spec``, side by side; ``checkpoint`` goes into each commit unless empty."""
     metadata = {checkpoint_key(spec.log): checkpoint} if checkpoint else {}
 
     def fold(table: TableSpec, timeline: Timeline) -> TableOutcome:
@@ -116,16 +115,17 @@ def _fold_table(
     metadata: dict[str, str],
     settings: Settings,
 ) -> TableOutcome:
-    relevant_df = filter_events(events_df, table)
-    stored_df = read_stored(spark, timeline, settings, key=table.key, keys_df=relevant_df.select(table.key))
-    changed_df = merge_newest(relevant_df, stored_df, table).persist()
+    rows_df = fold_newest(filter_events(events_df, table), table).coalesce(1)
+    layer = pin(spark, rows_df, layer_name(timeline))
     is_kept = False
     try:
-        if changed_df.isEmpty():
-            return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
-        done = commit(changed_df, table_layout(table), metadata=metadata, settings=settings)
-        is_kept = keep_changed(spark, timeline, settings, key=table.key, instant=done.instant, changed_df=changed_df)
+        stored_df = read_stored(spark, timeline, settings, keys_df=spark.table(layer).select(table.key))
+        with pinned(spark, merge_rows(spark.table(layer), stored_df, table), "changed") as changed_df:
+            if changed_df.isEmpty():
+                return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
+            done = commit(changed_df, table_layout(table), metadata=metadata, settings=settings)
+        is_kept = keep_layer(spark, timeline, settings, instant=done.instant, layer=layer)
         return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
     finally:
         if not is_kept:
-            changed_df.unpersist()
+            unpin(spark, layer)

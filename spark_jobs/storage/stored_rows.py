@@ -1,110 +1,101 @@
-"""A table's rows as of its newest commit, kept warm in a long-lived session.
+"""Stored rows of the keys a run touches, kept warm in a session that lives on.
 
-A micro-batch needs the stored rows of the keys it touches. Reading them from files costs as much as the table is large,
-so a session that lives on (Spark Connect) keeps them cached, as long as the table's last instant is the one they were
-read at. After a commit the changed rows are laid over what is cached. Another writer's commit, or too many layers, and
-they are read again: the cache is never the truth.
+Reading them from files costs as much as the table is large. So a long-lived session (Spark Connect) keeps the rows of a
+table as of one instant, and over them, as layers, what each later run folded out of its events alone. Merging rows is
+associative, so base and layers together say what the table says; the merge puts them together. The plan of a layer
+holds nothing of what was stored before it, so plans do not grow into each other. The cache is believed only while the
+table's last instant is the one it was brought to: after another writer's commit, or too many layers, it is read again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.pinned import pin
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 
-MAX_LAYERS = 32
-"""Commits laid over one read of the table before it is read again; each makes the plan a little longer."""
+MAX_LAYERS = 16
+"""Runs laid over one read of the table before it is read again."""
+_LAYERS = "layers"
 
 log = logging.getLogger(__name__)
 
 
-def read_stored(
-    spark: SparkSession, timeline: Timeline, settings: Settings, *, key: str, keys_df: DataFrame | None = None
-) -> DataFrame | None:
-    """Rows of the table as of ``timeline.last``, with a key in ``keys_df`` or all; None when it has no commit."""
+def read_stored(spark: SparkSession, timeline: Timeline, settings: Settings, *, keys_df: DataFrame) -> DataFrame | None:
+    """Stored rows whose key is in ``keys_df`` (its one column), as of ``timeline.last``; None when there is no commit.
+
+    Several rows of one key count as their merge.
+    """
     if timeline.last is None:
         return None
+    key = keys_df.columns[0]
     if not _stays_warm(timeline, settings):
-        return _with_keys(read_snapshot(spark, timeline.path), keys_df, key)
-    kept = _find_kept(spark, timeline)
-    if kept is None:
-        kept = _keep_whole_table(spark, timeline)
-    base_df = _with_keys(spark.table(kept.base), keys_df, key)
-    if kept.layers == 0:
-        return base_df
-    newer_df = _with_keys(spark.table(kept.newer), keys_df, key)
-    return base_df.join(F.broadcast(newer_df.select(key)), key, "left_anti").unionByName(
-        newer_df, allowMissingColumns=True
-    )
+        return read_snapshot(spark, timeline.path).join(F.broadcast(keys_df), key, "left_semi")
+    view = _current(timeline, timeline.last)
+    if not spark.catalog.tableExists(view):
+        _keep_whole_table(spark, timeline, key)
+    return spark.table(view).join(F.broadcast(keys_df), key, "left_semi")
 
 
-def keep_changed(
-    spark: SparkSession, timeline: Timeline, settings: Settings, *, key: str, instant: str, changed_df: DataFrame
-) -> bool:
-    """Lay ``changed_df`` (whole rows, persisted by the caller) over the rows kept at ``timeline.last``.
+def keep_layer(spark: SparkSession, timeline: Timeline, settings: Settings, *, instant: str, layer: str) -> bool:
+    """Lay the rows pinned as ``layer`` over what is kept as of ``timeline.last``; the whole is then as of ``instant``.
 
     Returns:
-        True when the table is now kept as of ``instant``; then ``changed_df`` has to stay persisted.
+        False when nothing is kept of this table; then the layer is of no use.
     """
-    kept = _find_kept(spark, timeline) if _stays_warm(timeline, settings) else None
-    if kept is None or kept.layers >= MAX_LAYERS:
+    before = _current(timeline, timeline.last or "")
+    if not _stays_warm(timeline, settings) or not spark.catalog.tableExists(before):
+        return False
+    before_df = spark.table(before)
+    key = before_df.columns[0]
+    layers = int((before_df.schema[0].metadata or {}).get(_LAYERS, 0)) + 1
+    if layers > MAX_LAYERS:
         _forget(spark, timeline)
         return False
-    newer_df = changed_df
-    if kept.layers:
-        older_df = spark.table(kept.newer).join(F.broadcast(changed_df.select(key)), key, "left_anti")
-        newer_df = older_df.unionByName(changed_df, allowMissingColumns=True).persist()
-    newer_df.createOrReplaceGlobalTempView(f"{_prefix(timeline)}_{instant}_{kept.layers + 1}")
+    both_df = before_df.unionByName(spark.table(layer), allowMissingColumns=True)
+    others = [name for name in both_df.columns if name != key]
+    counted = F.col(key).alias(key, metadata={_LAYERS: layers})
+    both_df.select(counted, *others).createOrReplaceGlobalTempView(_current(timeline, instant).split(".")[1])
+    spark.catalog.dropGlobalTempView(before.split(".")[1])
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """Names of the two views that together are the table, and how many commits the newer one holds."""
-
-    base: str
-    newer: str
-    layers: int
-
-
-def _find_kept(spark: SparkSession, timeline: Timeline) -> _Kept | None:
-    prefix = _prefix(timeline)
-    for view in spark.catalog.listTables("global_temp", f"{prefix}_{timeline.last}_*"):
-        layers = int(view.name.rsplit("_", 1)[-1])
-        return _Kept(base=f"global_temp.{prefix}_base", newer=f"global_temp.{view.name}", layers=layers)
-    return None
-
-
-def _keep_whole_table(spark: SparkSession, timeline: Timeline) -> _Kept:
-    _forget(spark, timeline)
-    prefix = _prefix(timeline)
-    log.info("%s: keeping its rows as of %s in the session", timeline.table, timeline.last)
-    rows_df = read_snapshot(spark, timeline.path).persist()
-    rows_df.createOrReplaceGlobalTempView(f"{prefix}_base")
-    rows_df.createOrReplaceGlobalTempView(f"{prefix}_{timeline.last}_0")
-    return _Kept(base=f"global_temp.{prefix}_base", newer=f"global_temp.{prefix}_{timeline.last}_0", layers=0)
-
-
-def _forget(spark: SparkSession, timeline: Timeline) -> None:
-    for view in spark.catalog.listTables("global_temp", f"{_prefix(timeline)}_*"):
-        spark.catalog.uncacheTable(f"global_temp.{view.name}")
-        spark.catalog.dropGlobalTempView(view.name)
+def layer_name(timeline: Timeline) -> str:
+    """What to pin a run's own rows as, so that they can become a layer over ``timeline.last``."""
+    return f"{_prefix(timeline)}_after_{timeline.last}"
 
 
 def _prefix(timeline: Timeline) -> str:
     return f"stored_{hashlib.sha256(timeline.path.encode()).hexdigest()[:16]}"
 
 
-def _with_keys(rows_df: DataFrame, keys_df: DataFrame | None, key: str) -> DataFrame:
-    return rows_df if keys_df is None else rows_df.join(F.broadcast(keys_df), key, "left_semi")
+def _current(timeline: Timeline, instant: str) -> str:
+    return f"global_temp.{_prefix(timeline)}_as_of_{instant}"
+
+
+def _keep_whole_table(spark: SparkSession, timeline: Timeline, key: str) -> None:
+    _forget(spark, timeline)
+    log.info("%s: keeping its rows as of %s in the session", timeline.table, timeline.last)
+    rows_df = read_snapshot(spark, timeline.path)
+    key_first_df = rows_df.select(key, *(name for name in rows_df.columns if name != key))
+    base = pin(spark, key_first_df, f"{_prefix(timeline)}_base")
+    spark.table(base).createOrReplaceGlobalTempView(_current(timeline, timeline.last or "").split(".")[1])
+
+
+def _forget(spark: SparkSession, timeline: Timeline) -> None:
+    """Let go of everything kept of the table, but for the rows of the run that is at work."""
+    for view in spark.catalog.listTables("global_temp", f"{_prefix(timeline)}_*"):
+        if view.name.startswith(layer_name(timeline)):
+            continue
+        spark.catalog.uncacheTable(f"global_temp.{view.name}")
+        spark.catalog.dropGlobalTempView(view.name)
 
 
 def _stays_warm(timeline: Timeline, settings: Settings) -> bool:

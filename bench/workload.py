@@ -25,11 +25,12 @@ class Workload:
     """W1 with ``scale`` times the rows in every table, and the same number of changes."""
 
     spec: LakeSpec
-    scale: int = 1
+    scale: float = 1
 
     def __post_init__(self) -> None:
         buckets = {
-            table.name: table.buckets * (self.scale if ROWS[table.name] > EVENTS else 1) for table in self.tables
+            table.name: max(1, round(table.buckets * self.scale)) if ROWS[table.name] > EVENTS else table.buckets
+            for table in self.tables
         }
         tables = tuple(replace(table, buckets=buckets[table.name]) for table in self.tables)
         object.__setattr__(self, "spec", replace(self.spec, tables=tables, marts=()))
@@ -38,6 +39,10 @@ class Workload:
     def tables(self) -> tuple[TableSpec, ...]:
         """The six tables, as the lake spec declares them."""
         return tuple(table for table in self.spec.tables if table.name in ROWS)
+
+    def row_count(self, table: str) -> int:
+        """Rows of a table before the first round, which is also how many it has ever."""
+        return max(1, round(ROWS[table] * self.scale))
 
     def stored_rows(self, spark: SparkSession, table: TableSpec) -> DataFrame:
         """The rows of a table before the first round: one change set most of them, an older one some columns."""
@@ -53,7 +58,7 @@ class Workload:
             F.lit(None).cast("string").alias(DELETED_ORDER),
             F.lit(False).alias(IS_DELETED),
         ]
-        rows_df = spark.range(ROWS[table.name] * self.scale, numPartitions=2).select(*columns)
+        rows_df = spark.range(self.row_count(table.name), numPartitions=2).select(*columns)
         return rows_df.select(*table_columns(table))
 
     def change_events(self, spark: SparkSession, round_number: int) -> DataFrame:
@@ -63,11 +68,11 @@ class Workload:
         """
         number, at = F.col("id"), F.lit(round_number)
         keys = {
-            table.key: _pick(ROWS[table.name] * self.scale, _pick(CHANGES[table.name], number, at, table.key), at) + 1
+            table.key: _pick(self.row_count(table.name), _pick(CHANGES[table.name], number, at, table.key), at) + 1
             for table in self.tables
             if table.name != "sales"
         }
-        keys["sale_id"] = _pick(ROWS["sales"] * self.scale, number, at, "sale_id") + 1
+        keys["sale_id"] = _pick(self.row_count("sales"), number, at, "sale_id") + 1
         is_partial, is_late = _pick(20, number, at, "partial") == 0, _pick(30, number, at, "late") == 0
         sequence = F.when(is_late, _pick(_HISTORY, number, at)).otherwise(_HISTORY * (at + 1) + number)
         values = []
@@ -87,7 +92,7 @@ class Workload:
             return F.timestamp_seconds(number * 60 + 1_700_000_000)
         if declared.type is ColumnType.DECIMAL:
             return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
-        parents = {table.key: ROWS[table.name] * self.scale for table in self.tables}
+        parents = {table.key: self.row_count(table.name) for table in self.tables}
         return _pick(parents.get(column, 100_000), *seed, column) + 1
 
 

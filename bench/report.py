@@ -103,7 +103,8 @@ def _lines(run: BenchRun) -> Iterator[str]:
         times = f"{middle:.2f} | {min(run.seconds[name]):.2f} | {max(run.seconds[name]):.2f}"
         yield f"| {name} | {times} | {_verdict(ratios.get(name), AIMS.get(name))} |"
     yield from ("", _rows_line(run), "")
-    yield f"Load average (1, 5, 15 minutes) at the start {_loads(run.load_at_start)}, at the end {_loads(run.load_at_end)}."
+    loads = f"at the start {_loads(run.load_at_start)}, at the end {_loads(run.load_at_end)}"
+    yield f"Load average (1, 5, 15 minutes) {loads}."
     yield from ("", "## How", "", _METHOD.format(cores=run.cores, rounds=run.rounds, warm_ups=run.warm_ups))
 
 

@@ -67,6 +67,9 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
     time.tzset()
     if settings.spark_remote:
         return _connect(settings.spark_remote)
+    # A remote session that was open before in this process, or in the one that started it, leaves its mark behind.
+    for mark in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"):
+        os.environ.pop(mark, None)
     builder = SparkSession.builder.appName(app_name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit, which has chosen master and jars itself
         use_java_17()

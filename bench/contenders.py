@@ -47,16 +47,12 @@ class Contender(ABC):
         """Write the rows of a table that does not exist yet."""
 
     @abstractmethod
-    def change(self, table: TableSpec, events_df: DataFrame) -> None:
-        """Bring one table up to the events."""
+    def change_all(self, events_df: DataFrame) -> None:
+        """Bring every table up to the events, side by side."""
 
     @abstractmethod
     def rows(self, table: TableSpec) -> DataFrame | None:
         """What the table holds now; None when it does not keep the rule."""
-
-    def change_all(self, events_df: DataFrame) -> None:
-        """Bring every table up to the events, side by side."""
-        self.side_by_side(lambda table: self.change(table, events_df))
 
     def side_by_side(self, act: Callable[[TableSpec], object]) -> None:
         """Do it for every table at the same time."""
@@ -66,6 +62,17 @@ class Contender(ABC):
     def path(self, table: TableSpec) -> str:
         """The folder of a table."""
         return self.settings.table_path(table.name)
+
+
+class TableByTable(Contender):
+    """A contender that knows how to bring one table up to the events."""
+
+    @abstractmethod
+    def change(self, table: TableSpec, events_df: DataFrame) -> None:
+        """Bring one table up to the events."""
+
+    def change_all(self, events_df: DataFrame) -> None:
+        self.side_by_side(lambda table: self.change(table, events_df))
 
 
 class Ours(Contender):
@@ -78,9 +85,6 @@ class Ours(Contender):
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(table.buckets)}
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
-    def change(self, table: TableSpec, events_df: DataFrame) -> None:
-        raise NotImplementedError("all tables at once")
-
     def change_all(self, events_df: DataFrame) -> None:
         with ThreadPoolExecutor(self.settings.write_threads) as threads:
             settle = partial(settled_timeline, self.spark, settings=self.settings)
@@ -91,7 +95,7 @@ class Ours(Contender):
         return read_snapshot(self.spark, self.path(table))
 
 
-class DefaultHudi(Contender):
+class DefaultHudi(TableByTable):
     """Hudi as it comes, upserting rows that were merged with the stored ones beforehand."""
 
     name = "Hudi, defaults"
@@ -115,7 +119,7 @@ class DefaultHudi(Contender):
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
 
-class ParquetFloor(Contender):
+class ParquetFloor(TableByTable):
     """The folded changes, appended as Parquet files: what any table format costs at least."""
 
     name = "Parquet append"
@@ -130,7 +134,7 @@ class ParquetFloor(Contender):
         return None
 
 
-class Iceberg(Contender):
+class Iceberg(TableByTable):
     """Iceberg's MERGE INTO with the same rule for each column."""
 
     name = "Iceberg MERGE"
@@ -148,7 +152,7 @@ class Iceberg(Contender):
         return f"iceberg.bench.{table.name}"
 
 
-class Delta(Contender):
+class Delta(TableByTable):
     """Delta's MERGE INTO with the same rule for each column."""
 
     name = "Delta MERGE"

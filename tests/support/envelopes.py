@@ -15,6 +15,18 @@ MINUTE_MS = 60_000
 
 Envelope = dict[str, Any]
 
+CONNECT_FIELDS: list[dict[str, Any]] = [
+    {"field": "SaleId", "type": "int64"},
+    {
+        "field": "ContractSubtotal",
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": "4"},
+    },
+    {"field": "ContractSigningDate", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+]
+"""A Connect schema that says otherwise than the lake spec: a decimal in base64, a time in microseconds."""
+
 
 def sqlserver(op: str, row: Mapping[str, Any], position: int, *, serial: int = 1, ts_ms: int | None = None) -> Envelope:
     """A change at commit ``position``; a delete carries ``row`` as its before image."""

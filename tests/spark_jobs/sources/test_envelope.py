@@ -19,7 +19,7 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from tests.support import oracle
 from tests.support.broken import BROKEN, nested
-from tests.support.envelopes import Envelope, envelope, line, postgres, sqlserver, wrapped
+from tests.support.envelopes import CONNECT_FIELDS, Envelope, envelope, line, postgres, sqlserver, wrapped
 
 SPEC = load_lake_spec(Settings().lake_spec)
 NAMES = [column.name for column in SPEC.source.columns]
@@ -86,22 +86,12 @@ def test_the_records_own_schema_says_how_to_read_it():
     """Connect's Decimal is base64 of an unscaled number, MicroTimestamp a number of microseconds."""
     unscaled = base64.b64encode((-12_505_000).to_bytes(4, "big", signed=True)).decode()
     row = {**ROW, "ContractSubtotal": unscaled, "ContractSigningDate": SIGNED_MS * 1000}
-    fields: list[dict[str, Any]] = [
-        {"field": "SaleId", "type": "int64"},
-        {
-            "field": "ContractSubtotal",
-            "type": "bytes",
-            "name": "org.apache.kafka.connect.data.Decimal",
-            "parameters": {"scale": "4"},
-        },
-        {"field": "ContractSigningDate", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
-    ]
     for op in ("c", "d"):
-        got = row_of(decode(wrapped(sqlserver(op, row, 5), fields)))
+        got = row_of(decode(wrapped(sqlserver(op, row, 5), CONNECT_FIELDS)))
         assert got["contract_subtotal"] == Decimal("-1250.5000")
         assert got["contract_signing_date"] == SIGNED
     decoder = EnvelopeDecoder(SPEC)
-    decoder.decode(line(wrapped(sqlserver("c", row, 5), fields)))
+    decoder.decode(line(wrapped(sqlserver("c", row, 5), CONNECT_FIELDS)))
     plain = decoder.decode(line(sqlserver("c", {**ROW, "ContractSigningDate": SIGNED_MS}, 6)))
     assert plain is not None
     assert row_of(plain)["contract_signing_date"] == SIGNED

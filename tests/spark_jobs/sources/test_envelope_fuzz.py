@@ -17,21 +17,11 @@ from spark_jobs.contracts.rejections import RejectedRecordError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
-from tests.support.envelopes import line, postgres, sqlserver, wrapped
+from tests.support.envelopes import CONNECT_FIELDS, line, postgres, sqlserver, wrapped
 
 DECODER = EnvelopeDecoder(load_lake_spec(Settings().lake_spec))
 ROW = {"SaleId": 7, "UnitId": 3, "ContractSubtotal": "1.5", "ContractSigningDate": 1}
-FIELDS: list[dict[str, Any]] = [
-    {"field": "SaleId", "type": "int64"},
-    {
-        "field": "ContractSubtotal",
-        "type": "bytes",
-        "name": "org.apache.kafka.connect.data.Decimal",
-        "parameters": {"scale": "4"},
-    },
-    {"field": "ContractSigningDate", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
-]
-RECORDS = [sqlserver("c", ROW, 5), postgres("d", ROW, 5), wrapped(postgres("u", ROW, 5), FIELDS)]
+RECORDS = [sqlserver("c", ROW, 5), postgres("d", ROW, 5), wrapped(postgres("u", ROW, 5), CONNECT_FIELDS)]
 
 scalars = (
     st.none()
@@ -105,11 +95,12 @@ def test_any_byte_changed(text, place, value):
     [
         line(
             wrapped(
-                sqlserver("c", ROW, 5), [{"field": "ContractSubtotal", "type": "bytes", **FIELDS[1], "parameters": 5}]
+                sqlserver("c", ROW, 5),
+                [{"field": "ContractSubtotal", "type": "bytes", **CONNECT_FIELDS[1], "parameters": 5}],
             )
         ),
-        line(wrapped(sqlserver("c", ROW, 5), [{**FIELDS[1], "parameters": {"scale": "four"}}])),
-        line(wrapped(sqlserver("c", ROW, 5), [{**FIELDS[2], "name": ["io.debezium.time.MicroTimestamp"]}])),
+        line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[1], "parameters": {"scale": "four"}}])),
+        line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[2], "name": ["io.debezium.time.MicroTimestamp"]}])),
         line({"schema": {"fields": 5}, "payload": sqlserver("c", ROW, 5)}),
         line(sqlserver("c", ROW, 5)).replace(b'"name":"erp"', b'"name":"\\ud83d"'),
     ],

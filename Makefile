@@ -36,9 +36,12 @@ check: setup  ## lint, types, import rules and the tests that need no Spark; und
 test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
 	$(JAVA) $(VENV)/python -m pytest -m "not ($(FAST))"
 
-bench:  ## time the main workload side by side with other engines; results go to bench/
+bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
-	$(JAVA) $(VENV)/python -m bench
+	$(JAVA) $(VENV)/python -m bench w1
+	$(JAVA) $(VENV)/python -m bench growth
+	$(JAVA) $(VENV)/python -m bench landing
+	$(JAVA) $(VENV)/python -m bench dags
 
 lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt

@@ -5,42 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from bench.workload import Workload
+from bench.workload import EVENTS, Workload
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import TableSpec
+from spark_jobs.contracts.specs import LakeSpec, TableSpec, TableType
 from spark_jobs.jobs.split import fold_tables
 from spark_jobs.storage.layouts import table_layout
-from spark_jobs.storage.options import Hudi, build_write_options
+from spark_jobs.storage.options import build_write_options
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.transforms.newest import (
-    DELETED_ORDER,
-    IS_DELETED,
-    ROW_ORDER,
-    filter_events,
-    merge_newest,
-    order_column,
-    table_columns,
-)
+from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender(ABC):
-    """One way to keep the tables; ``settings`` says where."""
+    """One way to keep the tables; ``settings`` says where, ``name`` what it is called in the report."""
 
+    name: str
     spark: SparkSession
     workload: Workload
     settings: Settings
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """As it is called in the report."""
 
     @abstractmethod
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
@@ -75,37 +65,48 @@ class TableByTable(Contender):
         self.side_by_side(lambda table: self.change(table, events_df))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ours(Contender):
     """The product's own code, from the events to the last commit read back."""
 
-    name = "ours"
+    table_type: ClassVar[TableType] = TableType.MERGE_ON_READ
+
+    @property
+    def spec(self) -> LakeSpec:
+        """The lake with tables of this contender's type."""
+        tables = tuple(replace(table, type=self.table_type) for table in self.workload.tables)
+        return replace(self.workload.spec, tables=tables)
 
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
-        options = build_write_options(table_layout(table), parallelism=self.settings.shuffle_partitions)
-        options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(table.buckets)}
+        layout = table_layout(self.spec.table(table.name))
+        options = build_write_options(layout, parallelism=self.settings.shuffle_partitions, is_first=True)
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
     def change_all(self, events_df: DataFrame) -> None:
         with ThreadPoolExecutor(self.settings.write_threads) as threads:
             settle = partial(settled_timeline, self.spark, settings=self.settings)
             timelines = list(threads.map(settle, [table.name for table in self.workload.tables]))
-        fold_tables(self.spark, self.workload.spec, events_df, timelines, "", self.settings)
+        fold_tables(self.spark, self.spec, events_df, timelines, "", self.settings, event_count=EVENTS)
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OursCopyOnWrite(Ours):
+    """The same with copy-on-write tables."""
+
+    table_type: ClassVar[TableType] = TableType.COPY_ON_WRITE
+
+
 class DefaultHudi(TableByTable):
     """Hudi as it comes, upserting rows that were merged with the stored ones beforehand."""
-
-    name = "Hudi, defaults"
 
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
         self._write(table, rows_df, operation="bulk_insert")
 
     def change(self, table: TableSpec, events_df: DataFrame) -> None:
-        merged_df = merge_newest(filter_events(events_df, table), self.rows(table), table)
-        self._write(table, merged_df, operation="upsert")
+        self._write(table, lay_over(fold(events_df, table), self.rows(table), table), operation="upsert")
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))
@@ -122,13 +123,11 @@ class DefaultHudi(TableByTable):
 class ParquetFloor(TableByTable):
     """The folded changes, appended as Parquet files: what any table format costs at least."""
 
-    name = "Parquet append"
-
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
         """The floor keeps no rows."""
 
     def change(self, table: TableSpec, events_df: DataFrame) -> None:
-        merge_newest(filter_events(events_df, table), None, table).write.mode("append").parquet(self.path(table))
+        fold(events_df, table).write.mode("append").parquet(self.path(table))
 
     def rows(self, table: TableSpec) -> None:
         return None
@@ -136,8 +135,6 @@ class ParquetFloor(TableByTable):
 
 class Iceberg(TableByTable):
     """Iceberg's MERGE INTO with the same rule for each column."""
-
-    name = "Iceberg MERGE"
 
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
         rows_df.writeTo(self._table(table)).using("iceberg").create()
@@ -155,8 +152,6 @@ class Iceberg(TableByTable):
 class Delta(TableByTable):
     """Delta's MERGE INTO with the same rule for each column."""
 
-    name = "Delta MERGE"
-
     def load(self, table: TableSpec, rows_df: DataFrame) -> None:
         rows_df.write.format("delta").save(self.path(table))
 
@@ -167,10 +162,42 @@ class Delta(TableByTable):
         return self.spark.read.format("delta").load(self.path(table))
 
 
+def fold(events_df: DataFrame, table: TableSpec) -> DataFrame:
+    """One row per key: of each column the newest value that is known, and its order. The workload has no deletes."""
+    newest = [
+        F.max(F.when(F.col(name).isNotNull(), F.struct("event_order", F.col(name).alias("value")))).alias(name)
+        for name in table.columns
+    ]
+    folded_df = events_df.where(F.col(table.key).isNotNull()).groupBy(table.key)
+    rows_df = folded_df.agg(*newest, F.max("event_order").alias(ROW_ORDER))
+    columns = [F.col(name)["value"].alias(name) for name in table.columns]
+    columns += [F.col(name)["event_order"].alias(order_column(name)) for name in table.columns]
+    if table.follows_deletes:
+        columns += [F.col(ROW_ORDER), F.lit(None).cast("string").alias(DELETED_ORDER), F.lit(False).alias(IS_DELETED)]
+    return rows_df.select(table.key, *columns)
+
+
+def lay_over(rows_df: DataFrame, stored_df: DataFrame, table: TableSpec) -> DataFrame:
+    """Folded rows, each column of which is the stored one's when that is newer."""
+    both_df = rows_df.alias("s").join(stored_df.alias("t"), table.key, "left")
+    columns = []
+    for name in table.columns:
+        order = order_column(name)
+        is_newer = F.col(f"s.{order}") >= F.coalesce(f"t.{order}", f"s.{order}")
+        columns += [F.when(is_newer, F.col(f"s.{n}")).otherwise(F.col(f"t.{n}")).alias(n) for n in (name, order)]
+    if table.follows_deletes:
+        columns += [
+            F.greatest(f"s.{ROW_ORDER}", f"t.{ROW_ORDER}").alias(ROW_ORDER),
+            F.col(f"s.{DELETED_ORDER}"),
+            F.col(f"s.{IS_DELETED}"),
+        ]
+    return both_df.select(table.key, *columns).select(*table_columns(table))
+
+
 def merge_into(spark: SparkSession, target: str, events_df: DataFrame, table: TableSpec) -> None:
     """MERGE the events, first folded to one row a key, into ``target`` with newest-wins for each column."""
     folded = f"bench_{table.name}"
-    merge_newest(filter_events(events_df, table), None, table).createOrReplaceTempView(folded)
+    fold(events_df, table).createOrReplaceTempView(folded)
     spark.sql(
         f"MERGE INTO {target} t USING {folded} s ON t.{table.key} = s.{table.key} "
         f"WHEN MATCHED THEN UPDATE SET {', '.join(_assignments(table))} WHEN NOT MATCHED THEN INSERT *"

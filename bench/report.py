@@ -1,39 +1,44 @@
-"""What a benchmark run found, as numbers and as a page; pure, so it needs no engine."""
+"""What benchmark runs found, as numbers and as one page; pure, so it needs no engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-OURS = "ours"
-AIMS: Mapping[str, float] = {"Iceberg MERGE": 0.6, "Delta MERGE": 0.2, "Parquet append": 2.0}
-"""Our median divided by theirs should be at most this."""
-
-_METHOD = """\
-Six tables of the sales lake, changed by 10,000 events a round: random sales, 4,000 units, a third of the other rows.
-One process with one warm Spark session on {cores} cores. In every round each contender brings its own copy of the
-tables up to the same events, already in memory, six tables side by side in threads; who begins changes from round to
-round. Medians of {rounds} rounds after {warm_ups} warm-up rounds; a ratio is our median divided by theirs.
-
-* ours is the product's own code with rows kept warm in the session, up to the last commit read back. Reading the log,
-  leases, progress files and compaction are not in it, and the tables are read whole in the first warm-up round only,
-  unless there are more than 17 rounds in all.
-* Iceberg and Delta fold the events the same way, then MERGE with the same rule for each column.
-* Parquet append writes the folded events and reads nothing stored: a floor, it keeps no rows."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchRun:
-    """One run: seconds of each timed round by contender, and what is needed to judge them."""
+class Conditions:
+    """When and where a part ran: load averages over 1, 5 and 15 minutes before and after it."""
 
     started_at: str
     cores: int
+    load_at_start: Sequence[float]
+    load_at_end: Sequence[float]
+
+    def describe(self) -> str:
+        """One line for the page."""
+        return (
+            f"Started {self.started_at} on {self.cores} cores; load average (1, 5, 15 minutes) at the start "
+            f"{_loads(self.load_at_start)}, at the end {_loads(self.load_at_end)}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """Contenders timed in turn in one session: seconds of each timed round by contender.
+
+    A ratio is the median of ``subject`` divided by that of another one; ``aims`` says what it should be at most.
+    """
+
+    part: str
+    title: str
+    method: str
+    subject: str
+    aims: Mapping[str, float]
     rows_scale: float
     warm_ups: int
-    load_at_start: tuple[float, ...]
-    load_at_end: tuple[float, ...]
     seconds: Mapping[str, Sequence[float]]
     differing_tables: Mapping[str, Sequence[str]]
     """By contender that keeps rows: tables whose rows are not those of the first such contender."""
@@ -48,64 +53,77 @@ class BenchRun:
         return len(next(iter(self.seconds.values())))
 
     @property
-    def medians(self) -> dict[str, float]:
-        """Seconds of the middle round, by contender."""
-        return {name: median(rounds) for name, rounds in self.seconds.items()}
-
-    @property
     def ratios(self) -> dict[str, float]:
-        """Our median divided by that of each other contender; empty when we did not take part."""
-        medians = self.medians
-        ours = medians.pop(OURS, None)
-        return {} if ours is None else {name: ours / theirs for name, theirs in medians.items()}
+        """The subject's median divided by that of each other contender; empty when it did not take part."""
+        medians = {name: median(rounds) for name, rounds in self.seconds.items()}
+        subject = medians.pop(self.subject, None)
+        return {} if subject is None else {name: subject / other for name, other in medians.items()}
 
     @property
     def rows_agree(self) -> bool:
         """Whether every contender that keeps rows ended with the same ones."""
         return not any(self.differing_tables.values())
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything, for ``w1.json``."""
-        return {
-            "workload": "W1",
-            "started_at": self.started_at,
-            "cores": self.cores,
-            "rows_scale": self.rows_scale,
-            "warm_ups": self.warm_ups,
-            "rounds": self.rounds,
-            "load_average": {"start": list(self.load_at_start), "end": list(self.load_at_end)},
-            "seconds": {name: [round(value, 3) for value in rounds] for name, rounds in self.seconds.items()},
-            "medians": {name: round(value, 3) for name, value in self.medians.items()},
-            "ratios": {name: round(value, 3) for name, value in self.ratios.items()},
-            "aims": dict(AIMS),
-            "rows_agree": self.rows_agree,
-            "differing_tables": {name: list(tables) for name, tables in self.differing_tables.items()},
-        }
+    def lines(self) -> Iterator[str]:
+        """Its section of the page."""
+        if self.rows_scale != 1:
+            yield f"**A trial with {self.rows_scale:g} times the rows: its ratios say nothing about the workload.**"
+            yield ""
+        yield f"| contender | median s | fastest s | slowest s | {self.subject} / it | aim | |"
+        yield "|---|--:|--:|--:|--:|--:|---|"
+        ratios = self.ratios
+        for name, rounds in self.seconds.items():
+            times = f"{median(rounds):.2f} | {min(rounds):.2f} | {max(rounds):.2f}"
+            yield f"| {name} | {times} | {_verdict(ratios.get(name), self.aims.get(name))} |"
+        yield from ("", f"Medians of {self.rounds} rounds after {self.warm_ups} warm-up rounds.", self._rows_line())
+
+    def _rows_line(self) -> str:
+        if len(self.differing_tables) < 2:
+            return "Rows were not compared: fewer than two contenders that keep the same rows took part."
+        if self.rows_agree:
+            return f"After the last round the rows of all tables were the same in: {', '.join(self.differing_tables)}."
+        differing = [f"{name} ({', '.join(tables)})" for name, tables in self.differing_tables.items() if tables]
+        first = next(iter(self.differing_tables))
+        return f"**Rows differ from those of {first}: {'; '.join(differing)}. The times are not comparable.**"
 
 
-def render_page(run: BenchRun) -> str:
-    """``README.md`` of the results: ratios with their aims, then how they were made."""
-    return "\n".join(_lines(run)) + "\n"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Some measured numbers, each with the most it should be; ``unit`` is written after them."""
+
+    part: str
+    title: str
+    method: str
+    what: str
+    unit: str
+    values: Mapping[str, float]
+    aim: float
+    notes: Sequence[str] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Its section of the page."""
+        yield f"| {self.what} | measured | aim | |"
+        yield "|---|--:|--:|---|"
+        for name, value in self.values.items():
+            verdict = "met" if value <= self.aim else "not met"
+            yield f"| {name} | {value:.2f} {self.unit} | {self.aim:g} {self.unit} | {verdict} |"
+        for note in self.notes:
+            yield from ("", note)
 
 
-def _lines(run: BenchRun) -> Iterator[str]:
-    yield from ("# Benchmark W1", "")
-    yield f"Made by `make bench`, started {run.started_at}; all rounds are in [w1.json](w1.json)."
-    if run.rows_scale != 1:
-        yield f"**A trial with {run.rows_scale:g} times the rows: its ratios say nothing about the full workload.**"
-    yield from (
-        "",
-        "| contender | median s | fastest s | slowest s | ours / it | aim | |",
-        "|---|--:|--:|--:|--:|--:|---|",
-    )
-    ratios = run.ratios
-    for name, middle in run.medians.items():
-        times = f"{middle:.2f} | {min(run.seconds[name]):.2f} | {max(run.seconds[name]):.2f}"
-        yield f"| {name} | {times} | {_verdict(ratios.get(name), AIMS.get(name))} |"
-    yield from ("", _rows_line(run), "")
-    loads = f"at the start {_loads(run.load_at_start)}, at the end {_loads(run.load_at_end)}"
-    yield f"Load average (1, 5, 15 minutes) {loads}."
-    yield from ("", "## How", "", _METHOD.format(cores=run.cores, rounds=run.rounds, warm_ups=run.warm_ups))
+def to_json(found: Race | Figures, conditions: Conditions) -> dict[str, Any]:
+    """Everything, for ``<part>.json``."""
+    return {"kind": type(found).__name__, "conditions": asdict(conditions), "found": asdict(found)}
+
+
+def render_page(documents: Sequence[Mapping[str, Any]]) -> str:
+    """``README.md`` of the results, from the parts' files in the order given."""
+    lines = ["# Benchmarks", "", "Made by `make bench`; all rounds are in the files beside this page."]
+    for document in documents:
+        found = {"Race": Race, "Figures": Figures}[document["kind"]](**document["found"])
+        lines += ["", f"## {found.title}", "", *found.lines(), "", Conditions(**document["conditions"]).describe()]
+        lines += ["", found.method.strip()]
+    return "\n".join(lines) + "\n"
 
 
 def _verdict(ratio: float | None, aim: float | None) -> str:
@@ -114,16 +132,6 @@ def _verdict(ratio: float | None, aim: float | None) -> str:
     if aim is None:
         return f"{ratio:.2f} | |"
     return f"{ratio:.2f} | {aim:.1f} | {'met' if ratio <= aim else 'not met'}"
-
-
-def _rows_line(run: BenchRun) -> str:
-    if len(run.differing_tables) < 2:
-        return "Rows were not compared: fewer than two contenders that keep rows took part."
-    if run.rows_agree:
-        return f"After the last round the rows of all tables were the same in: {', '.join(run.differing_tables)}."
-    differing = [f"{name} ({', '.join(tables)})" for name, tables in run.differing_tables.items() if tables]
-    first = next(iter(run.differing_tables))
-    return f"**Rows differ from those of {first}: {'; '.join(differing)}. The times are not comparable.**"
 
 
 def _loads(loads: Sequence[float]) -> str:

@@ -38,6 +38,17 @@ class TableVersionError(TerminalError):
         )
 
 
+class TableTypeError(TerminalError):
+    """A table on disk is of another type than its lake spec says."""
+
+    def __init__(self, *, table: str, found: str, declared: str) -> None:
+        self.table, self.found, self.declared = table, found, declared
+        super().__init__(
+            f"{table}: the table on disk is {found}, its lake spec says {declared}; "
+            f"put the old type back, or move the table away and split the log again"
+        )
+
+
 class TableBusyError(TransientError):
     """Another writer holds the lease of a table."""
 

@@ -36,10 +36,6 @@ class Settings:
     """Most events one ingest run takes; the rest waits for the next run."""
     write_threads: int = 7
     """Tables written side by side by one job."""
-    warm_tables: str = "auto"
-    """Keep tables' rows in the session between runs: ``on``, ``off``, ``auto`` (when the session outlives the job)."""
-    warm_megabytes: int = 2048
-    """The largest table, by its size on storage, that is kept."""
     lease_wait_seconds: int = 300
     """How long a job waits for another writer of the same table before it gives up (and may be retried)."""
     truncated_after_seconds: int = 600
@@ -51,8 +47,6 @@ class Settings:
         for name in ("shuffle_partitions", "max_events", "write_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
-        if self.warm_tables not in ("on", "off", "auto"):
-            raise SettingsError(f"{PREFIX}WARM_TABLES={self.warm_tables!r} must be on, off or auto")
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
 

@@ -18,6 +18,7 @@ from spark_jobs.contracts.specs import (
     MartSpec,
     SourceSpec,
     TableSpec,
+    TableType,
     TimeUnit,
 )
 
@@ -51,9 +52,7 @@ def parse_lake_spec(document: Any) -> LakeSpec:
     source = dict(_mapping(top.pop("source", None), "source"))
     columns = tuple(_column(_mapping(c, "a source column")) for c in _sequence(source.pop("columns", None), "columns"))
     top["source"] = _build(SourceSpec, {**source, "columns": columns}, "source")
-    top["tables"] = tuple(
-        _build(TableSpec, _mapping(t, "a table"), "table") for t in _sequence(top.get("tables"), "tables")
-    )
+    top["tables"] = tuple(_table(_mapping(t, "a table")) for t in _sequence(top.get("tables"), "tables"))
     top["marts"] = tuple(_mart(_mapping(m, "a mart")) for m in _sequence(top.get("marts", []), "marts"))
     spec: LakeSpec = _build(LakeSpec, top, "lake")
     return spec
@@ -71,6 +70,18 @@ def _column(entry: Mapping[str, Any]) -> ColumnSpec:
         ) from error
     column: ColumnSpec = _build(ColumnSpec, values, f"column {entry.get('name')!r}")
     return column
+
+
+def _table(entry: Mapping[str, Any]) -> TableSpec:
+    values = dict(entry)
+    try:
+        values["type"] = TableType(str(values.get("type", TableType.MERGE_ON_READ)))
+    except ValueError as error:
+        raise ContractError(
+            f"table {entry.get('name')!r}: {error}; types are {[t.value for t in TableType]}"
+        ) from error
+    table: TableSpec = _build(TableSpec, values, "table")
+    return table
 
 
 def _mart(entry: Mapping[str, Any]) -> MartSpec:

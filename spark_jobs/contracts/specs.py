@@ -36,6 +36,15 @@ class TimeUnit(StrEnum):
     MICROSECONDS = "microseconds"
 
 
+class TableType(StrEnum):
+    """How a keyed table takes an upsert (docs/adr/0002-table-settings.md)."""
+
+    MERGE_ON_READ = "merge_on_read"
+    """Appends to the file group of each key: fast; engines that read base files alone see what compaction reached."""
+    COPY_ON_WRITE = "copy_on_write"
+    """Writes the file group of each key anew: slower by the size of the table; every engine reads every commit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSpec:
     """One column: its name in the lake and at the source, and how its values are read."""
@@ -93,6 +102,7 @@ class TableSpec:
     columns: tuple[str, ...]
     buckets: int = 1
     follows_deletes: bool = False
+    type: TableType = TableType.MERGE_ON_READ
 
     def __post_init__(self) -> None:
         check_identifier(self.name, "table")

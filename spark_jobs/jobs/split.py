@@ -20,13 +20,22 @@ from spark_jobs.contracts.specs import LakeSpec, TableSpec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import EVENT_DATE, table_layout
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.pinned import pin, pinned, unpin
+from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.stored_rows import keep_layer, layer_name, read_stored
+from spark_jobs.storage.row_index import RowIndex
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
-from spark_jobs.transforms.newest import filter_events, fold_newest, merge_rows
+from spark_jobs.transforms.newest import (
+    TABLE,
+    fold_events,
+    from_table,
+    merge_rows,
+    newest_rows,
+    slot_names,
+    to_table,
+)
+from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
 CONSUMER = "split"
 
@@ -50,6 +59,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         with ThreadPoolExecutor(settings.write_threads) as threads:
             settle = partial(settled_timeline, spark, settings=settings)
             timelines = list(threads.map(settle, [table.name for table in spec.tables]))
+        for table, timeline in zip(spec.tables, timelines, strict=True):
+            timeline.check_type(table.type)
         registry = ConsumerRegistry(settings.base_path)
         state = registry.read(CONSUMER)
         after = min(table_checkpoint(state, timeline, spec.log) for timeline in timelines)
@@ -60,7 +71,9 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
                 counters["events_read"] = int(events_df.count())
                 checkpoint = "" if arguments.interval else pull.window.up_to
-                outcomes = fold_tables(spark, spec, events_df, timelines, checkpoint, settings)
+                outcomes = fold_tables(
+                    spark, spec, events_df, timelines, checkpoint, settings, event_count=counters["events_read"]
+                )
             if not arguments.interval:
                 tables = {outcome.table: outcome.instant for outcome in outcomes}
                 registry.write(CONSUMER, ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables))
@@ -96,36 +109,48 @@ def fold_tables(
     timelines: Sequence[Timeline],
     checkpoint: str,
     settings: Settings,
+    *,
+    event_count: int,
 ) -> list[TableOutcome]:
-    """Fold the events into every table of ``spec``, side by side; ``checkpoint`` goes into each commit unless empty."""
+    """Fold the events into every table of ``spec``: one plan for all, then one commit for each that changed.
+
+    ``events_df`` are pinned, ``event_count`` of them; ``timelines`` are those of the tables in their order;
+    ``checkpoint`` goes into each commit unless it is empty. The commits go side by side: one that fails stops no other,
+    and its error is raised when all have ended.
+    """
     metadata = {checkpoint_key(spec.log): checkpoint} if checkpoint else {}
+    index = _row_index(spec, settings)
+    index.catch_up(spark, {timeline.table: timeline for timeline in timelines})
+    with pinned(spark, fold_events(events_df, spec), "folded") as folded_df:
+        packed_df = index.find(spark, folded_df.select(key_hash()), most=event_count * len(spec.tables))
+        stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(spec))
+        with pinned(spark, merge_rows(folded_df, stored_df), "changed") as changed_df:
+            changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
 
-    def fold(table: TableSpec, timeline: Timeline) -> TableOutcome:
-        return _fold_table(spark, table, timeline, events_df, metadata, settings)
+            def write(table: TableSpec, timeline: Timeline) -> TableOutcome:
+                if table.name not in changed:
+                    return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
+                rows_df = to_table(changed_df, table, spec)
+                done = commit(
+                    rows_df, table_layout(table), metadata=metadata, settings=settings, is_first=timeline.last is None
+                )
+                return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
 
-    with ThreadPoolExecutor(settings.write_threads) as threads:
-        return list(threads.map(fold, spec.tables, timelines))
+            if not changed:
+                return list(map(write, spec.tables, timelines))
+            with ThreadPoolExecutor(settings.write_threads) as threads:
+                layer = threads.submit(index.write_layer, pack_rows(changed_df))
+                outcomes = list(threads.map(write, spec.tables, timelines))
+            committed = {done.table: done.instant for done in outcomes if done.is_committed and done.instant}
+            index.accept(layer.result(), committed)
+            return outcomes
 
 
-def _fold_table(
-    spark: SparkSession,
-    table: TableSpec,
-    timeline: Timeline,
-    events_df: DataFrame,
-    metadata: dict[str, str],
-    settings: Settings,
-) -> TableOutcome:
-    rows_df = fold_newest(filter_events(events_df, table), table).coalesce(1)
-    layer = pin(spark, rows_df, layer_name(timeline))
-    is_kept = False
-    try:
-        stored_df = read_stored(spark, timeline, settings, keys_df=spark.table(layer).select(table.key))
-        with pinned(spark, merge_rows(spark.table(layer), stored_df, table), "changed") as changed_df:
-            if changed_df.isEmpty():
-                return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
-            done = commit(changed_df, table_layout(table), metadata=metadata, settings=settings)
-        is_kept = keep_layer(spark, timeline, settings, instant=done.instant, layer=layer)
-        return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
-    finally:
-        if not is_kept:
-            unpin(spark, layer)
+def _row_index(spec: LakeSpec, settings: Settings) -> RowIndex:
+    def pack(table: TableSpec, rows_df: DataFrame) -> DataFrame:
+        return pack_rows(from_table(rows_df, table, spec))
+
+    def merge(packed_df: DataFrame) -> DataFrame:
+        return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(spec))))
+
+    return RowIndex(spec, settings, pack=pack, merge=merge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.specs import LakeSpec, MartSpec, TableSpec
+from spark_jobs.contracts.specs import LakeSpec, MartSpec, TableSpec, TableType
 
 EVENT_DATE = "event_date"
 
@@ -14,7 +14,7 @@ class StorageForm(StrEnum):
     """How a table's commits change its files.
 
     APPENDED: copy-on-write files that are only ever added, so that an incremental pull reads just what is new.
-    KEYED: merge-on-read with a bucket index: an upsert appends to the bucket of each key and reads nothing.
+    KEYED: a bucket index: an upsert goes to the bucket of each key and looks nothing up. Of either table type.
     REPLACED: copy-on-write, the whole (small) table in one commit; every engine reads it as it is.
     """
 
@@ -25,13 +25,14 @@ class StorageForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLayout:
-    """One table on storage; ``buckets`` counts for keyed tables only."""
+    """One table on storage; ``buckets`` and ``type`` count for keyed tables only."""
 
     name: str
     record_key: str
     form: StorageForm
     partition: str = ""
     buckets: int = 1
+    type: TableType = TableType.COPY_ON_WRITE
 
 
 def log_layout(spec: LakeSpec) -> TableLayout:
@@ -41,12 +42,16 @@ def log_layout(spec: LakeSpec) -> TableLayout:
 
 def quarantine_layout(spec: LakeSpec) -> TableLayout:
     """Records that could not be used, by a hash of their bytes."""
-    return TableLayout(name=spec.quarantine, record_key="record_hash", form=StorageForm.KEYED)
+    return TableLayout(
+        name=spec.quarantine, record_key="record_hash", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ
+    )
 
 
 def table_layout(table: TableSpec) -> TableLayout:
     """A table of newest values."""
-    return TableLayout(name=table.name, record_key=table.key, form=StorageForm.KEYED, buckets=table.buckets)
+    return TableLayout(
+        name=table.name, record_key=table.key, form=StorageForm.KEYED, buckets=table.buckets, type=table.type
+    )
 
 
 def mart_layout(mart: MartSpec) -> TableLayout:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.errors import TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -100,6 +100,12 @@ class Timeline:
         text = (self._files.read(".hoodie/hoodie.properties") or b"").decode("utf-8", "replace")
         pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
         return {key.strip(): value.strip() for key, value in pairs}
+
+    def check_type(self, declared: str) -> None:
+        """Raise TableTypeError unless the table is absent or of the declared type, such as ``merge_on_read``."""
+        found = self.properties.get("hoodie.table.type", "none").lower()
+        if self.exists and found != declared:
+            raise TableTypeError(table=self.table, found=found, declared=declared)
 
     def check_version(self) -> None:
         """Raise TableVersionError unless the table is absent or of the declared version."""

@@ -29,7 +29,14 @@ class Commit:
     rows: int
 
 
-def commit(rows_df: DataFrame, layout: TableLayout, *, metadata: Mapping[str, str], settings: Settings) -> Commit:
+def commit(
+    rows_df: DataFrame,
+    layout: TableLayout,
+    *,
+    metadata: Mapping[str, str],
+    settings: Settings,
+    is_first: bool = False,
+) -> Commit:
     """Write ``rows_df`` as one commit of the table.
 
     Args:
@@ -37,12 +44,13 @@ def commit(rows_df: DataFrame, layout: TableLayout, *, metadata: Mapping[str, st
         layout: the table's form on storage; says which operation it is.
         metadata: kept in the commit; keys are given without the ``lakehouse.`` prefix.
         settings: where the lake is.
+        is_first: the table has no commit yet.
 
     Raises:
         TransientError: another writer won, or the commit is not on the timeline afterwards.
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
-    options = build_write_options(layout, parallelism=settings.shuffle_partitions)
+    options = build_write_options(layout, parallelism=settings.shuffle_partitions, is_first=is_first)
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)

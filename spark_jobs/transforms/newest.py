@@ -3,19 +3,26 @@
 Every column keeps the event order at which its value was set. Merging takes, for each column on its own, the value with
 the greatest order among those that are not null: commutative, associative and idempotent, so any permutation, split,
 repetition or late arrival of the same events gives the same rows. A delete voids every value older than itself.
+
+Rows of all tables go through one plan, in one form, *keyed rows*, because planning a query costs more than merging a
+micro-batch: ``table``, ``key`` (as text), ``row_order``, ``deleted_order``, and one slot for each column of the widest
+table. A slot is ``struct<order, value>`` with the value as text, or null when the column was never set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
-from spark_jobs.contracts.specs import TableSpec
+from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
 
 ROW_ORDER, DELETED_ORDER, IS_DELETED = "row_order", "deleted_order", "is_deleted"
+TABLE, KEY = "table", "key"
+SLOT_TYPE = "struct<order:string,value:string>"
+_LIFE = (ROW_ORDER, DELETED_ORDER)
 _IS_STORED, _STORED = "__is_stored", "__stored"
 
 
@@ -35,115 +42,139 @@ def table_columns(table: TableSpec) -> tuple[str, ...]:
     return (table.key, *table.columns, *orders, *life)
 
 
-def filter_events(events_df: DataFrame, table: TableSpec) -> DataFrame:
-    """Events that say something about ``table``: its key is known and, unless it follows deletes, not a delete."""
-    relevant = F.col(table.key).isNotNull()
-    return events_df.where(relevant if table.follows_deletes else relevant & (F.col("op") != "d"))
+def slot_names(spec: LakeSpec) -> tuple[str, ...]:
+    """Names of the slots of keyed rows: as many as the widest table has columns beside its key."""
+    return tuple(f"slot_{number}" for number in range(max((len(table.columns) for table in spec.tables), default=0)))
 
 
-def merge_newest(events_df: DataFrame, stored_df: DataFrame | None, table: TableSpec) -> DataFrame:
-    """Rows of ``table`` that the events change, merged with what is stored.
-
-    Args:
-        events_df: events as :func:`filter_events` leaves them: the table's columns, ``op``, ``event_order``.
-        stored_df: the table's rows, at least those with a key among the events; or None. See :func:`merge_rows`.
-        table: key and columns.
-
-    Returns:
-        One row per changed key with the columns of :func:`table_columns`; keys whose row stays as it is are left out.
-    """
-    return merge_rows(fold_newest(events_df, table), stored_df, table)
-
-
-def fold_newest(events_df: DataFrame, table: TableSpec) -> DataFrame:
-    """The events alone as rows of ``table``, one per key: what they would be if nothing were stored."""
-    parts_df = events_df.select(table.key, *_event_parts(table)).groupBy(table.key)
-    return parts_df.agg(*(F.max(part).alias(part) for part in _parts(table))).select(*_row(table))
-
-
-def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, table: TableSpec) -> DataFrame:
-    """Rows of ``table`` laid over what is stored; only those that differ from it.
+def fold_events(events_df: DataFrame, spec: LakeSpec) -> DataFrame:
+    """The events alone as keyed rows, one per table and key: what the tables would be if nothing were stored.
 
     Args:
-        rows_df: one row per key with the columns of :func:`table_columns`.
-        stored_df: stored rows, at least those with a key among ``rows_df``; or None. Several rows of one key count as
-            their merge. Columns declared after they were written may be missing.
-        table: key and columns.
+        events_df: ``op``, ``event_order`` and the columns of every table of ``spec``. An event says something about a
+            table when it has the table's key; deletes speak to tables that follow them alone.
+        spec: the tables.
     """
+    entries = F.explode(F.array(*(_entry(table, spec) for table in spec.tables))).alias("entry")
+    rows_df = events_df.select(entries).where(F.col("entry").isNotNull()).select("entry.*")
+    return newest_rows(rows_df)
+
+
+def newest_rows(rows_df: DataFrame) -> DataFrame:
+    """Keyed rows with several of one key merged into one."""
+    merged = [F.max(part).alias(part) for part in _parts(rows_df)]
+    return rows_df.groupBy(TABLE, KEY).agg(*merged)
+
+
+def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
+    """Keyed rows laid over what is stored; only those that differ from it, and nothing in them older than a delete.
+
+    Args:
+        rows_df: keyed rows, one per table and key.
+        stored_df: stored keyed rows, at least those with a key among ``rows_df``; or None. Several rows of one key
+            count as their merge.
+    """
+    parts = _parts(rows_df)
     if stored_df is None:
-        return rows_df
-    types = {column: rows_df.schema[column].dataType for column in table.columns}
-    stored_df = with_declared_columns(stored_df, types)
-    both_df = rows_df.select(table.key, *_row_parts(table), F.lit(False).alias(_IS_STORED)).unionByName(
-        stored_df.select(table.key, *_row_parts(table), F.lit(True).alias(_IS_STORED))
+        return rows_df.select(TABLE, KEY, *_without_void(parts))
+    both_df = rows_df.select(TABLE, KEY, *parts, F.lit(False).alias(_IS_STORED)).unionByName(
+        stored_df.select(TABLE, KEY, *parts, F.lit(True).alias(_IS_STORED))
     )
-    newest = [F.max(part).alias(part) for part in _parts(table)]
-    stored = [F.max(F.when(F.col(_IS_STORED), F.col(part))).alias(part + _STORED) for part in _parts(table)]
-    merged_df = both_df.groupBy(table.key).agg(*newest, *stored, F.max(_IS_STORED).alias(_IS_STORED))
+    newest = [F.max(part).alias(part) for part in parts]
+    stored = [F.max(F.when(F.col(_IS_STORED), F.col(part))).alias(part + _STORED) for part in parts]
+    merged_df = both_df.groupBy(TABLE, KEY).agg(*newest, *stored, F.max(_IS_STORED).alias(_IS_STORED))
     # Compared after voiding: a value older than the delete that arrives late changes nothing.
-    is_same = F.col(_IS_STORED)
-    for now, before in zip(_orders(table), _orders(table, suffix=_STORED), strict=True):
-        is_same = is_same & now.eqNullSafe(before)
-    return merged_df.where(~is_same).select(*_row(table))
+    now, before = _without_void(parts), _without_void(parts, suffix=_STORED)
+    same = [_order_of(part, a).eqNullSafe(_order_of(part, b)) for part, a, b in zip(parts, now, before, strict=True)]
+    is_same = reduce(operator.and_, same, F.col(_IS_STORED))
+    return merged_df.where(~is_same).select(TABLE, KEY, *now)
 
 
-def with_declared_columns(stored_df: DataFrame, types: Mapping[str, DataType]) -> DataFrame:
-    """Add columns that were declared after the table was written, unknown (null) in every row."""
-    missing = {column: kind for column, kind in types.items() if column not in stored_df.columns}
-    values = {column: F.lit(None).cast(kind) for column, kind in missing.items()}
-    orders = {order_column(column): F.lit(None).cast("string") for column in missing}
-    return stored_df.withColumns({**values, **orders}) if missing else stored_df
-
-
-def _parts(table: TableSpec) -> tuple[str, ...]:
-    """What is merged by taking the greatest: ``(order, value)`` of each column, and the orders of the row's life."""
-    return (*table.columns, *((ROW_ORDER, DELETED_ORDER) if table.follows_deletes else ()))
-
-
-def _event_parts(table: TableSpec) -> list[Column]:
-    is_delete, order = F.col("op") == "d", F.col("event_order")
-    values = [
-        F.when(~is_delete & F.col(name).isNotNull(), F.struct(order.alias("order"), F.col(name).alias("value"))).alias(
-            name
-        )
-        for name in table.columns
-    ]
-    if not table.follows_deletes:
-        return values
-    return [*values, F.when(~is_delete, order).alias(ROW_ORDER), F.when(is_delete, order).alias(DELETED_ORDER)]
-
-
-def _row_parts(table: TableSpec) -> list[Column]:
-    values = []
-    for name in table.columns:
-        order = F.col(order_column(name))
-        values.append(F.when(order.isNotNull(), F.struct(order.alias("order"), F.col(name).alias("value"))).alias(name))
-    return [*values, *((F.col(ROW_ORDER), F.col(DELETED_ORDER)) if table.follows_deletes else ())]
-
-
-def _unless_void(order: Column, value: Column, table: TableSpec, suffix: str) -> Column:
-    """``value``, or null when its order is not newer than the row's delete."""
-    if not table.follows_deletes:
-        return value
-    deleted = F.col(DELETED_ORDER + suffix)
-    return F.when(deleted.isNull() | (order > deleted), value)
-
-
-def _orders(table: TableSpec, suffix: str = "") -> list[Column]:
-    """Orders that together say which event set what; rows with the same orders are the same."""
-    orders = [F.col(name + suffix)["order"] for name in table.columns]
+def to_table(rows_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFrame:
+    """The rows of one table among keyed rows, with the columns of :func:`table_columns` and their declared types."""
+    slots = dict(zip(table.columns, slot_names(spec), strict=False))
+    columns = [_from_text(F.col(KEY), table.key, spec)]
+    columns += [_from_text(F.col(slot)["value"], column, spec) for column, slot in slots.items()]
+    columns += [F.col(slot)["order"].alias(order_column(column)) for column, slot in slots.items()]
     if table.follows_deletes:
-        orders.append(F.col(ROW_ORDER + suffix))
-    voided = [_unless_void(order, order, table, suffix) for order in orders]
-    return [*voided, F.col(DELETED_ORDER + suffix)] if table.follows_deletes else voided
+        columns += [F.col(ROW_ORDER), F.col(DELETED_ORDER), F.col(ROW_ORDER).isNull().alias(IS_DELETED)]
+    return rows_df.where(F.col(TABLE) == table.name).select(*columns)
 
 
-def _row(table: TableSpec) -> list[Column]:
-    """The columns of :func:`table_columns` from the merged parts."""
-    values = [_unless_void(F.col(name)["order"], F.col(name)["value"], table, "").alias(name) for name in table.columns]
-    names = [*map(order_column, table.columns), *((ROW_ORDER, DELETED_ORDER) if table.follows_deletes else ())]
-    orders = [order.alias(name) for order, name in zip(_orders(table), names, strict=True)]
-    if not table.follows_deletes:
-        return [F.col(table.key), *values, *orders]
-    row_order = _unless_void(F.col(ROW_ORDER), F.col(ROW_ORDER), table, "")
-    return [F.col(table.key), *values, *orders, row_order.isNull().alias(IS_DELETED)]
+def from_table(table_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFrame:
+    """Keyed rows of a table's stored rows. Columns declared after these were written may be missing."""
+    values = {
+        column: _slot(F.col(order_column(column)), column, spec)
+        for column in table.columns
+        if {column, order_column(column)} <= set(table_df.columns)
+    }
+    life = [F.col(name) if table.follows_deletes else F.lit(None).cast("string").alias(name) for name in _LIFE]
+    return table_df.select(*_identity(table, spec), *life, *_slots(table, spec, values))
+
+
+def _parts(rows_df: DataFrame) -> tuple[str, ...]:
+    """What is merged by taking the greatest: the orders of the row's life, and the slots."""
+    return tuple(name for name in rows_df.columns if name not in (TABLE, KEY))
+
+
+def _entry(table: TableSpec, spec: LakeSpec) -> Column:
+    """What one event says about ``table`` as a struct of a keyed row's columns, or null."""
+    is_delete, order = F.col("op") == "d", F.col("event_order")
+    nothing = F.lit(None).cast("string")
+    row_order, deleted_order = (
+        (F.when(~is_delete, order), F.when(is_delete, order)) if table.follows_deletes else (nothing, nothing)
+    )
+    values = {column: _slot(F.when(~is_delete, order), column, spec) for column in table.columns}
+    entry = F.struct(
+        *_identity(table, spec),
+        row_order.alias(ROW_ORDER),
+        deleted_order.alias(DELETED_ORDER),
+        *_slots(table, spec, values),
+    )
+    is_about = F.col(table.key).isNotNull()
+    return F.when(is_about if table.follows_deletes else is_about & ~is_delete, entry)
+
+
+def _identity(table: TableSpec, spec: LakeSpec) -> tuple[Column, Column]:
+    return F.lit(table.name).alias(TABLE), _as_text(table.key, spec).alias(KEY)
+
+
+def _slot(order: Column, column: str, spec: LakeSpec) -> Column:
+    is_set = F.col(column).isNotNull() & order.isNotNull()
+    return F.when(is_set, F.struct(order.alias("order"), _as_text(column, spec).alias("value")))
+
+
+def _slots(table: TableSpec, spec: LakeSpec, values: dict[str, Column]) -> list[Column]:
+    names = slot_names(spec)
+    columns = (*table.columns, *("" for _ in range(len(names) - len(table.columns))))
+    never_set = F.lit(None).cast(SLOT_TYPE)
+    return [values.get(column, never_set).alias(name) for name, column in zip(names, columns, strict=True)]
+
+
+def _as_text(column: str, spec: LakeSpec) -> Column:
+    """The value as text that :func:`_from_text` turns back into the same value."""
+    if spec.columns_by_name[column].type is ColumnType.TIMESTAMP:
+        return F.unix_micros(F.col(column)).cast("string")
+    return F.col(column).cast("string")
+
+
+def _from_text(text: Column, column: str, spec: LakeSpec) -> Column:
+    declared = spec.columns_by_name[column]
+    if declared.type is ColumnType.TIMESTAMP:
+        return F.timestamp_micros(text.cast("bigint")).alias(column)
+    return text.cast(declared.sql_type).alias(column)
+
+
+def _order_of(part: str, value: Column) -> Column:
+    return value if part in _LIFE else value["order"]
+
+
+def _without_void(parts: tuple[str, ...], suffix: str = "") -> list[Column]:
+    """Each part, or null where its order is not newer than the row's delete."""
+    deleted = F.col(DELETED_ORDER + suffix)
+    kept = {
+        part: F.when(deleted.isNull() | (_order_of(part, F.col(part + suffix)) > deleted), F.col(part + suffix))
+        for part in parts
+        if part != DELETED_ORDER
+    }
+    return [kept.get(part, deleted).alias(part) for part in parts]

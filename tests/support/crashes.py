@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.row_index import RowIndex
 from tests.support.lakes import Lake
 
 
@@ -46,10 +47,23 @@ def crash_before_consumer_file(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConsumerRegistry, "write", write)
 
 
+def crash_in_row_index(step: str) -> Callable[[pytest.MonkeyPatch], None]:
+    """Die in a step of the row index: writing what is about to be committed, or hearing that it was."""
+
+    def install(patch: pytest.MonkeyPatch) -> None:
+        def die(*arguments: Any) -> None:
+            raise CrashError
+
+        patch.setattr(RowIndex, step, die)
+
+    return install
+
+
 CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
     "ingest": [crash_at_commit("ingest", number, is_committed=done) for number in (1, 2) for done in (False, True)],
     "split": [
         crash_before_consumer_file,
+        *map(crash_in_row_index, ("write_layer", "accept")),
         *(crash_at_commit("split", number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
     ],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,17 @@ class Lake:
             return []
         batches = HudiTableBuilder.from_base_uri(self.path(table)).build().read()
         return [without_hudi_columns(row) for batch in batches for row in batch.to_pylist()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecLake(Lake):
+    """A lake with a spec file of its own."""
+
+    spec: Path
+
+    @property
+    def settings(self) -> Settings:
+        return replace(super(SpecLake, self).settings, lake_spec=str(self.spec))
 
 
 def without_hudi_columns(row: dict[str, Any]) -> dict[str, Any]:

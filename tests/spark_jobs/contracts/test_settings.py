@@ -43,7 +43,6 @@ def test_a_table_lies_below_the_base_however_it_is_written():
         ("SHUFFLE_PARTITIONS", "1.5"),
         ("DRIVER_MEMORY", "lots"),
         ("DRIVER_MEMORY", "4 g"),
-        ("WARM_TABLES", "maybe"),
         ("SPARK_REMOTE", "http://localhost"),
     ],
 )

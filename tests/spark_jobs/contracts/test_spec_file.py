@@ -41,6 +41,7 @@ def test_the_shipped_lake_is_the_one_of_the_design():
         ("buckets: 8", "bukkets: 8", "unknown entries ['bukkets']"),
         ("take: [project_id]}", "take: [project_id], of: x}", "unknown entries ['of']"),
         ("precision: 18, scale: 4", "precision: eighteen, scale: 4", "precision is 'eighteen'; give a whole number"),
+        ("buckets: 8", "type: heap", "table 'sales': 'heap' is not a valid TableType; types are"),
         ("buckets: 8", "buckets: many", "buckets is 'many'; give a whole number"),
         ("topics: [", "topics: 5 #[", "source: topics is 5; give a list of names"),
         ("follows_deletes: true", "follows_deletes: 1", "follows_deletes is 1; give true or false"),

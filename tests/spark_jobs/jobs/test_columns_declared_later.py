@@ -7,7 +7,6 @@ history adds nothing more, because the log holds what was declared when its even
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,20 +17,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.settings import Settings
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import Lake
+from tests.support.lakes import Lake, SpecLake
 
 pytestmark = pytest.mark.hudi
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredLake(Lake):
-    """A lake with a spec file of its own."""
-
-    spec: Path
-
-    @property
-    def settings(self) -> Settings:
-        return replace(super(DeclaredLake, self).settings, lake_spec=str(self.spec))
 
 
 def _spec_without_customers(path: Path) -> Path:
@@ -51,7 +39,7 @@ def _sale(sale_id: int, agent_id: int, customer_id: int, position: int) -> bytes
 
 
 def test_a_later_declaration_needs_no_code_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    before = DeclaredLake(spark=spark, folder=tmp_path, spec=_spec_without_customers(tmp_path / "before.yaml"))
+    before = SpecLake(spark=spark, folder=tmp_path, spec=_spec_without_customers(tmp_path / "before.yaml"))
     after = Lake(spark=spark, folder=tmp_path)
     before.land("1.jsonl", [_sale(1, 1, 100, 1), _sale(2, 1, 200, 2)])
     before.run("ingest")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.errors import TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.storage.reader import plan_pull
 from spark_jobs.storage.timeline import Instant, Timeline
@@ -110,6 +110,15 @@ def test_a_table_of_another_version_is_refused(tmp_path, version):
     (tmp_path / "units/.hoodie/hoodie.properties").write_text(f"hoodie.table.version={version}\n")
     with pytest.raises(TableVersionError, match=r"units: the table on disk has Hudi table version .* writes version 6"):
         Timeline(table="units", path=timeline.path).check_version()
+
+
+def test_a_table_of_another_type_is_refused(tmp_path):
+    timeline = timeline_of(tmp_path, "1.commit")
+    (tmp_path / "units/.hoodie/hoodie.properties").write_text("hoodie.table.type=COPY_ON_WRITE\n")
+    timeline.check_type("copy_on_write")
+    with pytest.raises(TableTypeError, match="units: the table on disk is copy_on_write, its lake spec says merge_on"):
+        timeline.check_type("merge_on_read")
+    Timeline(table="units", path=str(tmp_path / "nowhere")).check_type("merge_on_read")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Laws 1 and 3 on the pure merge: 2,100 random histories of a dimension and as many of sales, against a plain fold.
 
-Each example puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They
-come in up to three steps; what a step changes is stored and goes into the next one, as it does in the lake. After every
-step the merge must return exactly the rows that differ from what is stored: no more, no less, nothing twice.
+What is stored goes the way it goes in the lake: typed rows of the table, keyed rows, packed and unpacked. Each example
+puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They come in up to
+three steps; what a step changes is stored and goes into the next one. After every step the merge must return exactly
+the rows that differ from what is stored: no more, no less, nothing twice.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import TableSpec
-from spark_jobs.transforms.newest import filter_events, merge_newest, table_columns
+from spark_jobs.transforms.newest import fold_events, from_table, merge_rows, slot_names, table_columns, to_table
+from spark_jobs.transforms.packed import pack_rows, unpack_rows
 from tests.support.folds import Change, Row, fold_changes, random_history
 from tests.support.lakes import in_utc
 
@@ -45,8 +48,13 @@ def stored_of(spark: SparkSession, table: TableSpec, rows: dict[int, Row]) -> Da
 
 def merge(spark: SparkSession, table: TableSpec, changes: list[Change], rows: dict[int, Row] | None) -> dict[int, Row]:
     """Rows that the merge returns, by key; each key once."""
-    stored_df = None if rows is None else stored_of(spark, table, rows)
-    merged = merge_newest(filter_events(events_of(spark, table, changes), table), stored_df, table).collect()
+    spec = replace(SPEC, tables=(table,), marts=())
+    stored_df = None
+    if rows is not None:
+        packed_df = pack_rows(from_table(stored_of(spark, table, rows), table, spec))
+        stored_df = unpack_rows(packed_df, slot_names(spec))
+    merged_df = merge_rows(fold_events(events_of(spark, table, changes), spec), stored_df)
+    merged = to_table(merged_df, table, spec).collect()
     assert len({row[table.key] for row in merged}) == len(merged)
     return {row[table.key]: {n: in_utc(v) for n, v in row.asDict().items() if n != table.key} for row in merged}
 

@@ -1,0 +1,114 @@
+"""The parts of the benchmark, each measured by a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bench.contenders import Contender, DefaultHudi, Delta, Iceberg, Ours, OursCopyOnWrite, ParquetFloor
+from bench.dag_parse import measure_dag_parse
+from bench.landing import measure_landing
+from bench.race import compare, load, run_rounds
+from bench.report import Figures, Race
+from bench.session import CORES, PEER_JARS, open_bench_session
+from bench.workload import Workload
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+
+CONTENDERS: Mapping[str, tuple[str, type[Contender]]] = {
+    "ours": ("ours", Ours),
+    "cow": ("ours, copy-on-write", OursCopyOnWrite),
+    "iceberg": ("Iceberg MERGE", Iceberg),
+    "delta": ("Delta MERGE", Delta),
+    "hudi": ("Hudi, defaults", DefaultHudi),
+    "parquet": ("Parquet append", ParquetFloor),
+}
+PEERS = frozenset({"iceberg", "delta"})
+AIMS = {"Iceberg MERGE": 0.6, "Delta MERGE": 0.2, "Parquet append": 2.0}
+GROWTH = 10
+
+_SIDE_BY_SIDE = f"""\
+Six tables of the sales lake (units 50,000 rows, buildings 500, projects 50, statuses 12, agents 2,000 and sales
+1,000,000), changed by 10,000 events a round: random sales, 4,000 units, a third of the other rows; one in twenty leaves
+columns unknown, one in thirty comes late. One process with one warm Spark session on {CORES} cores. In every round each
+contender brings its own copy of the tables up to the same events, already in memory, six tables side by side; who
+begins changes from round to round.
+
+* ours is the product's own code, from the events to the last commit read back and the row index written. Reading the
+  log, leases, progress files and compaction are not in it.
+* Iceberg and Delta fold the events the same way, then MERGE with the same rule for each column.
+* Hudi, defaults, joins the folded events with its snapshot and upserts.
+* Parquet append writes the folded events and reads nothing stored: a floor, it keeps no rows."""
+_GROWTH = f"""\
+Our own code on two copies of the tables, one with {GROWTH} times the rows (and buckets), in one session; as many events
+and changed rows a round in both, of keys drawn at random from all."""
+
+
+def side_by_side(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """W1: every contender on the same tables."""
+    wants_peers = bool(PEERS & set(options.contenders))
+    if wants_peers and not any(PEER_JARS.glob("*.jar")):
+        raise SettingsError(f"no jars of the other engines in {PEER_JARS}; run: make bench")
+    spark = open_bench_session(settings, folder=folder, with_peers=wants_peers)
+    workload = Workload(spec=load_lake_spec(settings.lake_spec), scale=options.rows_scale)
+    contenders = []
+    for option in options.contenders:
+        name, contender = CONTENDERS[option]
+        home = replace(settings, base_path=str(folder / option))
+        contenders.append(contender(name=name, spark=spark, workload=workload, settings=home))
+    load(contenders)
+    seconds = run_rounds(contenders, warm_ups=options.warm_ups, rounds=options.rounds)
+    return Race(
+        part="w1",
+        title="Workload W1, side by side",
+        method=_SIDE_BY_SIDE,
+        subject="ours",
+        aims=AIMS,
+        rows_scale=options.rows_scale,
+        warm_ups=options.warm_ups,
+        seconds=seconds,
+        differing_tables=compare(contenders),
+    )
+
+
+def growth(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """The same changes in tables ten times as large."""
+    spark = open_bench_session(settings, folder=folder, with_peers=False)
+    contenders = []
+    for times, name in ((1, "ours"), (GROWTH, f"{GROWTH} times the rows")):
+        workload = Workload(spec=load_lake_spec(settings.lake_spec), scale=options.rows_scale * times)
+        home = replace(settings, base_path=str(folder / f"times-{times}"))
+        contenders.append(Ours(name=name, spark=spark, workload=workload, settings=home))
+    load(contenders)
+    return Race(
+        part="growth",
+        title=f"{GROWTH} times the rows, the same changes",
+        method=_GROWTH,
+        subject=contenders[-1].name,
+        aims={"ours": 1.2},
+        rows_scale=options.rows_scale,
+        warm_ups=options.warm_ups,
+        seconds=run_rounds(contenders, warm_ups=options.warm_ups, rounds=options.rounds),
+        differing_tables={},
+    )
+
+
+def landing(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
+    """From landing files to committed tables."""
+    return measure_landing(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def dags(_options: argparse.Namespace, _settings: Settings, folder: Path) -> Figures:
+    """Parsing the DAG files."""
+    return measure_dag_parse(folder)
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Race | Figures]] = {
+    "w1": side_by_side,
+    "growth": growth,
+    "landing": landing,
+    "dags": dags,
+}

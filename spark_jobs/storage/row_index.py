@@ -1,0 +1,187 @@
+"""The rows of a lake's keyed tables, kept a second time in the form in which a merge looks them up.
+
+A merge needs the stored rows of the keys in its batch. Reading them from the tables costs a scan of every column, the
+merging of log files and a plan for each table. So they are kept packed (see transforms.packed) in Parquet folders below
+``<base>/.row_index/<lake>``: one for the tables as they were first seen, then one for what each run changed, now and
+then merged into larger ones. Merging rows is associative, so the folders together say what the tables say.
+
+Nothing here is a source of truth. The manifest names the instant each table is indexed up to. What a table has beyond
+it (another writer, a run that died before it could say so) is pulled from its timeline; an instant that the timeline
+does not know (a restore, a table made again) has the whole index built anew. The folder may be removed at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec, TableSpec
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
+from spark_jobs.storage.timeline import Timeline
+
+FOLDER = ".row_index"
+MAX_FOLDERS = 12
+"""Folders a lookup reads at most; with more, the small ones are merged."""
+MAX_BROADCAST = 2_000_000
+"""Keys sent to every task of a lookup; more are joined by a shuffle."""
+_MANIFEST = "manifest.json"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Manifest:
+    instants: Mapping[str, str] = field(default_factory=dict)
+    """Instant up to which each table is indexed."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Names and types that the key and slots of each table stand for."""
+    folders: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each folder, oldest first."""
+
+
+class RowIndex:
+    """The index of one lake. The caller holds the leases of all its tables.
+
+    Args:
+        spec: the lake.
+        settings: where it is.
+        pack: packed rows of a table's own rows.
+        merge: packed rows with several of one key merged into one.
+    """
+
+    def __init__(
+        self,
+        spec: LakeSpec,
+        settings: Settings,
+        *,
+        pack: Callable[[TableSpec, DataFrame], DataFrame],
+        merge: Callable[[DataFrame], DataFrame],
+    ) -> None:
+        self._spec, self._pack, self._merge = spec, pack, merge
+        self._root = f"{settings.table_path(FOLDER)}/{spec.lake}"
+        self._files = Filesystem(self._root)
+        self._manifest = self._read_manifest()
+
+    def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
+        """Bring the index to the last instant of every table."""
+        if not all(map(self._is_usable, self._spec.tables, (timelines[table.name] for table in self._spec.tables))):
+            log.info("lake %s: building the row index; later runs only add to it", self._spec.lake)
+            self._manifest = _Manifest()
+        behind = [
+            table
+            for table in self._spec.tables
+            if timelines[table.name].last != self._manifest.instants.get(table.name)
+        ]
+        if behind:
+            self._add(spark, [self._read_beyond(spark, table, timelines[table.name]) for table in behind])
+            self._write_manifest({table.name: timelines[table.name].last or "" for table in behind})
+        if len(self._manifest.folders) > MAX_FOLDERS:
+            self._merge_folders(spark)
+        for folder in set(self._files.folders()) - set(self._manifest.folders):
+            Filesystem(f"{self._root}/{folder}").delete_tree()
+
+    def find(self, spark: SparkSession, hashes_df: DataFrame, *, most: int) -> DataFrame | None:
+        """Packed rows that have a ``key_hash`` in ``hashes_df``, at most ``most`` of them; None when nothing is stored.
+
+        A key may come with several rows, which count as their merge, and with rows of keys that were not asked for.
+        """
+        if not self._manifest.folders:
+            return None
+        wanted_df = F.broadcast(hashes_df) if most <= MAX_BROADCAST else hashes_df
+        return self._read(spark, tuple(self._manifest.folders)).join(wanted_df, KEY_HASH, "left_semi")
+
+    def write_layer(self, packed_df: DataFrame) -> str:
+        """Write rows that are about to be committed; they count once :meth:`accept` has been told so."""
+        folder = uuid.uuid4().hex
+        packed_df.write.parquet(f"{self._root}/{folder}")
+        return folder
+
+    def accept(self, folder: str, instants: Mapping[str, str]) -> None:
+        """The rows of ``folder`` were committed to these tables, at these instants, and to no others."""
+        self._manifest = self._with_folder(folder)
+        self._write_manifest(instants)
+
+    def _is_usable(self, table: TableSpec, timeline: Timeline) -> bool:
+        indexed = self._manifest.instants.get(table.name)
+        if indexed is None:
+            return True
+        known = list(self._manifest.columns.get(table.name, ()))
+        is_same_form = self._columns(table)[: len(known)] == known
+        return is_same_form and any(instant.time == indexed for instant in timeline.writes)
+
+    def _columns(self, table: TableSpec) -> list[str]:
+        return [f"{name} {self._spec.columns_by_name[name].sql_type}" for name in (table.key, *table.columns)]
+
+    def _read_beyond(self, spark: SparkSession, table: TableSpec, timeline: Timeline) -> DataFrame:
+        indexed = self._manifest.instants.get(table.name)
+        if indexed is None:
+            rows_df = read_snapshot(spark, timeline.path)
+        else:
+            log.info("table %s: adding what came after %s to the row index", table.name, indexed)
+            rows_df = read_pull(spark, timeline.path, plan_pull(timeline, after=indexed))
+        return self._pack(table, rows_df)
+
+    def _add(self, spark: SparkSession, parts: Sequence[DataFrame]) -> None:
+        self._manifest = self._with_folder(self.write_layer(reduce(lambda one, other: one.unionByName(other), parts)))
+
+    def _merge_folders(self, spark: SparkSession) -> None:
+        """Merge the newest folders: at least half of those allowed, and every older one that is not far larger."""
+        names, sizes = list(self._manifest.folders), list(self._manifest.folders.values())
+        first = len(names) - MAX_FOLDERS // 2
+        while first > 0 and sizes[first - 1] <= 2 * sum(sizes[first:]):
+            first -= 1
+        merged = self.write_layer(self._merge(self._read(spark, names[first:])))
+        self._manifest = _Manifest(
+            instants=self._manifest.instants,
+            columns=self._manifest.columns,
+            folders={name: self._manifest.folders[name] for name in names[:first]},
+        )
+        self._manifest = self._with_folder(merged)
+        self._write_manifest({})
+
+    def _read(self, spark: SparkSession, folders: Sequence[str]) -> DataFrame:
+        return spark.read.schema(PACKED_SCHEMA).parquet(*(f"{self._root}/{folder}" for folder in folders))
+
+    def _with_folder(self, folder: str) -> _Manifest:
+        size = sum(entry.size for entry in self._files.list_files(folder))
+        return _Manifest(
+            instants=self._manifest.instants,
+            columns=self._manifest.columns,
+            folders={**self._manifest.folders, folder: size},
+        )
+
+    def _read_manifest(self) -> _Manifest:
+        """What was written last; empty when there is none or it cannot be read (then the index is built anew)."""
+        try:
+            content = json.loads(self._files.read(_MANIFEST) or b"{}")
+            return _Manifest(
+                instants=dict(content.get("instants", {})),
+                columns=dict(content.get("columns", {})),
+                folders=dict(content.get("folders", {})),
+            )
+        except (ValueError, AttributeError, TypeError):
+            return _Manifest()
+
+    def _write_manifest(self, instants: Mapping[str, str]) -> None:
+        columns = {name: self._columns(self._spec.table(name)) for name in instants}
+        self._manifest = _Manifest(
+            instants={**self._manifest.instants, **instants},
+            columns={**self._manifest.columns, **columns},
+            folders=self._manifest.folders,
+        )
+        content = {
+            "instants": dict(self._manifest.instants),
+            "columns": {name: list(names) for name, names in self._manifest.columns.items()},
+            "folders": dict(self._manifest.folders),
+        }
+        self._files.write(_MANIFEST, json.dumps(content, indent=1).encode())

@@ -1,0 +1,57 @@
+"""Copy-on-write tables by one word in the lake spec: the same rows, and base files that hold every commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.errors import TableTypeError
+from spark_jobs.contracts.settings import Settings
+from tests.support.envelopes import line, sqlserver
+from tests.support.lakes import Lake, SpecLake, assert_equals_oracle
+
+pytestmark = pytest.mark.hudi
+
+
+def _spec(path: Path, **types: str) -> Path:
+    document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
+    for table in document["tables"]:
+        table["type"] = types.get(table["name"], "merge_on_read")
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def _sale(sale_id: int, agent: str | None, position: int, op: str = "c") -> bytes:
+    return line(sqlserver(op, {"SaleId": sale_id, "AgentId": 7, "AgentName": agent}, position))
+
+
+def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSession, tmp_path: Path) -> None:
+    spec = _spec(tmp_path / "lake.yaml", agents="copy_on_write", sales="copy_on_write")
+    lake = SpecLake(spark=spark, folder=tmp_path, spec=spec)
+    batches = [
+        [_sale(1, "Ann", 1), _sale(2, None, 2)],
+        [_sale(2, "Bea", 3), _sale(1, None, 4, "d")],
+        [_sale(3, "late", 2), _sale(3, None, 5)],
+    ]
+    for number, lines in enumerate(batches):
+        lake.land(f"{number}.jsonl", lines)
+        lake.run("ingest")
+        lake.run("split")
+    assert_equals_oracle(lake, [text for lines in batches for text in lines])
+    newest = max(Path(lake.path("agents")).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    assert pq.read_table(newest, columns=["agent_name"]).column(0).to_pylist() == ["Bea"]
+    assert list(Path(lake.path("agents")).glob(".*log*")) == []
+    assert list(Path(lake.path("projects")).glob("*")) == [], "a table nobody spoke of"
+
+
+def test_a_type_that_is_not_the_one_on_disk_is_refused(lake: Lake, tmp_path: Path) -> None:
+    lake.land("1.jsonl", [_sale(1, "Ann", 1)])
+    lake.run("ingest")
+    lake.run("split")
+    other = SpecLake(spark=lake.spark, folder=lake.folder, spec=_spec(tmp_path / "lake.yaml", agents="copy_on_write"))
+    with pytest.raises(TableTypeError, match="agents: the table on disk is merge_on_read"):
+        other.run("split")

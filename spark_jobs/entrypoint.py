@@ -93,6 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         logging.getLogger(noisy).setLevel(logging.ERROR)
     try:
         result = run_job(parse_arguments(sys.argv[1:] if argv is None else argv), Settings.from_environment())
+        print(result.to_json(), flush=True)
     except LakehouseError as error:
         print(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", file=sys.stderr)
         return error.exit_code
@@ -103,7 +104,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         log.exception("unexpected failure")
         print(f"try again: {type(error).__name__}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
         return 1
-    print(result.to_json(), flush=True)
     return 0
 
 

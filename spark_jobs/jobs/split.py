@@ -25,7 +25,7 @@ from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.row_index import RowIndex
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.writer import commit
+from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.newest import (
     TABLE,
     fold_events,
@@ -131,9 +131,8 @@ def fold_tables(
                 if table.name not in changed:
                     return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
                 rows_df = to_table(changed_df, table, spec)
-                done = commit(
-                    rows_df, table_layout(table), metadata=metadata, settings=settings, is_first=timeline.last is None
-                )
+                layout = fit_layout(table_layout(table), timeline)
+                done = commit(rows_df, layout, metadata=metadata, settings=settings, is_first=timeline.last is None)
                 return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
 
             if not changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
@@ -27,6 +28,10 @@ _SCHEMA_MICROSECONDS = {
     "org.apache.kafka.connect.data.Date": Decimal(86_400_000_000),
 }
 """Microseconds in one unit of a number, by the name a Connect schema gives the type."""
+
+# Python would also read "1_000", " 7 " and digits of other scripts, which no connector sends.
+_INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,19}")
+_DECIMAL_TEXT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
@@ -60,10 +65,7 @@ def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Convert
 def read_integer(value: Any, column: ColumnSpec) -> int:
     """A whole number of 64 bits, as a JSON number or as text."""
     if isinstance(value, str):
-        try:
-            value = int(value)
-        except ValueError:
-            value = None
+        value = int(value) if _INTEGER_TEXT.fullmatch(value) else None
     if type(value) is not int or not -_INT64 <= value < _INT64:
         raise RejectedRecordError(Reason.BAD_INTEGER, f"{column.source} is not a 64-bit whole number")
     return value
@@ -74,6 +76,8 @@ def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a decimal")
     try:
+        if isinstance(value, str) and not _DECIMAL_TEXT.fullmatch(value):
+            raise ValueError
         number = Decimal(value)
         exact = number.quantize(Decimal(1).scaleb(-column.scale), context=_WIDE)
     except (InvalidOperation, ValueError):

@@ -93,11 +93,6 @@ class Filesystem:
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise _cannot("write", target, error) from error
 
-    def delete(self, path: str) -> None:
-        """Remove a file below the root if it is there."""
-        if self.read(path) is not None:
-            self._fs.delete_file(self._at(path))
-
     def delete_tree(self) -> None:
         """Remove the root folder and everything in it."""
         self._fs.delete_dir(self.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
@@ -16,6 +16,7 @@ from spark_jobs.storage.options import METADATA_PREFIX, build_write_options
 from spark_jobs.storage.timeline import Timeline
 
 RUN_KEY = f"{METADATA_PREFIX}run"
+BUCKETS_KEY = f"{METADATA_PREFIX}buckets"
 _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,18 @@ class Commit:
 
     instant: str
     rows: int
+
+
+def fit_layout(layout: TableLayout, timeline: Timeline) -> TableLayout:
+    """The layout with as many buckets as the table was made with.
+
+    A key's bucket is its hash modulo their number, which Hudi keeps nowhere: written with another one, old keys would
+    go to other buckets and stand in the table twice.
+    """
+    made_with = int(timeline.newest_metadata(BUCKETS_KEY) or layout.buckets)
+    if made_with != layout.buckets:
+        log.warning("%s: keeps the %d buckets it was made with, not %d", layout.name, made_with, layout.buckets)
+    return replace(layout, buckets=made_with)
 
 
 def commit(
@@ -52,6 +65,7 @@ def commit(
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
     options = build_write_options(layout, parallelism=settings.shuffle_partitions, is_first=is_first)
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
+    extra[BUCKETS_KEY] = str(layout.buckets)
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:

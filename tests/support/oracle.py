@@ -172,6 +172,8 @@ def tie(op: str, envelope: dict[str, Any]) -> str:
 def read_value(value: Any, kind: str, connector: Any) -> Any:
     """A value as the lake holds it."""
     try:
+        if kind != "text" and isinstance(value, str):
+            require(value.isascii() and not {" ", "_", "\t", "\n"} & set(value))
         if kind == "integer":
             require(not isinstance(value, bool | Decimal) and -(2**63) <= int(value) < 2**63)
             return int(value)

@@ -1,4 +1,4 @@
-"""Copy-on-write tables by one word in the lake spec: the same rows, and base files that hold every commit."""
+"""What a lake spec says of storage: the table type, with base files that hold every commit, and buckets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tests.support.lakes import Lake, SpecLake, assert_equals_oracle
 pytestmark = pytest.mark.hudi
 
 
-def _spec(path: Path, **types: str) -> Path:
+def _spec(path: Path, *, buckets: int = 1, **types: str) -> Path:
     document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
     for table in document["tables"]:
         table["type"] = types.get(table["name"], "merge_on_read")
+        table["buckets"] = buckets
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return path
 
@@ -55,3 +56,17 @@ def test_a_type_that_is_not_the_one_on_disk_is_refused(lake: Lake, tmp_path: Pat
     other = SpecLake(spark=lake.spark, folder=lake.folder, spec=_spec(tmp_path / "lake.yaml", agents="copy_on_write"))
     with pytest.raises(TableTypeError, match="agents: the table on disk is merge_on_read"):
         other.run("split")
+
+
+def test_another_number_of_buckets_is_for_tables_yet_to_be_made(spark: SparkSession, tmp_path: Path) -> None:
+    lines: list[bytes] = []
+    for number, buckets in enumerate((2, 3, 1)):
+        lake = SpecLake(spark=spark, folder=tmp_path, spec=_spec(tmp_path / f"{buckets}.yaml", buckets=buckets))
+        new = [_sale(sale_id, f"agent {number}", 100 * number + sale_id) for sale_id in range(1, 21)]
+        lines += new
+        lake.land(f"{number}.jsonl", new)
+        lake.run("ingest")
+        lake.run("split")
+    assert_equals_oracle(lake, lines)
+    buckets_used = {file.name.split("-")[0] for file in Path(lake.path("sales")).glob("0*.parquet")}
+    assert buckets_used == {"00000000", "00000001"}

@@ -34,6 +34,19 @@ def test_every_decimal_that_fits_is_kept_exactly(amount):
     assert read(amount) == amount
 
 
+@pytest.mark.parametrize("text", ["1_000", " 7", "7\n", "\u0667", "", "0x7", "1e", ".", "--1", "NaN", "Infinity"])
+def test_text_that_only_python_would_take_for_a_number_is_rejected(text):
+    for column in (AMOUNT, NUMBER):
+        with pytest.raises(RejectedRecordError):
+            build_converter(column, "sqlserver")(text)
+
+
+@pytest.mark.parametrize(("text", "number"), [("+7", 7), ("-007", -7), ("9223372036854775807", 2**63 - 1)])
+def test_a_number_may_be_text(text, number):
+    assert build_converter(NUMBER, "sqlserver")(text) == number
+    assert build_converter(AMOUNT, "sqlserver")(text[:6]) == int(text[:6])
+
+
 @given(amounts, st.integers(0, 6))
 def test_connects_decimal_is_the_same_number(amount, scale):
     """Big-endian two's complement of the unscaled number, base64; its scale is in the schema, as text."""

@@ -13,7 +13,6 @@ from spark_jobs.storage.filesystem import Filesystem
 def test_absent_things_are_empty(tmp_path):
     files = Filesystem(str(tmp_path / "nowhere"))
     assert (files.list_files(recursive=True), files.folders(), files.read("a")) == ([], [], None)
-    files.delete("a")
 
 
 def test_a_write_replaces_in_one_step_and_leaves_nothing_else(tmp_path):
@@ -22,7 +21,7 @@ def test_a_write_replaces_in_one_step_and_leaves_nothing_else(tmp_path):
         files.write("folder/file", content)
         assert files.read("folder/file") == content
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
-    files.delete("folder/file")
+    Filesystem(str(tmp_path / "folder")).delete_tree()
     assert files.read("folder/file") is None
 
 

@@ -68,6 +68,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
         counters = {"events_read": 0}
         if source.writes and (arguments.interval or not pull.window.is_empty):
+            # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
+            # reading of Parquet off for the whole session while the plan is being carried out.
             with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
                 counters["events_read"] = int(events_df.count())
                 checkpoint = "" if arguments.interval else pull.window.up_to
@@ -114,7 +116,7 @@ def fold_tables(
 ) -> list[TableOutcome]:
     """Fold the events into every table of ``spec``: one plan for all, then one commit for each that changed.
 
-    ``events_df`` are pinned, ``event_count`` of them; ``timelines`` are those of the tables in their order;
+    ``events_df`` are pinned and read, ``event_count`` of them; ``timelines`` are those of the tables in their order;
     ``checkpoint`` goes into each commit unless it is empty. The commits go side by side: one that fails stops no other,
     and its error is raised when all have ended.
     """

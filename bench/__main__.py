@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: Path = options.results_folder
     results.mkdir(parents=True, exist_ok=True)
     text = json.dumps(to_json(found, conditions), indent=1)
-    (results / f"{found.part}.json").write_text(text + "\n", encoding="utf-8")
+    (results / f"{options.part}.json").write_text(text + "\n", encoding="utf-8")
     files = [results / f"{part}.json" for part in PARTS]
     page = render_page([json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()])
     (results / "README.md").write_text(page, encoding="utf-8")

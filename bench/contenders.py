@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +18,7 @@ from spark_jobs.jobs.split import fold_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import build_write_options
 from spark_jobs.storage.reader import read_snapshot
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
 
 
@@ -83,9 +82,7 @@ class Ours(Contender):
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
     def change_all(self, events_df: DataFrame) -> None:
-        with ThreadPoolExecutor(self.settings.write_threads) as threads:
-            settle = partial(settled_timeline, self.spark, settings=self.settings)
-            timelines = list(threads.map(settle, [table.name for table in self.workload.tables]))
+        timelines = settled_timelines(self.spark, (table.name for table in self.workload.tables), self.settings)
         fold_tables(self.spark, self.spec, events_df, timelines, "", self.settings, event_count=EVENTS)
 
     def rows(self, table: TableSpec) -> DataFrame:

@@ -42,7 +42,6 @@ def measure_dag_parse(folder: Path) -> Figures:
             with_pyspark.append(file.name)
     note = f"pyspark was loaded by: {', '.join(with_pyspark)}." if with_pyspark else "pyspark was loaded by none."
     return Figures(
-        part="dags",
         title="Parsing the DAG files",
         method=_METHOD,
         what="file",

@@ -49,7 +49,6 @@ def measure_landing(settings: Settings, folder: Path, *, warm_ups: int, rounds: 
         1 - sum(covered(arrival[job], work) for job in JOBS) / wall for arrival, wall in zip(timed, walls, strict=True)
     )
     return Figures(
-        part="landing",
         title=f"Landing to all tables committed, {EVENTS:,} events",
         method=_METHOD,
         what="share outside Spark jobs",

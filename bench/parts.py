@@ -62,7 +62,6 @@ def side_by_side(options: argparse.Namespace, settings: Settings, folder: Path) 
     load(contenders)
     seconds = run_rounds(contenders, warm_ups=options.warm_ups, rounds=options.rounds)
     return Race(
-        part="w1",
         title="Workload W1, side by side",
         method=_SIDE_BY_SIDE,
         subject="ours",
@@ -84,7 +83,6 @@ def growth(options: argparse.Namespace, settings: Settings, folder: Path) -> Rac
         contenders.append(Ours(name=name, spark=spark, workload=workload, settings=home))
     load(contenders)
     return Race(
-        part="growth",
         title=f"{GROWTH} times the rows, the same changes",
         method=_GROWTH,
         subject=contenders[-1].name,

@@ -32,7 +32,6 @@ class Race:
     A ratio is the median of ``subject`` divided by that of another one; ``aims`` says what it should be at most.
     """
 
-    part: str
     title: str
     method: str
     subject: str
@@ -91,7 +90,6 @@ class Race:
 class Figures:
     """Some measured numbers, each with the most it should be; ``unit`` is written after them."""
 
-    part: str
     title: str
     method: str
     what: str

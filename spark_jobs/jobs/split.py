@@ -7,7 +7,6 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,7 +21,7 @@ from spark_jobs.storage.layouts import EVENT_DATE, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.row_index import RowIndex
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
@@ -56,9 +55,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     with hold_tables((table.name for table in spec.tables), job=arguments.job, settings=settings):
         source = Timeline(table=spec.log, path=settings.table_path(spec.log))
         source.check_version()
-        with ThreadPoolExecutor(settings.write_threads) as threads:
-            settle = partial(settled_timeline, spark, settings=settings)
-            timelines = list(threads.map(settle, [table.name for table in spec.tables]))
+        timelines = settled_timelines(spark, (table.name for table in spec.tables), settings)
         for table, timeline in zip(spec.tables, timelines, strict=True):
             timeline.check_type(table.type)
         registry = ConsumerRegistry(settings.base_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
@@ -52,6 +54,12 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Tim
             raise TableBusyError(table=table, holder=f"pending {', '.join(timeline.unfinished)}", waited_seconds=waited)
         log.info("%s: waiting for unfinished %s", table, ", ".join(timeline.unfinished) or "creation")
         time.sleep(_POLL_SECONDS)
+
+
+def settled_timelines(spark: SparkSession, tables: Iterable[str], settings: Settings) -> list[Timeline]:
+    """:func:`settled_timeline` of every table, side by side, in their order."""
+    with ThreadPoolExecutor(settings.write_threads) as threads:
+        return list(threads.map(lambda table: settled_timeline(spark, table, settings), tables))
 
 
 def register_table(spark: SparkSession, table: str, path: str) -> str:

@@ -16,7 +16,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -141,11 +141,8 @@ class RowIndex:
         while first > 0 and sizes[first - 1] <= 2 * sum(sizes[first:]):
             first -= 1
         merged = self.write_layer(self._merge(self._read(spark, names[first:])))
-        self._manifest = _Manifest(
-            instants=self._manifest.instants,
-            columns=self._manifest.columns,
-            folders={name: self._manifest.folders[name] for name in names[:first]},
-        )
+        kept = {name: self._manifest.folders[name] for name in names[:first]}
+        self._manifest = replace(self._manifest, folders=kept)
         self._manifest = self._with_folder(merged)
         self._write_manifest({})
 
@@ -154,11 +151,7 @@ class RowIndex:
 
     def _with_folder(self, folder: str) -> _Manifest:
         size = sum(entry.size for entry in self._files.list_files(folder))
-        return _Manifest(
-            instants=self._manifest.instants,
-            columns=self._manifest.columns,
-            folders={**self._manifest.folders, folder: size},
-        )
+        return replace(self._manifest, folders={**self._manifest.folders, folder: size})
 
     def _read_manifest(self) -> _Manifest:
         """What was written last; empty when there is none or it cannot be read (then the index is built anew)."""
@@ -174,14 +167,9 @@ class RowIndex:
 
     def _write_manifest(self, instants: Mapping[str, str]) -> None:
         columns = {name: self._columns(self._spec.table(name)) for name in instants}
-        self._manifest = _Manifest(
+        self._manifest = replace(
+            self._manifest,
             instants={**self._manifest.instants, **instants},
             columns={**self._manifest.columns, **columns},
-            folders=self._manifest.folders,
         )
-        content = {
-            "instants": dict(self._manifest.instants),
-            "columns": {name: list(names) for name, names in self._manifest.columns.items()},
-            "folders": dict(self._manifest.folders),
-        }
-        self._files.write(_MANIFEST, json.dumps(content, indent=1).encode())
+        self._files.write(_MANIFEST, json.dumps(asdict(self._manifest), indent=1).encode())

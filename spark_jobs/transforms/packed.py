@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED
-from spark_jobs.transforms.newest import DELETED_ORDER, KEY, ROW_ORDER, TABLE
+from spark_jobs.transforms.newest import DELETED_ORDER, KEY, ROW_ORDER, SLOT_TYPE, TABLE
 
 _NEWEST = "newest"
 _NOT_SLOTS = (TABLE, KEY, ROW_ORDER, DELETED_ORDER)
@@ -37,7 +37,7 @@ def unpack_rows(packed_df: DataFrame, slots: Sequence[str]) -> DataFrame:
     schema = ", ".join(
         [
             *(f"`{name}` string" for name in (*_NOT_SLOTS, _NEWEST)),
-            *(f"`{slot}` struct<`order`:string,`value`:string>" for slot in slots),
+            *(f"`{slot}` {SLOT_TYPE}" for slot in slots),
         ]
     )
     parsed_df = packed_df.select(F.from_json(PACKED, schema, {"mode": "FAILFAST"}).alias("row")).select("row.*")

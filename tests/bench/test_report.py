@@ -14,7 +14,6 @@ CONDITIONS = Conditions(
     started_at="2026-11-21T10:00:00+00:00", cores=2, load_at_start=(0.1, 0.2, 0.3), load_at_end=(2.0, 1.5, 1.0)
 )
 RACE = Race(
-    part="w1",
     title="Workload W1",
     method="Six tables.",
     subject="ours",
@@ -30,7 +29,6 @@ RACE = Race(
     differing_tables={"ours": [], "Iceberg MERGE": [], "Hudi, defaults": []},
 )
 FIGURES = Figures(
-    part="dags",
     title="Parsing",
     method="Once.",
     what="file",

@@ -8,7 +8,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test check bench lock format clean
+.PHONY: help setup demo up down test check bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,18 +30,25 @@ check: setup  ## lint, types, import rules and the tests that need no Spark; und
 	$(VENV)/ruff format --check $(CODE)
 	$(VENV)/mypy $(CODE)
 	PYTHONPATH=.:plugins $(VENV)/lint-imports
-	$(VENV)/sqlfluff lint --processes 0 include/sql
+	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
 	$(VENV)/python -m pytest -m "$(FAST)"
 
 test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
-	$(JAVA) $(VENV)/python -m pytest -m "not ($(FAST))"
+	$(JAVA) $(VENV)/python -m tests.side_by_side
 
 bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
 	$(JAVA) $(VENV)/python -m bench w1
 	$(JAVA) $(VENV)/python -m bench growth
 	$(JAVA) $(VENV)/python -m bench landing
+	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 3 --rounds 5
+	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 3
+	$(JAVA) $(VENV)/python -m bench day
+	$(JAVA) $(VENV)/python -m bench safety --rounds 21
 	$(JAVA) $(VENV)/python -m bench dags
+
+faults: setup  ## stop the storage at every operation of writers and services, and see that nothing is lost, doubled or stuck
+	@$(JAVA) $(VENV)/python -m tests.faults.campaign
 
 lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt

@@ -12,9 +12,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.day import BATCHES
+from bench.day_report import PICTURE, Day, draw
 from bench.parts import CONTENDERS, PARTS
 from bench.race import say
-from bench.report import Conditions, Race, render_page, to_json
+from bench.report import Conditions, Figures, render_page, to_json
 from bench.session import CORES
 from spark_jobs.contracts.errors import LakehouseError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
@@ -41,12 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results.mkdir(parents=True, exist_ok=True)
     text = json.dumps(to_json(found, conditions), indent=1)
     (results / f"{options.part}.json").write_text(text + "\n", encoding="utf-8")
+    if isinstance(found, Day):
+        draw(found, results / PICTURE)
     files = [results / f"{part}.json" for part in PARTS]
     page = render_page([json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()])
     (results / "README.md").write_text(page, encoding="utf-8")
     say(f"results are in {results}")
-    if isinstance(found, Race) and not found.rows_agree:
-        say(f"the contenders disagree about the rows: {dict(found.differing_tables)}")
+    if not isinstance(found, Figures) and found.disagreements:
+        say(f"the contenders disagree about the rows: {'; '.join(found.disagreements)}")
         return 1
     return 0
 
@@ -65,12 +69,20 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows-scale", type=_scale, default=1.0, metavar="X", help="times the rows of every table")
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), help="who is in w1")
     parser.add_argument(
+        "--events",
+        nargs="+",
+        type=_at_least(1000),
+        metavar="N",
+        help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000)",
+    )
+    parser.add_argument(
         "--results-folder",
         type=Path,
         default=PROJECT_ROOT / "bench" / "results",
         metavar="PATH",
         help="where <part>.json and README.md are written over; give another one for a trial",
     )
+    parser.add_argument("--batches", type=_at_least(16), default=BATCHES, metavar="N", help="batches of day")
     options = parser.parse_args(arguments)
     options.contenders = list(dict.fromkeys(options.contenders))
     return options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 
 from bench.workload import EVENTS, Workload
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec, TableSpec, TableType
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import TableSpec, TableType
 from spark_jobs.jobs.split import fold_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import build_write_options
@@ -213,10 +214,10 @@ def _assignments(table: TableSpec) -> Iterator[str]:
         yield f"t.{IS_DELETED} = t.{IS_DELETED}"
 
 
-def fingerprint(rows_df: DataFrame, table: TableSpec) -> tuple[int, int]:
+def fingerprint(rows_df: DataFrame, columns: Sequence[str]) -> tuple[int, int]:
     """Number of rows and a sum of their hashes: the same for the same rows in any order."""
-    names = ", ".join(f"`{name}`" for name in table_columns(table))
-    row = rows_df.selectExpr(f"xxhash64({names}) AS h").selectExpr(
+    names = ", ".join(f"`{name}`" for name in columns)
+    row = rows_df.selectExpr(f"xxhash64(to_json(struct({names}))) AS h").selectExpr(
         "count(*) AS n", "sum(cast(h AS decimal(38,0))) AS s"
     )
     first = row.first()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -13,10 +12,10 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
+from bench.lake import run_job
 from bench.race import say
 from bench.report import Figures
 from bench.session import open_bench_session
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 
 EVENTS = 10_000
@@ -61,11 +60,11 @@ def measure_landing(settings: Settings, folder: Path, *, warm_ups: int, rounds: 
 
 def _one_arrival(spark: SparkSession, settings: Settings, number: int, of: int) -> dict[str, tuple[float, float]]:
     """Begin and end of each job, in seconds since 1970."""
-    _run(None, settings, "generate", events=EVENTS, **_life(number, of))
+    run_job(None, settings, "generate", CLOCK, events=EVENTS, **_life(number, of))
     windows = {}
     for job in JOBS:
         began = time.time()
-        _run(spark, settings, job)
+        run_job(spark, settings, job, CLOCK)
         windows[job] = (began, time.time())
     say(f"arrival {number}: " + ", ".join(f"{job} {end - began:.2f} s" for job, (began, end) in windows.items()))
     return windows
@@ -73,11 +72,6 @@ def _one_arrival(spark: SparkSession, settings: Settings, number: int, of: int) 
 
 def _life(number: int, of: int) -> dict[str, object]:
     return {"resume": True} if number else {"total_events": of * EVENTS, "start": "2026-06-01T00:00:00Z"}
-
-
-def _run(spark: SparkSession | None, settings: Settings, job: str, **options: object) -> None:
-    arguments = JobArguments(job=job, clock=CLOCK, interval=None, options=options)
-    importlib.import_module(f"spark_jobs.jobs.{job}").run(spark, arguments, settings)
 
 
 def _job_windows(event_log: Path) -> Iterable[tuple[float, float]]:

@@ -9,10 +9,15 @@ from pathlib import Path
 
 from bench.contenders import Contender, DefaultHudi, Delta, Iceberg, Ours, OursCopyOnWrite, ParquetFloor
 from bench.dag_parse import measure_dag_parse
+from bench.day import measure_day
+from bench.day_report import Day
 from bench.landing import measure_landing
 from bench.race import compare, load, run_rounds
-from bench.report import Figures, Race
+from bench.report import Figures, Found, Race, Races
+from bench.safety import measure_safety
 from bench.session import CORES, PEER_JARS, open_bench_session
+from bench.slow import measure_slow
+from bench.stitch import measure_stitch
 from bench.workload import Workload
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
@@ -29,6 +34,8 @@ CONTENDERS: Mapping[str, tuple[str, type[Contender]]] = {
 PEERS = frozenset({"iceberg", "delta"})
 AIMS = {"Iceberg MERGE": 0.6, "Delta MERGE": 0.2, "Parquet append": 2.0}
 GROWTH = 10
+STITCH_EVENTS, SLOW_EVENTS = (1_000_000, 10_000_000, 30_000_000), (10_000_000,)
+HISTORY_MEMORY = "8g"
 
 _SIDE_BY_SIDE = f"""\
 Six tables of the sales lake (units 50,000 rows, buildings 500, projects 50, statuses 12, agents 2,000 and sales
@@ -50,8 +57,8 @@ and changed rows a round in both, of keys drawn at random from all."""
 def side_by_side(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
     """W1: every contender on the same tables."""
     wants_peers = bool(PEERS & set(options.contenders))
-    if wants_peers and not any(PEER_JARS.glob("*.jar")):
-        raise SettingsError(f"no jars of the other engines in {PEER_JARS}; run: make bench")
+    if wants_peers:
+        _check_peers()
     spark = open_bench_session(settings, folder=folder, with_peers=wants_peers)
     workload = Workload(spec=load_lake_spec(settings.lake_spec), scale=options.rows_scale)
     contenders = []
@@ -99,14 +106,54 @@ def landing(options: argparse.Namespace, settings: Settings, folder: Path) -> Fi
     return measure_landing(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
+def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
+    """The stitch layer brought on by new events, against computing it anew and other engines."""
+    _check_peers()
+    sizes = sorted(set(options.events or STITCH_EVENTS))
+    spark = open_bench_session(_roomy(settings), folder=folder, with_peers=True)
+    return measure_stitch(spark, settings, folder, sizes=sizes, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def slow(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
+    """The slow layer after a correction of one month, against computing it anew."""
+    sizes = sorted(set(options.events or SLOW_EVENTS))
+    spark = open_bench_session(_roomy(settings), folder=folder, with_peers=False)
+    return measure_slow(spark, settings, folder, sizes=sizes, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def day(options: argparse.Namespace, settings: Settings, folder: Path) -> Day:
+    """A day of five-minute batches, with services and without."""
+    return measure_day(settings, folder, batches=options.batches)
+
+
+def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """What the safety of a commit costs."""
+    return measure_safety(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
 def dags(_options: argparse.Namespace, _settings: Settings, folder: Path) -> Figures:
     """Parsing the DAG files."""
     return measure_dag_parse(folder)
 
 
-PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Race | Figures]] = {
+def _check_peers() -> None:
+    if not any(PEER_JARS.glob("*.jar")):
+        raise SettingsError(f"no jars of the other engines in {PEER_JARS}; run: make bench")
+
+
+def _roomy(settings: Settings) -> Settings:
+    """Memory for work over all of a history, unless the settings say how much."""
+    is_set = settings.driver_memory != Settings().driver_memory
+    return settings if is_set else replace(settings, driver_memory=HISTORY_MEMORY)
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "w1": side_by_side,
     "growth": growth,
     "landing": landing,
+    "stitch": stitch,
+    "slow": slow,
+    "day": day,
+    "safety": safety,
     "dags": dags,
 }

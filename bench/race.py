@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bench.contenders import Contender, fingerprint
+from spark_jobs.transforms.newest import table_columns
 
 
 def load(contenders: Sequence[Contender]) -> None:
@@ -26,18 +27,23 @@ def run_rounds(contenders: Sequence[Contender], *, warm_ups: int, rounds: int) -
 
 def compare(contenders: Sequence[Contender]) -> dict[str, list[str]]:
     """Tables whose rows are not those of the first contender that keeps rows, by contender."""
+    return differing(
+        (contender.name, table.name, fingerprint(rows_df, table_columns(table)))
+        for contender in contenders
+        for table in contender.workload.tables
+        if (rows_df := contender.rows(table)) is not None
+    )
+
+
+def differing(found: Iterable[tuple[str, str, tuple[int, int]]]) -> dict[str, list[str]]:
+    """By contender: the tables whose fingerprint is another than the first one given; from (contender, table, it)."""
     expected: dict[str, tuple[int, int]] = {}
-    differing: dict[str, list[str]] = {}
-    for contender in contenders:
-        for table in contender.workload.tables:
-            rows_df = contender.rows(table)
-            if rows_df is None:
-                continue
-            found = fingerprint(rows_df, table)
-            tables = differing.setdefault(contender.name, [])
-            if found != expected.setdefault(table.name, found):
-                tables.append(table.name)
-    return differing
+    tables_of: dict[str, list[str]] = {}
+    for contender, table, fingerprint_ in found:
+        tables = tables_of.setdefault(contender, [])
+        if fingerprint_ != expected.setdefault(table, fingerprint_):
+            tables.append(table)
+    return tables_of
 
 
 def say(line: str) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
+
+from bench.day_report import Day, read_day
+
+_SMALL = 0.1
+"""Ratios below this are written with one digit more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,7 @@ class Race:
     seconds: Mapping[str, Sequence[float]]
     differing_tables: Mapping[str, Sequence[str]]
     """By contender that keeps rows: tables whose rows are not those of the first such contender."""
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if len({len(rounds) for rounds in self.seconds.values()}) != 1 or not self.rounds:
@@ -59,9 +65,9 @@ class Race:
         return {} if subject is None else {name: subject / other for name, other in medians.items()}
 
     @property
-    def rows_agree(self) -> bool:
-        """Whether every contender that keeps rows ended with the same ones."""
-        return not any(self.differing_tables.values())
+    def disagreements(self) -> list[str]:
+        """The contenders that keep rows and did not end with the same ones as the first of them, and where."""
+        return [f"{name} ({', '.join(tables)})" for name, tables in self.differing_tables.items() if tables]
 
     def lines(self) -> Iterator[str]:
         """Its section of the page."""
@@ -75,15 +81,58 @@ class Race:
             times = f"{median(rounds):.2f} | {min(rounds):.2f} | {max(rounds):.2f}"
             yield f"| {name} | {times} | {_verdict(ratios.get(name), self.aims.get(name))} |"
         yield from ("", f"Medians of {self.rounds} rounds after {self.warm_ups} warm-up rounds.", self._rows_line())
+        for note in self.notes:
+            yield from ("", note)
 
     def _rows_line(self) -> str:
         if len(self.differing_tables) < 2:
             return "Rows were not compared: fewer than two contenders that keep the same rows took part."
-        if self.rows_agree:
+        if not self.disagreements:
             return f"After the last round the rows of all tables were the same in: {', '.join(self.differing_tables)}."
-        differing = [f"{name} ({', '.join(tables)})" for name, tables in self.differing_tables.items() if tables]
         first = next(iter(self.differing_tables))
-        return f"**Rows differ from those of {first}: {'; '.join(differing)}. The times are not comparable.**"
+        return f"**Rows differ from those of {first}: {'; '.join(self.disagreements)}. The times are not comparable.**"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How the subject's median grows from the smallest history to the largest, and the most it should be."""
+
+    smallest: int
+    largest: int
+    ratio: float
+    aim: float
+
+    @classmethod
+    def between(cls, medians: Mapping[int, float], aim: float) -> Growth | None:
+        """From medians by number of events; None with fewer than two sizes."""
+        smallest, largest = min(medians), max(medians)
+        if smallest == largest:
+            return None
+        return cls(smallest=smallest, largest=largest, ratio=medians[largest] / medians[smallest], aim=aim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Races:
+    """The same race at several sizes of the history; its ``method`` is that of all."""
+
+    title: str
+    method: str
+    races: Sequence[Race]
+    growth: Growth | None = None
+
+    @property
+    def disagreements(self) -> list[str]:
+        """Those of every race."""
+        return [f"{race.title}: {found}" for race in self.races for found in race.disagreements]
+
+    def lines(self) -> Iterator[str]:
+        """Its section of the page."""
+        for number, race in enumerate(self.races):
+            yield from (*([""] if number else []), f"### {race.title}", "", *race.lines())
+        if growth := self.growth:
+            yield from ("", "| growth | measured | aim | |", "|---|--:|--:|---|")
+            what = f"{self.races[0].subject}, {growth.largest:,} / {growth.smallest:,} events"
+            yield f"| {what} | {_verdict(growth.ratio, growth.aim)} |"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +158,10 @@ class Figures:
             yield from ("", note)
 
 
-def to_json(found: Race | Figures, conditions: Conditions) -> dict[str, Any]:
+Found = Race | Races | Figures | Day
+
+
+def to_json(found: Found, conditions: Conditions) -> dict[str, Any]:
     """Everything, for ``<part>.json``."""
     return {"kind": type(found).__name__, "conditions": asdict(conditions), "found": asdict(found)}
 
@@ -118,18 +170,35 @@ def render_page(documents: Sequence[Mapping[str, Any]]) -> str:
     """``README.md`` of the results, from the parts' files in the order given."""
     lines = ["# Benchmarks", "", "Made by `make bench`; all rounds are in the files beside this page."]
     for document in documents:
-        found = {"Race": Race, "Figures": Figures}[document["kind"]](**document["found"])
+        found = _READ[document["kind"]](document["found"])
         lines += ["", f"## {found.title}", "", *found.lines(), "", Conditions(**document["conditions"]).describe()]
         lines += ["", found.method.strip()]
     return "\n".join(lines) + "\n"
+
+
+def _read_races(fields: Mapping[str, Any]) -> Races:
+    growth = Growth(**fields["growth"]) if fields["growth"] else None
+    return Races(**{**fields, "races": [Race(**race) for race in fields["races"]], "growth": growth})
+
+
+_READ: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
+    "Race": lambda fields: Race(**fields),
+    "Races": _read_races,
+    "Figures": lambda fields: Figures(**fields),
+    "Day": read_day,
+}
 
 
 def _verdict(ratio: float | None, aim: float | None) -> str:
     if ratio is None:
         return "| |"
     if aim is None:
-        return f"{ratio:.2f} | |"
-    return f"{ratio:.2f} | {aim:.1f} | {'met' if ratio <= aim else 'not met'}"
+        return f"{_ratio(ratio)} | |"
+    return f"{_ratio(ratio)} | {aim:.{1 if aim >= _SMALL else 2}f} | {'met' if ratio <= aim else 'not met'}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.{2 if ratio >= _SMALL else 3}f}"
 
 
 def _loads(loads: Sequence[float]) -> str:

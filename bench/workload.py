@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnType, TableSpec
 from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
 
 ROWS = {"units": 50_000, "buildings": 500, "projects": 50, "statuses": 12, "agents": 2_000, "sales": 1_000_000}
@@ -47,11 +48,11 @@ class Workload:
     def stored_rows(self, spark: SparkSession, table: TableSpec) -> DataFrame:
         """The rows of a table before the first round: one change set most of them, an older one some columns."""
         number = F.col("id")
-        newest = _pick(_HISTORY, number, table.name)
+        newest = pick(_HISTORY, number, table.name)
         columns = [(number + 1).alias(table.key)]
         columns += [self._value(column, number, "stored").alias(column) for column in table.columns]
         for column in table.columns:
-            is_older = _pick(10, number, column) == 0
+            is_older = pick(10, number, column) == 0
             columns.append(_order(F.when(is_older, newest / 2).otherwise(newest)).alias(order_column(column)))
         columns += [
             _order(newest).alias(ROW_ORDER),
@@ -68,16 +69,16 @@ class Workload:
         """
         number, at = F.col("id"), F.lit(round_number)
         keys = {
-            table.key: _pick(self.row_count(table.name), _pick(CHANGES[table.name], number, at, table.key), at) + 1
+            table.key: pick(self.row_count(table.name), pick(CHANGES[table.name], number, at, table.key), at) + 1
             for table in self.tables
             if table.name != "sales"
         }
-        keys["sale_id"] = _pick(self.row_count("sales"), number, at, "sale_id") + 1
-        is_partial, is_late = _pick(20, number, at, "partial") == 0, _pick(30, number, at, "late") == 0
-        sequence = F.when(is_late, _pick(_HISTORY, number, at)).otherwise(_HISTORY * (at + 1) + number)
+        keys["sale_id"] = pick(self.row_count("sales"), number, at, "sale_id") + 1
+        is_partial, is_late = pick(20, number, at, "partial") == 0, pick(30, number, at, "late") == 0
+        sequence = F.when(is_late, pick(_HISTORY, number, at)).otherwise(_HISTORY * (at + 1) + number)
         values = []
         for column in sorted({column for table in self.tables for column in table.columns} - set(keys)):
-            is_unknown = is_partial & (_pick(2, number, at, column) == 0)
+            is_unknown = is_partial & (pick(2, number, at, column) == 0)
             values.append(F.when(~is_unknown, self._value(column, number, at)).alias(column))
         keyed = [key.alias(name) for name, key in keys.items()]
         events_df = spark.range(EVENTS, numPartitions=2)
@@ -85,7 +86,7 @@ class Workload:
 
     def _value(self, column: str, *seed: Column | str) -> Column:
         declared = self.spec.columns_by_name[column]
-        number = _pick(1_000_000, *seed, column)
+        number = pick(1_000_000, *seed, column)
         if declared.type is ColumnType.STRING:
             return F.concat(F.lit(f"{column} "), number.cast("string"))
         if declared.type is ColumnType.TIMESTAMP:
@@ -93,10 +94,11 @@ class Workload:
         if declared.type is ColumnType.DECIMAL:
             return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
         parents = {table.key: self.row_count(table.name) for table in self.tables}
-        return _pick(parents.get(column, 100_000), *seed, column) + 1
+        return pick(parents.get(column, 100_000), *seed, column) + 1
 
 
-def _pick(size: int, *seed: Column | str) -> Column:
+def pick(size: int, *seed: Column | str) -> Column:
+    """A number from 0 to below ``size`` that the seed decides."""
     parts = [F.lit(part) if isinstance(part, str) else part for part in seed]
     return F.pmod(F.xxhash64(*parts), F.lit(size)).cast("bigint")
 

@@ -7,8 +7,11 @@ Starts as soon as `split_sales` has brought the tables up to date with the log, 
 
 A corrected, re-assigned or deleted sale corrects them. The run's own time is the clock that says what "today" and "the
 last 24 hours" are, so a retry gives the same rows; the run at midnight moves the windows on even when nothing happened.
+Then `serve` copies them to the serving store: the database of the connection `lakehouse_serving`, or a SQLite file
+beside the lake without one.
 
 - **Safe to retry:** the rows are computed from the tables as they are; the same rows again make no commit.
+- **Serving:** `serve` finds out itself what the store lacks, so one that failed is made good by the next run.
 - **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event
   date, which computes what the events of that date touch again. The form's two dates do that in one run.
 """
@@ -20,28 +23,40 @@ from airflow.sdk import dag
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.serving import SERVING_CONN_ID
 
 ASSETS = load_assets()
+LAYER = "fast"
 
 
 @dag(
-    schedule=event_date_schedule([*ASSETS.mart_sources, ASSETS.split]),
+    schedule=event_date_schedule(ASSETS.layer_triggers(LAYER)),
     start_date=START_DATE,
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
     doc_md=__doc__,
-    tags=["lakehouse", "fast"],
+    tags=["lakehouse", LAYER],
     params=DATE_PARAMS,
 )
 def fast_layer() -> None:
-    LakehouseJobOperator(
+    fast = LakehouseJobOperator(
         task_id="fast",
-        job="fast",
+        job="mart",
+        arguments={"layer": LAYER},
         reads_interval=True,
-        inlets=[ASSETS["sales_log"], *ASSETS.mart_sources],
-        outlets=ASSETS.marts,
+        inlets=ASSETS.layer_sources(LAYER),
+        outlets=ASSETS.layer(LAYER),
     )
+    serve = LakehouseJobOperator(
+        task_id="serve",
+        job="serve",
+        arguments={"layer": LAYER},
+        serving_conn_id=SERVING_CONN_ID,
+        inlets=ASSETS.layer(LAYER),
+        trigger_rule="none_failed",
+    )
+    fast >> serve
 
 
 fast_layer()

@@ -28,6 +28,7 @@ COMMANDS = {
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
     "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),
     "down": Command("updown", "stop what `up` left running", ("down",)),
+    "airflow": Command("airflow_command", "Airflow's own command line for what `up` left running"),
 }
 
 

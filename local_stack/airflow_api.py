@@ -61,15 +61,15 @@ class AirflowApi:
         """Why a DAG file could not be read."""
         return [error["stack_trace"] for error in self.get("/api/v2/importErrors")["import_errors"]]
 
-    def trigger(self, dag_id: str) -> str:
-        """Start a run now; gives its id."""
-        body = {"logical_date": None}
+    def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
+        """Start a run now, with what a person would fill into the form; gives its id."""
+        body = {"logical_date": None, "conf": dict(conf or {})}
         run_id: str = self._send("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"]
         return run_id
 
     def runs(self, dag_id: str) -> list[DagRun]:
         """The latest runs of a DAG, newest first."""
-        answer = self.get(f"/api/v2/dags/{dag_id}/dagRuns", order_by="-run_after", limit="20")
+        answer = self.get(f"/api/v2/dags/{dag_id}/dagRuns", order_by="-run_after", limit="100")
         return [
             DagRun(
                 dag_id=dag_id,
@@ -96,6 +96,20 @@ class AirflowApi:
             "task_instances"
         ]
         return found
+
+    def result(self, dag_id: str, run_id: str, task_id: str) -> Any:
+        """What a task returned."""
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{_quote(run_id)}/taskInstances/{task_id}/xcomEntries/return_value"
+        return self.get(path, deserialize="true")["value"]
+
+    def question(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
+        """What a task that waits for a person asks: subject, body, options."""
+        detail: dict[str, Any] = self.get(_question_path(dag_id, run_id, task_id))
+        return detail
+
+    def answer(self, dag_id: str, run_id: str, task_id: str, option: str) -> None:
+        """Choose one of the options of a task that waits for a person."""
+        self._send("PATCH", _question_path(dag_id, run_id, task_id), {"chosen_options": [option]})
 
     def task_log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> list[str]:
         """The lines that a task instance logged."""
@@ -146,3 +160,7 @@ class AirflowApi:
 
 def _quote(run_id: str) -> str:
     return urllib.parse.quote(run_id, safe="")
+
+
+def _question_path(dag_id: str, run_id: str, task_id: str) -> str:
+    return f"/api/v2/dags/{dag_id}/dagRuns/{_quote(run_id)}/taskInstances/{task_id}/-1/hitlDetails"

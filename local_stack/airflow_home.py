@@ -19,10 +19,15 @@ from local_stack.layout import PROJECT_ROOT
 from local_stack.services import LOOPBACK, RunFolder, Service, choose_port
 
 PORT_VARIABLE = "LAKEHOUSE_UI_PORT"
+DATABASE_VARIABLE = "LAKEHOUSE_AIRFLOW_DB"
 PREFERRED_PORT = 8080
 START_SECONDS = 180.0
 USER = "admin"
-DAG_IDS = ("ingest_sales", "split_sales", "fast_layer")
+DAG_IDS = (
+    *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
+    *("recompute", "table_services", "savepoints", "restore", "erase"),
+)
+"""In the order in which data flows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +99,7 @@ class AirflowHome:
         return [
             self.folder.start(
                 name,
-                [sys.executable, "-m", "airflow", *words],
+                [sys.executable, "-m", "local_stack.keep_running", sys.executable, "-m", "airflow", *words],
                 environment=self.environment,
                 port=self.port if name == "api-server" else 0,
                 cwd=self.home,
@@ -126,7 +131,10 @@ class AirflowHome:
 
 
 def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapping[str, str]) -> dict[str, str]:
-    """The whole environment of this Airflow; nothing of another Airflow's leaks in."""
+    """The whole environment of this Airflow; nothing of another Airflow's leaks in.
+
+    Its database is SQLite, which asks for nothing; a busy Airflow finds that locked now and then, and wants PostgreSQL.
+    """
     url = f"http://{LOOPBACK}:{port}"
     settings: dict[str, dict[str, object]] = {
         "core": {
@@ -142,7 +150,7 @@ def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapp
             "simple_auth_manager_passwords_file": home / "passwords.json",
             "hostname_callable": "socket.gethostname",
         },
-        "database": {"sql_alchemy_conn": f"sqlite:///{home / 'airflow.db'}"},
+        "database": {"sql_alchemy_conn": environ.get(DATABASE_VARIABLE) or f"sqlite:///{home / 'airflow.db'}"},
         "api": {
             "host": LOOPBACK,
             "port": port,

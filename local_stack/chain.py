@@ -1,9 +1,10 @@
-"""Follows the scheduler: starts ingest and waits until everything that it set off has come to its end."""
+"""Follows the scheduler: starts a DAG and waits until everything that it set off has come to its end."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from local_stack.airflow_api import AirflowApi, DagRun
 from local_stack.airflow_home import DAG_IDS
@@ -18,7 +19,10 @@ class ChainError(TransientError):
 
 
 class Chain:
-    """The three DAGs in the order in which data flows. Assets start the later ones; this only looks."""
+    """The DAGs in the order in which data flows: ingest, split, then the fast and the stitch layer side by side.
+
+    Assets start the later ones; this only looks. The slow layer and ``recompute`` wait for their clock or a person.
+    """
 
     def __init__(self, api: AirflowApi, *, tell: Callable[[DagRun], None]) -> None:
         self._api = api
@@ -34,10 +38,13 @@ class Chain:
             time.sleep(POLL_SECONDS)
         self.wait(limit_seconds)
 
-    def run_once(self) -> None:
-        """Trigger ``ingest_sales`` and wait for the end of what follows."""
-        self._api.trigger(DAG_IDS[0])
-        self.wait()
+    def run_once(
+        self, dag_id: str = DAG_IDS[0], conf: Mapping[str, Any] | None = None, *, limit_seconds: float = LIMIT_SECONDS
+    ) -> str:
+        """Trigger a DAG and wait for the end of its run and of what follows; gives the run's id."""
+        run_id = self._api.trigger(dag_id, conf)
+        self.wait(limit_seconds)
+        return run_id
 
     def wait(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         """Wait until nothing runs and nothing is queued. ChainError when a run failed or the limit is over."""
@@ -69,7 +76,8 @@ class Chain:
             raise ChainError(f"{run.dag_id} {run.run_id} ended as {run.state}: {self._reason(run)}")
 
     def _reason(self, run: DagRun) -> str:
-        for task in self._api.tasks(run.dag_id, run.run_id):
+        tasks = self._api.tasks(run.dag_id, run.run_id)
+        for task in sorted(tasks, key=lambda task: task["state"] != "failed"):
             lines = self._api.task_log(run.dag_id, run.run_id, task["task_id"], task["try_number"])
             return " | ".join(line for line in lines[-12:] if line.strip())[-800:]
         return "it has no task"

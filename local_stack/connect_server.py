@@ -12,9 +12,9 @@ from pathlib import Path
 
 from local_stack.console import say
 from local_stack.errors import SetupError
-from local_stack.interceptor import CLASS, build_interceptor
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
+from local_stack.scala_jar import LOOPBACK_ONLY, LOOPBACK_ONLY_CLASS, build_scala_jar
 from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
@@ -34,9 +34,11 @@ def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.e
     settings = Settings.from_environment(environ)
     jars = _jars(settings)
     port = choose_port(PORT_VARIABLE, environ)
-    home, java_home = _spark_home(), find_java(environ).home
+    home, java_home = spark_home(), find_java(environ).home
     connect_jar = next(jar for jar in jars if _CONNECT_JAR in jar)
-    guard = build_interceptor(run_path(environ) / "jars", java_home=java_home, spark_home=home, connect_jar=connect_jar)
+    guard = build_scala_jar(
+        LOOPBACK_ONLY, run_path(environ) / "jars", java_home=java_home, spark_home=home, libraries=[connect_jar]
+    )
     path = ":".join(part for part in (str(PROJECT_ROOT), environ.get("PYTHONPATH", "")) if part)
     environment = {
         **environ,
@@ -88,7 +90,7 @@ def _submit_options(settings: Settings, jars: list[str]) -> list[str]:
     configuration = {
         **build_session_options(settings),
         "spark.ui.enabled": "false",
-        "spark.connect.grpc.interceptor.classes": CLASS,
+        "spark.connect.grpc.interceptor.classes": LOOPBACK_ONLY_CLASS,
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
     }
@@ -103,7 +105,8 @@ def _submit_options(settings: Settings, jars: list[str]) -> list[str]:
     ]
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
+    """The installed pyspark; SetupError when there is none."""
     found = find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
         raise SetupError("pyspark is not installed in this Python; run make setup and use .venv/bin/python")

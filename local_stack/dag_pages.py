@@ -7,6 +7,7 @@ import ast
 import sys
 from pathlib import Path
 
+from local_stack.airflow_home import DAG_IDS
 from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
@@ -17,7 +18,9 @@ HEAD = """# DAGs
 
 <!-- Made by `python -m local_stack.dag_pages` from the docstrings in dags/; change those. -->
 
-    landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─> fast_layer
+    landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─┬─> fast_layer
+                                                                                               └─> stitch_layer
+    by the clock, once a day: slow_layer              when a person or a backfill asks: recompute
 """
 
 
@@ -31,7 +34,7 @@ def run(argv: list[str]) -> int:
 
 def build_page(folder: Path) -> str:
     """The page: a section for each DAG file, in the order in which data flows, others after them by name."""
-    order = ("ingest_sales", "split_sales", "fast_layer")
+    order = DAG_IDS
     files = sorted(
         folder.glob("*.py"), key=lambda file: (order.index(file.stem) if file.stem in order else 99, file.stem)
     )

@@ -1,20 +1,26 @@
-"""The demo: generated events through a real Airflow scheduler into the lake, checked against the generator's truth."""
+"""The demo: generated events through a real Airflow scheduler into the lake, checked against the generator's truth.
+
+Then one correction is followed through all three layers.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from local_stack.airflow_api import DagRun
 from local_stack.chain import Chain
 from local_stack.console import say
+from local_stack.correction import choose_correction, land_correction
 from local_stack.demo_data import TOPIC, Arrivals, DemoFolders
 from local_stack.demo_report import build_report
 from local_stack.errors import SetupError
 from local_stack.lake_view import check_lake, view_lake
+from local_stack.layer_changes import build_changes, check_correction, read_marts
 from local_stack.services import run_path
 from local_stack.stack import Stack
 from local_stack.truth_check import Truth
@@ -23,7 +29,12 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 
 INGEST_CRON = "0 * * * *"
 """The first arrival is taken by the clock; the demo asks for the others, so that it need not wait five minutes."""
+SLOW_LAYER = "slow_layer"
 NOT_THE_TRUTH = 1
+ALL_IS_WELL = (
+    "done: every table equals the generator's truth, read by Spark and by the Rust reader, and the correction went "
+    "through all layers"
+)
 
 
 class Steps:
@@ -42,7 +53,7 @@ class Steps:
 
 
 def run(argv: list[str]) -> int:
-    """Run the demo; 0 when every table is the truth by both readers, 1 when not."""
+    """Run the demo; 0 when every table is the truth by both readers and the correction arrived, 1 when not."""
     options = _parser().parse_args(argv)
     steps = Steps()
     arrivals = Arrivals(events=options.events, count=options.arrivals, seed=options.seed)
@@ -58,29 +69,46 @@ def run(argv: list[str]) -> int:
         )
     folders.make_anew()
     with stack.folder.stopping():
-        made = arrivals.deliver(1, environ)
-        steps.tell(f"arrival 1 of {arrivals.count}: {made.counters['events']:,} events in {folders.landing}")
-        stack.start(ingest_cron=INGEST_CRON)
-        steps.tell(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
         chain = Chain(stack.airflow.api, tell=steps.tell_run)
-        chain.wait_for_first()
-        for number in range(2, arrivals.count + 1):
-            made = arrivals.deliver(number, environ)
-            steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
-            chain.run_once()
+        _take_in(arrivals, folders, environ, stack, chain, steps)
         steps.tell("every run is done; reading every table with Spark and with the Rust reader")
         views = view_lake(spec, replace(settings, spark_remote=stack.spark_remote))
-        wrong = check_lake(views, Truth.load(settings.landing_path, TOPIC), spec)
-        steps.tell("compared with the generator's truth; stopping Spark and Airflow")
-    print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}\n", flush=True)
+        truth = Truth.load(settings.landing_path, TOPIC)
+        wrong = check_lake(views, truth, spec)
+        steps.tell("compared with the generator's truth; now one correction")
+        correction = choose_correction(views, datetime.now(UTC))
+        before = read_marts(spec, settings)
+        land_correction(correction, views, spec, folders.landing / TOPIC, sequence=truth.events)
+        steps.tell(f"the ERP corrects: {correction}")
+        chain.run_once()
+        chain.run_once(SLOW_LAYER)
+        after = read_marts(spec, settings)
+        wrong += check_correction(correction, before, after)
+        steps.tell("read the marts once more; stopping Spark and Airflow")
+    print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}", flush=True)
+    print(f"\nOne correction through all layers: {correction}\n", flush=True)
+    print(f"{build_changes(spec, correction, before, after)}\n", flush=True)
     for line in wrong:
         say(f"WRONG {line}")
-    steps.tell(
-        f"the tables are NOT the generator's truth: {len(wrong)} differences"
-        if wrong
-        else "done: every table equals the generator's truth, read by Spark and by the Rust reader"
-    )
+    steps.tell(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)
     return NOT_THE_TRUTH if wrong else 0
+
+
+def _take_in(
+    arrivals: Arrivals, folders: DemoFolders, environ: Mapping[str, str], stack: Stack, chain: Chain, steps: Steps
+) -> None:
+    """Start the stack and let the scheduler follow every arrival to the end of the chain."""
+    made = arrivals.deliver(1, environ)
+    steps.tell(f"arrival 1 of {arrivals.count}: {made.counters['events']:,} events in {folders.landing}")
+    stack.start(ingest_cron=INGEST_CRON)
+    steps.tell(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
+    chain.wait_for_first()
+    for number in range(2, arrivals.count + 1):
+        made = arrivals.deliver(number, environ)
+        steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
+        chain.run_once()
+    steps.tell("the slow layer waits for its clock; asking for it now")
+    chain.run_once(SLOW_LAYER)
 
 
 def _parser() -> argparse.ArgumentParser:

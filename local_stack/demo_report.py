@@ -1,9 +1,10 @@
-"""What the demo prints at its end: tables, quarantine, deals of the day, where to look next."""
+"""What the demo prints at its end: tables, quarantine, answers of every layer, where to look next."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -11,9 +12,63 @@ from typing import Any
 from local_stack.lake_view import TableView
 from local_stack.truth_check import IS_DELETED
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import DailyTotalsSpec, LakeSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.serving.address import FILE
 
-MOST_DEALS = 12
+MOST_ROWS = 6
+MOST_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A mart that is worth a look: its columns in this order, the first rows by ``first``."""
+
+    mart: str
+    title: str
+    columns: tuple[str, ...]
+    first: str
+    is_descending: bool = True
+
+
+ANSWERS = (
+    Answer(
+        mart="fast_daily_deals",
+        title="Fast: deals of the day",
+        columns=("day", "project_id", "agent_id", "deals", "contract_total"),
+        first="contract_total",
+    ),
+    Answer(
+        mart="stitch_agent_contracts",
+        title="Stitch: contracts of the last year, by agent",
+        columns=("agent_id", "contracts", "contract_total"),
+        first="contract_total",
+    ),
+    Answer(
+        mart="slow_unit_difficulty",
+        title="Slow: units that are hard to sell",
+        columns=("month", "difficulty_rank", "unit_id", "agents", "mean_steps", "days_on_market", "signed_sales"),
+        first="difficulty_rank",
+        is_descending=False,
+    ),
+    Answer(
+        mart="slow_agent_success",
+        title="Slow: agents by their success",
+        columns=("month", "agent_id", "sales", "signed", "success_rate", "mean_steps"),
+        first="success_rate",
+    ),
+    Answer(
+        mart="slow_customer_demand",
+        title="Slow: demanding customers",
+        columns=("month", "customer_id", "paths", "units", "short_paths", "is_demanding"),
+        first="short_paths",
+    ),
+    Answer(
+        mart="slow_agent_performance",
+        title="Slow: performance by the rules of the month",
+        columns=("month", "agent_id", "performance", "milestones", "rules_version"),
+        first="performance",
+    ),
+)
 
 
 def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Settings, now: datetime) -> str:
@@ -25,9 +80,9 @@ def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Setti
         "",
         _quarantine(views[spec.quarantine]),
     ]
-    for mart in spec.marts:
-        if isinstance(mart, DailyTotalsSpec):
-            parts += ["", _daily(mart, spec, views)]
+    for answer in ANSWERS:
+        if answer.mart in views:
+            parts += ["", _answer(answer, spec, views)]
     return "\n".join([*parts, "", _next_steps(spec, settings)])
 
 
@@ -36,8 +91,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[_text(value) for value in row] for row in rows]
     widths = [max(len(header[at]), *(len(row[at]) for row in cells), 0) for at in range(len(header))]
     is_number = [
-        bool(rows) and all(isinstance(row[at], int | Decimal) or row[at] is None for row in rows)
-        for at in range(len(header))
+        bool(rows) and all(row[at] is None or _is_number(row[at]) for row in rows) for at in range(len(header))
     ]
 
     def line(values: Sequence[str]) -> str:
@@ -45,6 +99,11 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         return "  " + "  ".join(padded).rstrip()
 
     return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, cells)])
+
+
+def shorten(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
 def _tables(views: Mapping[str, TableView], now: datetime) -> str:
@@ -68,27 +127,23 @@ def _quarantine(view: TableView) -> str:
     return "Quarantine by reason\n" + format_table(("reason", "records"), reasons.most_common())
 
 
-def _daily(mart: DailyTotalsSpec, spec: LakeSpec, views: Mapping[str, TableView]) -> str:
+def _answer(answer: Answer, spec: LakeSpec, views: Mapping[str, TableView]) -> str:
+    """The first rows; of a mart kept by month those of its last full month, the one before the newest."""
+    rows = views[answer.mart].live
+    months = sorted({row["month"] for row in rows if "month" in row})
+    if len(months) > 1:
+        rows = [row for row in rows if row["month"] == months[-2]]
+    if not rows:
+        return f"{answer.title} ({answer.mart}): none yet"
+    known = [row for row in rows if row.get(answer.first) is not None]
+    known.sort(key=lambda row: row[answer.first], reverse=answer.is_descending)
     names = {table.key: _names(table.name, table.key, table.columns, views) for table in spec.tables}
-    rows = sorted(views[mart.name].live, key=lambda row: row[mart.total_as], reverse=True)
-    title = (
-        f"Deals of the day ({mart.name}), {rows[0]['day']}"
-        if rows
-        else f"Deals of the day ({mart.name}): none yet today"
-    )
+    header = [column.removesuffix("_id") for column in answer.columns]
     shown = [
-        (
-            *(names.get(column, {}).get(row[column], row[column]) for column in mart.group_by),
-            row[mart.count_as],
-            row[mart.total_as],
-        )
-        for row in rows[:MOST_DEALS]
+        [names.get(name, {}).get(row.get(name), row.get(name)) for name in answer.columns] for row in known[:MOST_ROWS]
     ]
-    if not shown:
-        return title
-    header = (*(column.removesuffix("_id") for column in mart.group_by), mart.count_as, mart.total_as)
-    more = f"\n  … and {len(rows) - MOST_DEALS} more" if len(rows) > MOST_DEALS else ""
-    return f"{title}\n{format_table(header, shown)}{more}"
+    more = f"\n  … and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    return f"{answer.title} ({answer.mart})\n{format_table(header, shown)}{more}"
 
 
 def _names(table: str, key: str, columns: Sequence[str], views: Mapping[str, TableView]) -> dict[Any, Any]:
@@ -105,6 +160,7 @@ def _next_steps(spec: LakeSpec, settings: Settings) -> str:
             "Where to look next",
             f"  the lake            {settings.base_path}",
             f"  what arrived        {settings.landing_path}",
+            f"  what is served      {'LAKEHOUSE_SERVING_URL' if settings.serving_url else settings.table_path(FILE)}",
             f'  read a table        .venv/bin/python -c "{read}"',
             "  Airflow's pages     make up (make down stops them)",
             "  your own data       README.md",
@@ -115,4 +171,10 @@ def _next_steps(spec: LakeSpec, settings: Settings) -> str:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int | Decimal) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if _is_number(value) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)

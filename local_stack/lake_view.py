@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from local_stack.truth_check import IS_DELETED, Truth, check_count, check_reasons, check_table, same_rows
-from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.timeline import Timeline
@@ -42,22 +41,21 @@ class TableView:
 
 
 def view_lake(spec: LakeSpec, settings: Settings) -> dict[str, TableView]:
-    """Read every table of the lake with both readers."""
-    from pyspark.sql import SparkSession
+    """Read every table that was made with both readers; a mart whose layer never ran is not there."""
+    # Its own class, and not the one that is either kind: the process may have a session of the other kind.
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
 
     os.environ["TZ"] = "UTC"
     time.tzset()
-    spark = SparkSession.builder.remote(settings.spark_remote).getOrCreate()
+    spark = RemoteSession.builder.remote(settings.spark_remote).getOrCreate()
     try:
         views = {}
         for name in spec.table_names:
             path = settings.table_path(name)
-            views[name] = TableView(
-                name=name,
-                spark=_spark_rows(spark, path),
-                rust=read_with_rust(path),
-                instant=Timeline(table=name, path=path).last or BEGINNING,
-            )
+            if instant := Timeline(table=name, path=path).last:
+                views[name] = TableView(
+                    name=name, spark=_spark_rows(spark, path), rust=read_with_rust(path), instant=instant
+                )
         return views
     finally:
         spark.stop()

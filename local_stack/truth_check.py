@@ -12,7 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnType, TableSpec
 
 Row = Mapping[str, Any]
 IS_DELETED = "is_deleted"

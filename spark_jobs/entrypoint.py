@@ -25,10 +25,20 @@ JOBS = {
     "generate": "make a seeded log of sales events in the landing folder",
     "ingest": "landing files to the event log and the quarantine, exactly once",
     "split": "events of the log to the tables of newest values",
-    "fast": "the fast layer's marts, kept current by what is new",
+    "mart": "a layer's marts, brought on by what is new",
+    "recompute": "history computed again: a plan first, the way back kept",
+    "rules": "rule versions: a table of them, or two laid side by side over the same history",
+    "serve": "a layer's marts into the serving store, each as of its newest instant",
+    "spec": "the lake spec and its marts looked through: whether each mart's mode is right for its SQL",
+    "services": "compaction, clustering, clean and archive: which are due and why, and doing them",
+    "savepoint": "the whole lake kept as it is now, to read it later or to take everything back to it",
+    "restore": "the whole lake taken back to a savepoint, with its consumers; a plan first",
+    "erase": "one person taken out of the whole lake, older states and landing files included; a plan first",
+    "doctor": "what is wrong with the lake that nobody notices, what it means, and putting it right",
+    "consumers": "who reads which table, how far and how often; readers outside the lake are registered here",
+    "changes": "what commits of a table changed between two moments, each row before and after",
     "query": "SQL over the lake's tables and views, printed as a table",
 }
-_WITHOUT_SPARK = frozenset({"generate"})
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end"})
 
 log = logging.getLogger("spark_jobs")
@@ -46,7 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, summary in JOBS.items():
         job = jobs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         job.add_argument("--clock", default="", metavar="TIME", help="the run's clock, ISO 8601 (default: now)")
-        if name in ("split", "fast"):
+        if name in ("split", "mart"):
             job.add_argument("--interval-start", default="", metavar="TIME", help="first event time of a backfill")
             job.add_argument("--interval-end", default="", metavar="TIME", help="end of a backfill, exclusive")
         importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
@@ -71,13 +81,17 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
     """Open the session the settings ask for and run the job in it."""
     job = importlib.import_module(f"spark_jobs.jobs.{arguments.job}")
     begun = time.monotonic()
-    if arguments.job in _WITHOUT_SPARK:
+    needs_spark = getattr(job, "needs_spark", None)
+    if needs_spark and not needs_spark(arguments):
         result: JobResult = job.run(None, arguments, settings)
     else:
         from spark_jobs.contracts.spec_file import load_lake_spec
         from spark_jobs.session import open_session
 
-        load_lake_spec(settings.lake_spec)  # refused at once, not after a session has started
+        # Refused at once, not after a session has started: the spec, and what the job itself can tell without one.
+        spec = load_lake_spec(settings.lake_spec)
+        if check := getattr(job, "check", None):
+            check(spec, arguments, settings)
         spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")
         try:
             result = job.run(spark, arguments, settings)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.storage.options import build_procedure_options
 
 _JAVA_VERSION = 17
 _CONNECT_PORT = 15002
@@ -38,6 +39,9 @@ def build_session_options(settings: Settings) -> dict[str, str]:
         "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
         # Seven tables make more kinds of generated code than the default keeps; compiling it again costs seconds a run.
         "spark.sql.codegen.cache.maxEntries": "5000",
+        # Hudi's incremental reader turns vectorized reading off for the session while a plan is being carried out; a
+        # plain Parquet scan in the same plan then fails. Structs, as in the change feed, are read without it anyway.
+        "spark.sql.parquet.enableNestedColumnVectorizedReader": "false",
         # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),
@@ -67,7 +71,7 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
     os.environ["TZ"] = "UTC"
     time.tzset()
     if settings.spark_remote:
-        return _connect(settings.spark_remote)
+        return _prepared(_connect(settings.spark_remote))
     # A remote session that was open before in this process, or in the one that started it, leaves its mark behind.
     for mark in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"):
         os.environ.pop(mark, None)
@@ -80,6 +84,13 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    return _prepared(spark)
+
+
+def _prepared(spark: SparkSession) -> SparkSession:
+    """With what Hudi's procedures take from the session: without it they would upgrade a table."""
+    for key, value in build_procedure_options().items():
+        spark.conf.set(key, value)
     return spark
 
 

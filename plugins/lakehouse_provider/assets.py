@@ -39,18 +39,26 @@ class LakeAssets:
 
     @property
     def marts(self) -> list[Asset]:
-        """What the fast layer writes."""
+        """What the layers write, all of them."""
         return [self[mart.name] for mart in self.spec.marts]
 
-    @property
-    def mart_sources(self) -> list[Asset]:
-        """Tables that split writes and a mart reads."""
-        read = {
-            name
-            for mart in self.spec.marts
-            for name in (getattr(mart, "table", None), getattr(getattr(mart, "lookup", None), "table", None))
-        }
-        return [self[table.name] for table in self.spec.tables if table.name in read]
+    def layer(self, name: str) -> list[Asset]:
+        """What this layer writes: its marts, with the caches they need."""
+        return [self[mart.name] for mart in self.spec.marts if mart.layer == name]
+
+    def layer_sources(self, name: str) -> list[Asset]:
+        """What this layer reads and does not write itself: the log, tables, marts of other layers."""
+        marts = [mart for mart in self.spec.marts if mart.layer == name]
+        own = {mart.name for mart in marts}
+        read = {read.table for mart in marts for read in mart.reads}
+        return [self[table] for table in self.spec.table_names if table in read - own]
+
+    def layer_triggers(self, name: str) -> list[Asset]:
+        """What starts a layer that follows the data: its sources, and ``split`` in place of the log.
+
+        A commit of the log comes before the tables are up to date with it; the event of ``split`` comes after.
+        """
+        return [source for source in self.layer_sources(name) if source != self[self.spec.log]] + [self.split]
 
 
 def table_of(asset: Asset) -> str:

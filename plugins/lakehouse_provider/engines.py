@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -153,7 +153,7 @@ def _submit_line(
 def _explicit_paths(environment: Mapping[str, str]) -> dict[str, str]:
     """Paths that default to the project, named: inside a zip the library cannot know where the project is."""
     settings = Settings.from_environment(environment)
-    names = ("base_path", "landing_path", "lake_spec", "jars_path")
+    names = [field.name for field in fields(Settings) if field.name.endswith(("_path", "_spec"))]
     return {f"{PREFIX}{name.upper()}": str(getattr(settings, name)) for name in names}
 
 

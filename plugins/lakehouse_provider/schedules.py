@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 INGEST_CRON_VARIABLE = "lakehouse_ingest_cron"
 DEFAULT_INGEST_CRON = "*/5 * * * *"
+HALF_HOURLY, DAILY, MONTHLY = "*/30 * * * *", "0 0 * * *", "0 0 1 * *"
 START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
 """Backfills reach back to here; nothing is caught up by itself."""
 
@@ -57,7 +58,7 @@ def ingest_schedule() -> CronTriggerTimetable:
             stacklevel=2,
         )
         cron = DEFAULT_INGEST_CRON
-    return CronTriggerTimetable(cron, timezone="UTC")
+    return clock_schedule(cron)
 
 
 def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
@@ -66,7 +67,15 @@ def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
     The clock half is what ``airflow backfill create`` needs (docs/adr/0003-asset-or-time-schedule.md). The logical
     date of a backfill run is the event date it covers.
     """
-    return AssetOrTimeSchedule(timetable=CronTriggerTimetable("0 0 * * *", timezone="UTC"), assets=AssetAny(*assets))
+    return AssetOrTimeSchedule(timetable=clock_schedule(DAILY), assets=AssetAny(*assets))
+
+
+def clock_schedule(cron: str) -> CronTriggerTimetable:
+    """Run at these times (UTC), each run for the moment it starts at, so that a backfill reaches up to today.
+
+    Days and months begin at midnight: a backfill's ``--to-date`` is then the last day (or month) that gets a run.
+    """
+    return CronTriggerTimetable(cron, timezone="UTC")
 
 
 def event_interval(dag_run: Any, params: Mapping[str, Any]) -> Interval | None:
@@ -77,3 +86,12 @@ def event_interval(dag_run: Any, params: Mapping[str, Any]) -> Interval | None:
     if dag_run.run_type == "backfill":
         return Interval(start=dag_run.logical_date, end=dag_run.logical_date + timedelta(days=1))
     return None
+
+
+def recompute_dates(dag_run: Any, params: Mapping[str, Any]) -> dict[str, str]:
+    """First and last day to compute anew, ``from`` and ``to``: the month of a backfill run, else those in the form."""
+    if dag_run.run_type == "backfill":
+        first = dag_run.logical_date.date().replace(day=1)
+        last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        return {"from": first.isoformat(), "to": last.isoformat()}
+    return {name: str(params.get(name) or "") for name in ("from", "to")}

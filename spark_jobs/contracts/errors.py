@@ -59,9 +59,47 @@ class TableBusyError(TransientError):
         )
 
 
+class LeaseLostError(TransientError):
+    """The lease of a table ended while its holder was still at work: it was paused, or cut off from ZooKeeper."""
+
+    def __init__(self, *, table: str) -> None:
+        self.table = table
+        super().__init__(f"{table}: the lease was lost while the table was written; run the job again")
+
+
 class CommitLostError(TransientError):
     """A write reported success but its commit is not on the timeline."""
 
     def __init__(self, *, table: str, run_key: str) -> None:
         self.table, self.run_key = table, run_key
         super().__init__(f"{table}: the commit of run {run_key} is not on the timeline; run the job again")
+
+
+class RestoreUnfinishedError(TerminalError):
+    """A table was being taken back when its driver died: Hudi lets nobody write it before that is done."""
+
+    def __init__(self, *, table: str, instant: str) -> None:
+        self.table, self.instant = table, instant
+        super().__init__(
+            f"{table}: a restore that began at {instant} was cut off; run the same restore once more (savepoint list "
+            f"shows to what)"
+        )
+
+
+class ErasureUnfinishedError(TerminalError):
+    """An erasure was cut off; until it is run again nothing may be taken in."""
+
+    def __init__(self, *, role: str) -> None:
+        self.role = role
+        super().__init__(f"the erasure of one {role} was cut off; run the same erase command with --yes once more")
+
+
+class ConsumersBehindError(TerminalError):
+    """Registered readers have not read what is about to go."""
+
+    def __init__(self, *, readers: list[str]) -> None:
+        self.readers = readers
+        super().__init__(
+            f"{', '.join(readers)}: would miss what they have not read; let them read on, or forget them "
+            f"(consumers forget NAME)"
+        )

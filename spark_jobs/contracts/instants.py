@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from spark_jobs.contracts.errors import ContractError
 
@@ -17,6 +18,18 @@ def parse_instant(text: str) -> str:
     if not _INSTANT.match(text):
         raise ContractError(f"{text!r} is not an instant; give 17 digits, yyyyMMddHHmmssSSS in UTC")
     return text
+
+
+def format_instant(moment: datetime) -> str:
+    """The instant of a moment, to the millisecond."""
+    moment = moment.astimezone(UTC)
+    return f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"
+
+
+def moment_of(instant: str) -> datetime:
+    """The moment of an instant, in UTC: what :func:`format_instant` was given, to the millisecond."""
+    text = parse_instant(instant)
+    return datetime.strptime(f"{text[:14]}.{text[14:]}000", "%Y%m%d%H%M%S.%f").replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,8 @@ class JobResult:
     counters: Mapping[str, int] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     seconds: float = 0.0
+    due: tuple[tuple[str, str], ...] = ()
+    """Table and service of the table services that are due."""
 
     def __post_init__(self) -> None:
         if self.status not in (DONE, NOTHING_TO_DO):
@@ -60,7 +62,9 @@ class JobResult:
             tables = tuple(TableOutcome(**row) for row in fields.pop("tables"))
             source = fields.pop("source")
             messages = tuple(fields.pop("messages"))
-            return cls(tables=tables, source=SourceWindow(**source) if source else None, messages=messages, **fields)
+            due = tuple((table, service) for table, service in fields.pop("due", ()))
+            window = SourceWindow(**source) if source else None
+            return cls(tables=tables, source=window, messages=messages, due=due, **fields)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ContractError(
                 f"not a job result: {text[:200]!r} ({error}); look at the log of the job above"

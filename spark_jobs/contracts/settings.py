@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Settings:
     landing_path: str = str(PROJECT_ROOT / "data" / "landing")
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
+    rules_path: str = str(PROJECT_ROOT / "include" / "rules")
     spark_remote: str = ""
     spark_master: str = "local[*]"
     jars_path: str = str(PROJECT_ROOT / ".jars")
@@ -34,19 +35,30 @@ class Settings:
     shuffle_partitions: int = 2
     max_events: int = 200_000
     """Most events one ingest run takes; the rest waits for the next run."""
+    max_pull_mb: int = 1024
+    """Most of the log that split folds at a time; what is beyond is folded next, in the same run."""
     write_threads: int = 7
     """Tables written side by side by one job."""
     lease_wait_seconds: int = 300
     """How long a job waits for another writer of the same table before it gives up (and may be retried)."""
+    lock_servers: str = ""
+    """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    serving_url: str = field(default="", repr=False)
+    """SQLAlchemy URL of the serving store; it may hold a password, so it is never shown. Empty: a file of the lake."""
 
     def __post_init__(self) -> None:
         if not _MEMORY.match(self.driver_memory):
             raise SettingsError(f"{PREFIX}DRIVER_MEMORY={self.driver_memory!r} is not a size; give for example 4g")
-        for name in ("shuffle_partitions", "max_events", "write_threads"):
+        for name in ("shuffle_partitions", "max_events", "max_pull_mb", "write_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
+        if unfit := set(" %") & set(self.base_path):
+            raise SettingsError(
+                f"{PREFIX}BASE_PATH={self.base_path!r} has {sorted(unfit)} in it, and Hudi's procedures find no tables "
+                f"there; give the lake a folder without"
+            )
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
 
@@ -55,16 +67,16 @@ class Settings:
         """Read every ``LAKEHOUSE_*`` variable this class knows; SettingsError when a value does not fit."""
         environment = os.environ if environment is None else environment
         values: dict[str, Any] = {}
-        for field in fields(cls):
-            text = environment.get(PREFIX + field.name.upper(), "")
+        for setting in fields(cls):
+            text = environment.get(PREFIX + setting.name.upper(), "")
             if not text:
                 continue
-            if isinstance(field.default, int):
+            if isinstance(setting.default, int):
                 if not text.isdigit():
-                    raise SettingsError(f"{PREFIX}{field.name.upper()}={text!r} is not a whole number; correct it")
-                values[field.name] = int(text)
+                    raise SettingsError(f"{PREFIX}{setting.name.upper()}={text!r} is not a whole number; correct it")
+                values[setting.name] = int(text)
             else:
-                values[field.name] = _absolute(text) if field.name.endswith(("_path", "lake_spec")) else text
+                values[setting.name] = _absolute(text) if setting.name.endswith(("_path", "lake_spec")) else text
         return cls(**values)
 
     def table_path(self, table: str) -> str:

@@ -2,161 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
-
-_IDENTIFIER = re.compile(r"^[a-z][a-z0-9_]{0,62}$")
-
-
-def check_identifier(name: object, what: str) -> None:
-    """Raise ContractError unless ``name`` is a plain snake_case identifier, safe in SQL and as a folder."""
-    if not isinstance(name, str) or not _IDENTIFIER.match(name):
-        raise ContractError(f"{what} {name!r} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters)")
-
-
-class ColumnType(StrEnum):
-    """Types a source column may have."""
-
-    BIGINT = "bigint"
-    STRING = "string"
-    DECIMAL = "decimal"
-    TIMESTAMP = "timestamp"
-    BOOLEAN = "boolean"
-
-
-class TimeUnit(StrEnum):
-    """Unit of a timestamp that arrives as a number."""
-
-    MILLISECONDS = "milliseconds"
-    MICROSECONDS = "microseconds"
-
-
-class TableType(StrEnum):
-    """How a keyed table takes an upsert (docs/adr/0002-table-settings.md)."""
-
-    MERGE_ON_READ = "merge_on_read"
-    """Appends to the file group of each key: fast; engines that read base files alone see what compaction reached."""
-    COPY_ON_WRITE = "copy_on_write"
-    """Writes the file group of each key anew: slower by the size of the table; every engine reads every commit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSpec:
-    """One column: its name in the lake and at the source, and how its values are read."""
-
-    name: str
-    source: str
-    type: ColumnType
-    precision: int = 0
-    scale: int = 0
-    max_length: int = 4000
-    unit: tuple[tuple[str, TimeUnit], ...] = (("default", TimeUnit.MILLISECONDS),)
-
-    def __post_init__(self) -> None:
-        check_identifier(self.name, "column")
-        if self.type is ColumnType.DECIMAL and not 0 <= self.scale <= self.precision <= 38:
-            raise ContractError(f"column {self.name}: decimal({self.precision},{self.scale}) is not possible")
-        if self.type is ColumnType.DECIMAL and self.precision == 0:
-            raise ContractError(f"column {self.name}: a decimal needs precision and scale")
-
-    @property
-    def sql_type(self) -> str:
-        """The Spark SQL type."""
-        return f"decimal({self.precision},{self.scale})" if self.type is ColumnType.DECIMAL else self.type.value
-
-    def unit_for(self, connector: str) -> TimeUnit:
-        """The unit in which ``connector`` sends this timestamp."""
-        units = dict(self.unit)
-        return units.get(connector, units.get("default", TimeUnit.MILLISECONDS))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSpec:
-    """Where the events come from: topic patterns, the record's key column, the columns."""
-
-    topics: tuple[str, ...]
-    key: str
-    columns: tuple[ColumnSpec, ...]
-
-    def __post_init__(self) -> None:
-        names = [column.name for column in self.columns]
-        if len(set(names)) != len(names) or len({column.source for column in self.columns}) != len(names):
-            raise ContractError("source columns: a name is declared twice")
-        if self.key not in names:
-            raise ContractError(f"source key {self.key!r} is not among the source columns")
-        if not self.topics:
-            raise ContractError("source topics: name at least one pattern")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
-    """One row per key; every column holds its newest non-null value by event order."""
-
-    name: str
-    key: str
-    columns: tuple[str, ...]
-    buckets: int = 1
-    follows_deletes: bool = False
-    type: TableType = TableType.MERGE_ON_READ
-
-    def __post_init__(self) -> None:
-        check_identifier(self.name, "table")
-        if not self.columns or self.key in self.columns or len(set(self.columns)) != len(self.columns):
-            raise ContractError(f"table {self.name}: needs columns beside its key, each once")
-        if self.buckets < 1:
-            raise ContractError(f"table {self.name}: buckets must be at least 1")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HourlyEventsSpec:
-    """A mart of event counts per hour and group over the last ``hours`` hours."""
-
-    name: str
-    group_by: tuple[str, ...]
-    hours: int
-    count_as: str
-
-    def __post_init__(self) -> None:
-        check_identifier(self.name, "mart")
-        check_identifier(self.count_as, f"mart {self.name}: column")
-        if not 1 <= self.hours <= 24 * 31:
-            raise ContractError(f"mart {self.name}: hours must be between 1 and {24 * 31}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookupSpec:
-    """Columns taken from another table by its key."""
-
-    table: str
-    by: str
-    take: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DailyTotalsSpec:
-    """A mart of counts and totals over the rows of ``table`` whose ``day_of`` lies on the clock's day."""
-
-    name: str
-    table: str
-    day_of: str
-    group_by: tuple[str, ...]
-    count_as: str
-    total: str
-    total_as: str
-    lookup: LookupSpec | None = None
-
-    def __post_init__(self) -> None:
-        check_identifier(self.name, "mart")
-        check_identifier(self.count_as, f"mart {self.name}: column")
-        check_identifier(self.total_as, f"mart {self.name}: column")
-
-
-MartSpec = HourlyEventsSpec | DailyTotalsSpec
+from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.contracts.people import PersonSpec
+from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.contracts.tables import ColumnSpec, SourceSpec, TableSpec, check_identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +24,9 @@ class LakeSpec:
     quarantine: str
     marts: tuple[MartSpec, ...] = ()
     time_zone: str = "UTC"
+    services: ServiceTargets = field(default_factory=ServiceTargets)
+    table_services: tuple[tuple[str, ServiceTargets], ...] = ()
+    people: tuple[PersonSpec, ...] = ()
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -191,13 +48,29 @@ class LakeSpec:
                 raise ContractError(
                     f"table {table.name}: follows_deletes needs the source key {self.source.key!r} as its key"
                 )
+        for person in self.people:
+            person.check(self.columns_by_name, self.source.key, self.tables)
+        object.__setattr__(self, "marts", sort_marts(self.marts))
         for mart in self.marts:
             self._check_mart(mart)
+        if unknown := sorted({name for name, _ in self.table_services} - set(names)):
+            raise ContractError(f"services: tables {unknown} are none of this lake; it has {names}")
 
     @property
     def table_names(self) -> list[str]:
         """Every table of the lake: log, quarantine, tables, marts."""
         return [self.log, self.quarantine, *(t.name for t in self.tables), *(m.name for m in self.marts)]
+
+    @property
+    def log_columns(self) -> tuple[str, ...]:
+        """Columns of the log: what each event is, the source's columns, where and when it was read, its day."""
+        names = tuple(column.name for column in self.source.columns)
+        read = ("read_from", "read_offset", "ingest_time", "event_date")
+        return ("event_id", "op", "event_order", "event_time", *names, *read)
+
+    def targets(self, table: str) -> ServiceTargets:
+        """What is wanted of the services of a table."""
+        return dict(self.table_services).get(table, self.services)
 
     def table(self, name: str) -> TableSpec:
         """The table called ``name``; ContractError when the lake has none."""
@@ -206,21 +79,63 @@ class LakeSpec:
                 return table
         raise ContractError(f"lake {self.lake} has no table {name!r}; it has {[t.name for t in self.tables]}")
 
+    def mart(self, name: str) -> MartSpec:
+        """The mart called ``name``; ContractError when the lake has none."""
+        for mart in self.marts:
+            if mart.name == name:
+                return mart
+        raise ContractError(f"lake {self.lake} has no mart {name!r}; it has {[m.name for m in self.marts]}")
+
+    @property
+    def mart_names(self) -> frozenset[str]:
+        """Names of the marts."""
+        return frozenset(mart.name for mart in self.marts)
+
+    def is_append_only(self, table: str) -> bool:
+        """True for the log and for marts of mode append: their rows never change."""
+        return table == self.log or any(m.name == table and m.mode is MartMode.APPEND for m in self.marts)
+
+    @property
+    def fed_tables(self) -> frozenset[str]:
+        """Tables whose commits keep each changed row as it was before: some mart needs to take those away."""
+        read = {
+            read.table
+            for mart in self.marts
+            for read in mart.reads
+            if mart.mode not in (MartMode.FULL, MartMode.STITCH)
+        }
+        return frozenset(name for name in read if not self.is_append_only(name))
+
+    @property
+    def caches(self) -> Mapping[str, MartSpec]:
+        """Marts that are the cache of a stitch mart, with it: only a move of the cut brings them on."""
+        return {mart.reads[0].table: mart for mart in self.marts if mart.mode is MartMode.STITCH}
+
+    def readers_of(self, table: str) -> tuple[MartSpec, ...]:
+        """Marts that read ``table``, and those that read them."""
+        found = {table}
+        for mart in self.marts:
+            if any(read.table in found for read in mart.reads):
+                found.add(mart.name)
+        return tuple(mart for mart in self.marts if mart.name in found and mart.name != table)
+
     def _check_mart(self, mart: MartSpec) -> None:
-        if isinstance(mart, HourlyEventsSpec):
-            self._require(mart.name, mart.group_by, self.columns_by_name)
-            return
-        known = {*self.table(mart.table).columns, self.table(mart.table).key}
-        if mart.lookup:
-            looked_up = self.table(mart.lookup.table)
-            if looked_up.key != mart.lookup.by:
+        known = {self.log, *(t.name for t in self.tables), *self.mart_names}
+        for read in mart.reads:
+            if read.table not in known:
                 raise ContractError(
-                    f"mart {mart.name}: lookup by {mart.lookup.by!r} is not the key of {looked_up.name}"
+                    f"mart {mart.name} reads {read.table!r}, which is no table; tables: {sorted(known)}"
                 )
-            self._require(mart.name, mart.lookup.take, looked_up.columns)
-            self._require(mart.name, (mart.lookup.by,), known)
-            known |= set(mart.lookup.take)
-        self._require(mart.name, (mart.day_of, mart.total, *mart.group_by), known)
+            if mart.mode is MartMode.APPEND and not self.is_append_only(read.table):
+                raise ContractError(
+                    f"mart {mart.name}: rows of {read.table} change, so appending would keep old ones; use mode scoped"
+                )
+            if mart.mode is MartMode.STITCH:
+                cache = next((m for m in self.marts if m.name == read.table), None)
+                if cache is None or cache.mode is not MartMode.AGGREGATE or not cache.time:
+                    raise ContractError(f"mart {mart.name}: mode stitch reads a mart of mode aggregate that has a time")
+        if mart.name in self.caches and len(self.readers_of(mart.name)) > 1:
+            raise ContractError(f"mart {mart.name} is a cache, which only its stitch mart may read")
 
     @staticmethod
     def _require(owner: str, wanted: tuple[str, ...], known: Collection[str]) -> None:

@@ -50,6 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--resume", action="store_true", help="go on from where the topic's last call stopped")
 
 
+def needs_spark(arguments: JobArguments) -> bool:
+    """It writes plain files."""
+    return False
+
+
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Write the files; needs no Spark. ContractError when an option makes no sense."""
     began, landing = time.monotonic(), settings.landing_path

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +19,9 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import decode_chunks
+from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import LandingPlan, list_landing, pack_ledger, plan_landing, unpack_ledger
+from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.lease import hold_tables
@@ -47,35 +51,58 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     """
     spec = load_lake_spec(settings.lake_spec)
     with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-        log_timeline = settled_timeline(spark, spec.log, settings)
-        quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
-        ledger = unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
-        files = Filesystem(settings.landing_path)
-        entries, messages = list_landing(files, spec.source.topics)
-        truncated_before = arguments.clock - timedelta(seconds=settings.truncated_after_seconds)
-        plan = plan_landing(
-            files,
-            entries,
-            ledger,
-            max_records=arguments.options.get("max_events") or settings.max_events,
-            truncated_before_ns=int(truncated_before.timestamp() * 1e9),
-        )
-        counters = {"files_listed": len(entries), "records_read": plan.records, "has_more": int(plan.has_more)}
-        outcomes = [
-            TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False)
-            for t in (log_timeline, quarantine_timeline)
-        ]
-        if plan.chunks or plan.broken:
-            log.info("reading %d records from %d files", plan.records, len({chunk.path for chunk in plan.chunks}))
-            outcomes = _write(spark, spec, plan, log_timeline, quarantine_timeline, arguments, settings, counters)
+        check_no_erasure(settings)
+        taken = take_in(spark, spec, arguments, settings)
     return JobResult(
         job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        status=DONE if any(outcome.is_committed for outcome in taken.outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
-        tables=tuple(outcomes),
-        counters=counters,
-        messages=(*messages, *plan.messages),
+        tables=taken.outcomes,
+        counters=taken.counters,
+        messages=taken.messages,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a look at the landing folder came to; ``ledger`` is what is known of its files now."""
+
+    outcomes: tuple[TableOutcome, ...]
+    counters: dict[str, int]
+    messages: tuple[str, ...]
+    ledger: Mapping[str, LedgerEntry]
+    has_more: bool
+
+
+def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Taken:
+    """Take what is new, as much as is taken in at a time. The caller holds the leases of log and quarantine."""
+    log_timeline = settled_timeline(spark, spec.log, settings)
+    quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
+    files = Filesystem(settings.landing_path)
+    entries, messages = list_landing(files, spec.source.topics)
+    truncated_before = arguments.clock - timedelta(seconds=settings.truncated_after_seconds)
+    plan = plan_landing(
+        files,
+        entries,
+        read_ledger(log_timeline),
+        max_records=arguments.options.get("max_events") or settings.max_events,
+        truncated_before_ns=int(truncated_before.timestamp() * 1e9),
+    )
+    counters = {"files_listed": len(entries), "records_read": plan.records, "has_more": int(plan.has_more)}
+    outcomes = [
+        TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False)
+        for t in (log_timeline, quarantine_timeline)
+    ]
+    if plan.chunks or plan.broken:
+        log.info("reading %d records from %d files", plan.records, len({chunk.path for chunk in plan.chunks}))
+        outcomes = _write(spark, spec, plan, log_timeline, quarantine_timeline, arguments, settings, counters)
+    said = (*messages, *plan.messages)
+    return Taken(outcomes=tuple(outcomes), counters=counters, messages=said, ledger=plan.ledger, has_more=plan.has_more)
+
+
+def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
+    """What the log's commits say was read of the landing files."""
+    return unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
 
 
 def _write(

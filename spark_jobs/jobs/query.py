@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
@@ -14,9 +13,11 @@ from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.reader import read_as_of, read_snapshot
+from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.time_travel import find_state, parse_moment
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.newest import IS_DELETED
+from spark_jobs.transforms.visible import visible_rows
 
 DEFAULT_ROWS = 50
 
@@ -24,6 +25,11 @@ DEFAULT_ROWS = 50
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--sql", required=True, help="a SELECT over tables and views of the lake, by their names")
+    parser.add_argument(
+        "--as-of",
+        metavar="MOMENT",
+        help="tables as they were at this instant or time, such as 2026-01-31, or in this savepoint",
+    )
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
 
 
@@ -32,7 +38,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     from pyspark.errors import AnalysisException, ParseException
 
     spec = load_lake_spec(settings.lake_spec)
-    tables = _register_tables(spark, spec, settings)
+    tables = _register_tables(spark, spec, settings, arguments.options.get("as_of") or "")
     missing = _register_views(spark, Path(settings.views_path))
     try:
         answer_df = spark.sql(arguments.options["sql"])
@@ -49,21 +55,26 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     )
 
 
-def _register_tables(spark: SparkSession, spec: LakeSpec, settings: Settings) -> list[str]:
-    """Every table with a commit, under its name; live rows and the columns people ask for."""
-    values = {table.name: (table.key, *table.columns) for table in spec.tables}
+def _register_tables(spark: SparkSession, spec: LakeSpec, settings: Settings, moment: str) -> list[str]:
+    """Every table with a commit, under its name; live rows and the columns people ask for.
+
+    With a ``moment`` (a time, an instant, the name of a savepoint) those that had a commit then, as they were.
+    """
     registered = []
+    record = SavepointRecords(settings).find(moment) if moment else None
     for name in spec.table_names:
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_version()
         if timeline.last is None:
             continue
-        rows_df = read_snapshot(spark, timeline.path)
-        if IS_DELETED in rows_df.columns:
-            rows_df = rows_df.where(~F.col(IS_DELETED))
-        if name in values:
-            rows_df = rows_df.select(*values[name])
-        rows_df.createOrReplaceTempView(name)
+        if moment:
+            wanted = record.tables.get(name) if record else parse_moment(moment)
+            if wanted is None or (instant := find_state(spark, timeline, wanted)) is None:
+                continue
+            rows_df = read_as_of(spark, timeline.path, instant)
+        else:
+            rows_df = read_snapshot(spark, timeline.path)
+        visible_rows(rows_df, name, spec).createOrReplaceTempView(name)
         registered.append(name)
     return registered
 

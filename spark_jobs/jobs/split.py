@@ -6,6 +6,7 @@ import argparse
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,8 +16,10 @@ from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec, TableSpec
-from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import TableSpec
+from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import EVENT_DATE, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
@@ -25,7 +28,9 @@ from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.row_index import RowIndex
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
+from spark_jobs.transforms.changes import to_changes
 from spark_jobs.transforms.newest import (
+    STORED,
     TABLE,
     fold_events,
     from_table,
@@ -36,9 +41,18 @@ from spark_jobs.transforms.newest import (
 )
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
-CONSUMER = "split"
+_MB = 1024 * 1024
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What was folded at a time."""
+
+    pull: Pull
+    outcomes: Sequence[TableOutcome]
+    events: int
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -53,38 +67,70 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     """
     spec = load_lake_spec(settings.lake_spec)
     with hold_tables((table.name for table in spec.tables), job=arguments.job, settings=settings):
-        source = Timeline(table=spec.log, path=settings.table_path(spec.log))
-        source.check_version()
-        timelines = settled_timelines(spark, (table.name for table in spec.tables), settings)
-        for table, timeline in zip(spec.tables, timelines, strict=True):
-            timeline.check_type(table.type)
-        registry = ConsumerRegistry(settings.base_path)
-        state = registry.read(CONSUMER)
-        after = min(table_checkpoint(state, timeline, spec.log) for timeline in timelines)
-        pull = plan_pull(source, after=after)
-        outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
-        counters = {"events_read": 0}
-        if source.writes and (arguments.interval or not pull.window.is_empty):
-            # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
-            # reading of Parquet off for the whole session while the plan is being carried out.
-            with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
-                counters["events_read"] = int(events_df.count())
-                checkpoint = "" if arguments.interval else pull.window.up_to
-                outcomes = fold_tables(
-                    spark, spec, events_df, timelines, checkpoint, settings, event_count=counters["events_read"]
-                )
-            if not arguments.interval:
-                tables = {outcome.table: outcome.instant for outcome in outcomes}
-                registry.write(CONSUMER, ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables))
+        parts = fold_new(spark, spec, arguments, settings)
+    outcomes = [_sum(of_table) for of_table in zip(*(part.outcomes for part in parts), strict=True)]
+    reasons = [part.pull.resync_reason for part in parts if part.pull.resync_reason]
+    first, last = parts[0].pull.window, parts[-1].pull.window
     return JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
-        source=SourceWindow(table=spec.log, after=pull.window.after, up_to=pull.window.up_to),
-        counters=counters,
-        messages=(f"resync: {pull.resync_reason}",) if pull.resync_reason else (),
+        source=SourceWindow(table=spec.log, after=first.after, up_to=last.up_to),
+        counters={"events_read": sum(part.events for part in parts)},
+        messages=tuple(f"resync: {reason}" for reason in reasons),
     )
+
+
+def fold_new(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> list[Part]:
+    """Fold what is new into every table, part by part. The caller holds the tables' leases."""
+    source = Timeline(table=spec.log, path=settings.table_path(spec.log))
+    source.check_version()
+    timelines = settled_timelines(spark, (table.name for table in spec.tables), settings)
+    for table, timeline in zip(spec.tables, timelines, strict=True):
+        timeline.check_type(table.type)
+    parts = [_fold_next(spark, spec, source, timelines, arguments, settings)]
+    while parts[-1].pull.has_more:
+        log.info("folded up to %s; there is more", parts[-1].pull.window.up_to)
+        timelines = settled_timelines(spark, (table.name for table in spec.tables), settings)
+        parts.append(_fold_next(spark, spec, source, timelines, arguments, settings))
+    return parts
+
+
+def _fold_next(
+    spark: SparkSession,
+    spec: LakeSpec,
+    source: Timeline,
+    timelines: Sequence[Timeline],
+    arguments: JobArguments,
+    settings: Settings,
+) -> Part:
+    """Fold what comes after the checkpoint of the table that is furthest behind, as much as is folded at a time."""
+    registry = ConsumerRegistry(settings.base_path)
+    state = registry.read(SPLIT)
+    after = min(table_checkpoint(state, timeline, spec.log) for timeline in timelines)
+    is_interval = arguments.interval is not None
+    pull = plan_pull(source, after=after, most_bytes=None if is_interval else int(settings.max_pull_mb * _MB))
+    if not source.writes or (pull.window.is_empty and not is_interval):
+        unchanged = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
+        return Part(pull=pull, outcomes=unchanged, events=0)
+    # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
+    # reading of Parquet off for the whole session while the plan is being carried out.
+    with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
+        count = int(events_df.count())
+        checkpoint = "" if is_interval else pull.window.up_to
+        outcomes = fold_tables(spark, spec, events_df, timelines, checkpoint, settings, event_count=count)
+    if not is_interval:
+        tables = {outcome.table: outcome.instant for outcome in outcomes}
+        done = ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables)
+        registry.write(SPLIT, done, arguments.clock)
+    return Part(pull=pull, outcomes=outcomes, events=count)
+
+
+def _sum(outcomes: Sequence[TableOutcome]) -> TableOutcome:
+    """What one table came to over all parts."""
+    rows, is_committed = sum(done.rows for done in outcomes), any(done.is_committed for done in outcomes)
+    return replace(outcomes[-1], rows=rows, is_committed=is_committed)
 
 
 def _read_events(
@@ -115,7 +161,8 @@ def fold_tables(
 
     ``events_df`` are pinned and read, ``event_count`` of them; ``timelines`` are those of the tables in their order;
     ``checkpoint`` goes into each commit unless it is empty. The commits go side by side: one that fails stops no other,
-    and its error is raised when all have ended.
+    and its error is raised when all have ended. A table's first commit has no change feed: its readers begin with a
+    snapshot.
     """
     metadata = {checkpoint_key(spec.log): checkpoint} if checkpoint else {}
     index = _row_index(spec, settings)
@@ -123,25 +170,32 @@ def fold_tables(
     with pinned(spark, fold_events(events_df, spec), "folded") as folded_df:
         packed_df = index.find(spark, folded_df.select(key_hash()), most=event_count * len(spec.tables))
         stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(spec))
-        with pinned(spark, merge_rows(folded_df, stored_df), "changed") as changed_df:
+        fed = sorted(timeline.table for timeline in timelines if timeline.last and timeline.table in spec.fed_tables)
+        with pinned(spark, merge_rows(folded_df, stored_df, keep_stored=fed), "changed") as changed_df:
             changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
 
             def write(table: TableSpec, timeline: Timeline) -> TableOutcome:
                 if table.name not in changed:
                     return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
-                rows_df = to_table(changed_df, table, spec)
-                layout = fit_layout(table_layout(table), timeline)
-                done = commit(rows_df, layout, metadata=metadata, settings=settings, is_first=timeline.last is None)
+                feed = _write_feed(changed_df, table, spec, settings) if table.name in fed else {}
+                rows_df, layout = to_table(changed_df, table, spec), fit_layout(table_layout(table), timeline)
+                is_first = timeline.last is None
+                done = commit(rows_df, layout, metadata={**metadata, **feed}, settings=settings, is_first=is_first)
                 return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
 
             if not changed:
                 return list(map(write, spec.tables, timelines))
             with ThreadPoolExecutor(settings.write_threads) as threads:
-                layer = threads.submit(index.write_layer, pack_rows(changed_df))
+                layer = threads.submit(index.write_layer, pack_rows(changed_df.drop(STORED)))
                 outcomes = list(threads.map(write, spec.tables, timelines))
             committed = {done.table: done.instant for done in outcomes if done.is_committed and done.instant}
             index.accept(layer.result(), committed)
             return outcomes
+
+
+def _write_feed(changed_df: DataFrame, table: TableSpec, spec: LakeSpec, settings: Settings) -> dict[str, str]:
+    """Write the change feed of a commit that is about to be made; gives what the commit says of it."""
+    return {CHANGES_KEY: write_changes(to_changes(changed_df, table, spec), table.name, settings)}
 
 
 def _row_index(spec: LakeSpec, settings: Settings) -> RowIndex:

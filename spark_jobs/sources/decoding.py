@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.rejections import RejectedRecordError
-from spark_jobs.contracts.specs import ColumnType, LakeSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
-from spark_jobs.sources.file_blocks import read_range
+from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.landing import BrokenPart
 from spark_jobs.storage.filesystem import Filesystem
@@ -60,7 +61,7 @@ def _decode_chunk(spec: LakeSpec, root: str, chunk: Chunk, rows: _Rows) -> Itera
     decoder = EnvelopeDecoder(spec)
     with Filesystem(root).open(chunk.path) as file:
         content = read_range(file, chunk.start, chunk.end)
-    for offset, line in _lines(content, chunk.start):
+    for offset, line in iter_lines(content, chunk.start):
         try:
             event = decoder.decode(line)
         except RejectedRecordError as error:
@@ -71,15 +72,6 @@ def _decode_chunk(spec: LakeSpec, root: str, chunk: Chunk, rows: _Rows) -> Itera
                 rows.append((*event_columns, *event.values, chunk.path, offset, None, None, None))
         if len(rows) >= BATCH_ROWS:
             yield rows.flush()
-
-
-def _lines(content: bytes, start: int) -> Iterable[tuple[int, bytes]]:
-    position = 0
-    while position < len(content):
-        end = content.find(b"\n", position)
-        end = len(content) if end < 0 else end
-        yield start + position, content[position:end]
-        position = end + 1
 
 
 class _Rows:

@@ -17,7 +17,8 @@ from decimal import Decimal
 from typing import Any, Never
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.specs import ColumnSpec, LakeSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 MAX_DEPTH = 32

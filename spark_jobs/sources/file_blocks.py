@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 BLOCK_BYTES = 1024 * 1024
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 
 
@@ -25,9 +26,9 @@ class DamagedError(Exception):
 
 def is_gzip(file: Any) -> bool:
     """True when the file begins as gzip does; leaves it at its start."""
-    magic: bytes = file.read(len(_GZIP_MAGIC))
+    magic: bytes = file.read(len(GZIP_MAGIC))
     file.seek(0)
-    return magic == _GZIP_MAGIC
+    return magic == GZIP_MAGIC
 
 
 def iter_blocks(file: Any) -> Iterator[bytes]:
@@ -71,3 +72,22 @@ def read_range(file: Any, start: int, end: int) -> bytes:
         if position >= end:
             break
     return b"".join(parts)
+
+
+def iter_lines(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Each line without its end, and its place in the file; ``start`` is that of the first."""
+    position = 0
+    while position < len(content):
+        end = content.find(b"\n", position)
+        end = len(content) if end < 0 else end
+        yield start + position, content[position:end]
+        position = end + 1
+
+
+def decompress_readable(content: bytes) -> bytes:
+    """What can be decompressed of damaged gzip bytes, up to the damage; its end may be missing or wrong."""
+    member, readable = zlib.decompressobj(_GZIP_WINDOW), bytearray()
+    with suppress(zlib.error):
+        for at in range(0, len(content), 64):  # in small steps: one that fails gives nothing
+            readable += member.decompress(content[at : at + 64])
+    return bytes(readable)

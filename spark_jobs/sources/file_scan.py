@@ -125,7 +125,7 @@ class _Scanner:
             self._chunk_start = self._consumed
 
     def result(self, *, damage: str, is_open: bool) -> FileScan:
-        if self.rest and not damage and not is_open and self._records < self._limit and _is_whole_object(self.rest):
+        if self.rest and not damage and not is_open and self._records < self._limit and is_whole_object(self.rest):
             # No part of a JSON object is itself one: this line is complete, only its end of line is missing.
             self._consume(self.rest, 1)
             self.rest = b""
@@ -149,7 +149,8 @@ def _nth_line_end(content: bytes, count: int) -> int:
     return position
 
 
-def _is_whole_object(line: bytes) -> bool:
+def is_whole_object(line: bytes) -> bool:
+    """True for a line that is complete without its end: a JSON object, or nothing."""
     if not line.strip():
         return True
     try:

@@ -11,14 +11,14 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.specs import ColumnSpec, ColumnType, TimeUnit
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
 
 Converter = Callable[[Any], Any]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDE = Context(prec=80)
 _INT64 = 2**63
-_MICROSECONDS = {TimeUnit.MILLISECONDS: 1000, TimeUnit.MICROSECONDS: 1}
+_MICROSECONDS = {NumberUnit.MILLISECONDS: 1000, NumberUnit.MICROSECONDS: 1}
 _SCHEMA_MICROSECONDS = {
     "io.debezium.time.Timestamp": Decimal(1000),
     "org.apache.kafka.connect.data.Timestamp": Decimal(1000),

@@ -10,14 +10,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".consumers"
+SPLIT = "split"
+"""The consumer that brings the log into the tables of newest values; every mart is one too, by its own name."""
+_MOVES = 6
+"""How many of its last moves a consumer remembers: how often it reads."""
+
+
+def own_consumers(spec: LakeSpec) -> frozenset[str]:
+    """The lake's own: they keep their places themselves."""
+    return frozenset({SPLIT, *spec.mart_names})
 
 
 def checkpoint_key(source: str) -> str:
@@ -27,11 +40,34 @@ def checkpoint_key(source: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerState:
-    """What a consumer remembers: checkpoints by source, last instants by table, and free notes such as its clock."""
+    """What a consumer remembers: checkpoints by source, last instants by table, and free notes such as its clock.
+
+    ``moved`` are the clocks at which it last got further, oldest first; no part of what it knows.
+    """
 
     checkpoints: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str | None] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    moved: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> ConsumerState:
+        """What :meth:`to_content` gave; AttributeError, TypeError or ValueError when it is something else."""
+        return cls(
+            checkpoints=dict(content.get("checkpoints", {})),
+            tables=dict(content.get("tables", {})),
+            notes=dict(content.get("notes", {})),
+            moved=tuple(map(str, content.get("moved", ()))),
+        )
+
+    def to_content(self) -> dict[str, Any]:
+        """Itself for JSON."""
+        return {
+            "checkpoints": dict(self.checkpoints),
+            "tables": dict(self.tables),
+            "notes": dict(self.notes),
+            "moved": self.moved,
+        }
 
 
 class ConsumerRegistry:
@@ -43,26 +79,35 @@ class ConsumerRegistry:
     def read(self, consumer: str) -> ConsumerState:
         """The remembered state; empty when there is none or it cannot be read (then everything is read again)."""
         try:
-            content = json.loads(self._files.read(f"{FOLDER}/{consumer}.json") or b"{}")
-            return ConsumerState(
-                checkpoints=dict(content.get("checkpoints", {})),
-                tables=dict(content.get("tables", {})),
-                notes=dict(content.get("notes", {})),
-            )
+            return ConsumerState.from_content(json.loads(self._files.read(f"{FOLDER}/{consumer}.json") or b"{}"))
         except (ValueError, AttributeError, TypeError):
             return ConsumerState()
 
-    def write(self, consumer: str, state: ConsumerState) -> None:
-        """Replace the remembered state in one step; not touched when it is the same."""
-        if state == self.read(consumer):
+    def all(self) -> dict[str, ConsumerState]:
+        """What every consumer remembers, by its name."""
+        files = [entry.path.rsplit("/", 1)[-1] for entry in self._files.list_files(FOLDER)]
+        names = [file.removesuffix(".json") for file in files if file.endswith(".json")]
+        return {name: self.read(name) for name in names}
+
+    def write(self, consumer: str, state: ConsumerState, clock: datetime) -> None:
+        """Replace the remembered state in one step; not touched when it is the same. ``clock`` is the run's."""
+        before = self.read(consumer)
+        if state == before:
             return
-        content = {"checkpoints": dict(state.checkpoints), "tables": dict(state.tables), "notes": dict(state.notes)}
+        moved = before.moved
+        if state.checkpoints != before.checkpoints:
+            moved = (*moved, format_clock(clock))[-_MOVES:]
+        content = replace(state, moved=moved).to_content()
         self._files.write(f"{FOLDER}/{consumer}.json", json.dumps(content, indent=1, sort_keys=True).encode())
+
+    def forget(self, consumer: str) -> None:
+        """Remove what is remembered; nothing happens when there is nothing."""
+        self._files.delete(f"{FOLDER}/{consumer}.json")
 
 
 def table_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
     """The instant of ``source`` up to which the table holds everything."""
     own = timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source)) or BEGINNING
     if timeline.table in state.tables and state.tables[timeline.table] == timeline.last:
-        return max(own, state.checkpoints.get(source, BEGINNING))
+        return state.checkpoints.get(source, own)  # written after that commit, so it knows better
     return own

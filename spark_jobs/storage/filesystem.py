@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ class Filesystem:
             raise SettingsError(f"path {root!r} cannot be used ({error}); correct the setting") from error
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
         self._selector = fs.FileSelector
-        self._file = fs.FileType.File
+        self._file, self._absent = fs.FileType.File, fs.FileType.NotFound
 
     def _at(self, path: str) -> str:
         return f"{self.root}/{path}" if path else self.root
@@ -47,9 +48,13 @@ class Filesystem:
             key=lambda entry: entry.path,
         )
 
-    def folders(self) -> list[str]:
-        """Names of the folders directly below the root."""
-        return sorted(info.base_name for info in self._infos("") if info.type != self._file)
+    def folders(self, path: str = "") -> list[str]:
+        """Names of the folders directly below ``path``."""
+        return sorted(info.base_name for info in self._infos(path) if info.type != self._file)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder below the root, with those above it; nothing happens when it is there."""
+        self._fs.create_dir(self._at(path), recursive=True)
 
     def _infos(self, path: str, *, recursive: bool = False) -> list[Any]:
         selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)
@@ -93,9 +98,23 @@ class Filesystem:
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise _cannot("write", target, error) from error
 
-    def delete_tree(self) -> None:
-        """Remove the root folder and everything in it."""
-        self._fs.delete_dir(self.root)
+    def newest_change(self, path: str) -> int:
+        """When something below ``path`` last changed, in nanoseconds since 1970; 0 when there is nothing."""
+        return max((info.mtime_ns or 0 for info in self._infos(path, recursive=True)), default=0)
+
+    def delete(self, path: str) -> None:
+        """Remove a file below the root; nothing happens when there is none."""
+        with suppress(FileNotFoundError):
+            self._fs.delete_file(self._at(path))
+
+    def changed_ns(self, path: str) -> int | None:
+        """When a file or folder last changed, in nanoseconds since 1970; None when it is not there."""
+        info = self._fs.get_file_info(self._at(path))
+        return None if info.type == self._absent else int(info.mtime_ns or 0)
+
+    def delete_tree(self, path: str = "") -> None:
+        """Remove a folder (the root itself by default) and everything in it."""
+        self._fs.delete_dir(self._at(path))
 
 
 def _cannot(what: str, path: str, error: OSError) -> SettingsError:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.specs import LakeSpec, MartSpec, TableSpec, TableType
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import TableSpec, TableType
 
 EVENT_DATE = "event_date"
 
@@ -15,7 +18,7 @@ class StorageForm(StrEnum):
 
     APPENDED: copy-on-write files that are only ever added, so that an incremental pull reads just what is new.
     KEYED: a bucket index: an upsert goes to the bucket of each key and looks nothing up. Of either table type.
-    REPLACED: copy-on-write, the whole (small) table in one commit; every engine reads it as it is.
+    REPLACED: copy-on-write, a whole table in one commit: an append-only one that has to be made anew.
     """
 
     APPENDED = "appended"
@@ -54,9 +57,30 @@ def table_layout(table: TableSpec) -> TableLayout:
     )
 
 
-def mart_layout(mart: MartSpec) -> TableLayout:
+def mart_layout(mart: MartSpec, form: StorageForm | None = None) -> TableLayout:
     """A mart; its key is text made of the grain, because a group may be unknown (null)."""
-    return TableLayout(name=mart.name, record_key="cell_id", form=StorageForm.REPLACED)
+    form = form or (StorageForm.APPENDED if mart.mode is MartMode.APPEND else StorageForm.KEYED)
+    return TableLayout(
+        name=mart.name,
+        record_key=CELL_ID,
+        form=form,
+        partition=mart.partition,
+        buckets=mart.buckets,
+        type=mart.type if form is StorageForm.KEYED else TableType.COPY_ON_WRITE,
+    )
+
+
+def partition_of(table: str, spec: LakeSpec) -> str:
+    """The column a table is partitioned by, or ""."""
+    return next(layout.partition for layout in all_layouts(spec) if layout.name == table)
+
+
+def choose_layouts(spec: LakeSpec, table: str | None) -> dict[str, TableLayout]:
+    """The table of this name, or every table when none is named; ContractError when the lake has no such table."""
+    layouts = {layout.name: layout for layout in all_layouts(spec)}
+    if table and table not in layouts:
+        raise ContractError(f"lake {spec.lake} has no table {table!r}; it has {sorted(layouts)}")
+    return {table: layouts[table]} if table else layouts
 
 
 def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:

@@ -1,73 +1,81 @@
-"""One writer a table: a lease that the operating system ends with the process that holds it."""
+"""One writer a table: a lease that a process holds while it writes, and that ends with the process.
+
+On one machine it is a lock of the operating system on a file. For writers on several machines it is an ephemeral node
+of ZooKeeper (``LAKEHOUSE_LOCK_SERVERS``).
+"""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
-import tempfile
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from spark_jobs.contracts.errors import SettingsError, TableBusyError
+from spark_jobs.contracts.errors import LeaseLostError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.file_leases import hold_file, lease_folder
+
+_HELD: dict[tuple[str, str], Callable[[], bool]] = {}
+"""By lake and table: whether this process still holds the lease it took."""
 
 
 @contextmanager
 def hold_tables(tables: Iterable[str], *, job: str, settings: Settings) -> Iterator[None]:
     """Hold the leases of ``tables`` while the block runs; waits for other holders.
 
-    A lease is an advisory lock on a file, so a killed process leaves none behind and a paused one keeps its own.
+    A killed process leaves none behind, on one machine at once, with ZooKeeper when its session has ended. A paused one
+    keeps its file lock for as long as it lives: that does not expire, and removing the file does not end it.
 
     Raises:
         TableBusyError: another process still holds one after ``settings.lease_wait_seconds``.
-        SettingsError: the lease folder cannot be written.
+        SettingsError: the lease folder cannot be written, or no ZooKeeper answers.
     """
-    folder = lease_folder(settings.base_path)
     with ExitStack() as stack:
+        hold = _holder(stack, _describe_holder(job), settings)
         for table in sorted(set(tables)):  # one order for everybody: no two jobs can wait for each other
-            stack.enter_context(
-                _hold(folder / f"{table}.lease", table=table, job=job, wait=settings.lease_wait_seconds)
-            )
+            _HELD[settings.base_path, table] = stack.enter_context(hold(table))
+            stack.callback(_HELD.pop, (settings.base_path, table))
         yield
-
-
-def lease_folder(base_path: str) -> Path:
-    """Beside the tables when they are local, else in the machine's temporary folder."""
-    if "://" not in base_path:
-        return Path(base_path) / ".leases"
-    return Path(tempfile.gettempdir()) / f"lakehouse-leases-{hashlib.sha256(base_path.encode()).hexdigest()[:16]}"
 
 
 @contextmanager
-def _hold(path: Path, *, table: str, job: str, wait: int) -> Iterator[None]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o664)
-    except OSError as error:
-        raise SettingsError(
-            f"no permission to write {path} ({error.strerror}); give the user write access or set LAKEHOUSE_BASE_PATH"
-        ) from error
-    with os.fdopen(descriptor, "r+") as file:
-        begun = time.monotonic()
-        while not _try_lock(file.fileno()):
-            if time.monotonic() - begun >= wait:
-                file.seek(0)
-                raise TableBusyError(table=table, holder=file.read(200).strip() or "unknown", waited_seconds=wait)
-            time.sleep(0.1)
-        file.seek(0)
-        file.truncate()
-        file.write(json.dumps({"job": job, "pid": os.getpid(), "host": os.uname().nodename}))
-        file.flush()
+def hold_whole(tables: Iterable[str], *, services_of: Iterable[str], job: str, settings: Settings) -> Iterator[None]:
+    """Hold the leases of ``tables``, and those of the services of ``services_of``: nothing changes there meanwhile.
+
+    In the order in which a service takes its two. Raises what :func:`hold_tables` does.
+    """
+    with (
+        hold_tables(map(service_lease, services_of), job=job, settings=settings),
+        hold_tables(tables, job=job, settings=settings),
+    ):
         yield
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def check_lease(table: str, settings: Settings) -> None:
+    """Raise LeaseLostError when this process took the lease of the table and holds it no more."""
+    is_held = _HELD.get((settings.base_path, table))
+    if is_held and not is_held():
+        raise LeaseLostError(table=table)
+
+
+def service_lease(table: str) -> str:
+    """The lease that keeps two services of a table apart; taken before the table's own."""
+    return f"{table}.services"
+
+
+def _describe_holder(job: str) -> str:
+    """What others are told while they wait."""
+    return json.dumps({"job": job, "pid": os.getpid(), "host": os.uname().nodename})
+
+
+def _holder(
+    stack: ExitStack, who: str, settings: Settings
+) -> Callable[[str], AbstractContextManager[Callable[[], bool]]]:
+    wait = settings.lease_wait_seconds
+    if settings.lock_servers:
+        from spark_jobs.storage.zookeeper_leases import hold_node, open_session
+
+        client = stack.enter_context(open_session(settings.lock_servers))
+        return lambda table: hold_node(client, settings.base_path, table=table, who=who, wait=wait)
+    folder = lease_folder(settings.base_path)
+    return lambda table: hold_file(folder / f"{table}.lease", table=table, who=who, wait=wait)

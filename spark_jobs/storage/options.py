@@ -33,6 +33,8 @@ class Hudi(StrEnum):
     BUCKETS = "hoodie.bucket.index.num.buckets"
     BUCKET_FIELD = "hoodie.bucket.index.hash.field"
     BLOOM_FILTER = "hoodie.parquet.bloom.filter.enabled"
+    BLOOM_TYPE = "hoodie.bloom.index.filter.type"
+    BLOOM_KEYS = "hoodie.index.bloom.num_entries"
     METADATA_TABLE = "hoodie.metadata.enable"
     MARKERS = "hoodie.write.markers.type"
     TIMELINE_SERVER = "hoodie.embed.timeline.server"
@@ -48,9 +50,14 @@ class Hudi(StrEnum):
     HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
     HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses"
     METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"
+    COMPACT_AFTER = "hoodie.compact.inline.max.delta.commits"
+    SMALL_FILE = "hoodie.clustering.plan.strategy.small.file.limit"
+    TARGET_FILE = "hoodie.clustering.plan.strategy.target.file.max.bytes"
+    MOST_GROUPS = "hoodie.clustering.plan.strategy.max.num.groups"
     QUERY_TYPE = "hoodie.datasource.query.type"
     BEGIN_INSTANT = "hoodie.datasource.read.begin.instanttime"
     END_INSTANT = "hoodie.datasource.read.end.instanttime"
+    AS_OF_INSTANT = "as.of.instant"
 
 
 _SAFETY: Mapping[str, str] = {
@@ -80,8 +87,23 @@ _LEAN: Mapping[str, str] = {
     Hudi.INLINE_COMPACTION: "false",
     # The bloom footer is sized for 60,000 keys: 435 KB for a file of three rows. Nothing here looks keys up in it.
     Hudi.BLOOM_FILTER: "false",
+    # The row writer of bulk inserts writes one whatever that says: of this type, for one key, it is six bytes.
+    Hudi.BLOOM_TYPE: "SIMPLE",
+    Hudi.BLOOM_KEYS: "1",
     Hudi.ROW_WRITER: "true",
 }
+
+
+def heartbeat_seconds() -> float:
+    """The age at which a writer's heartbeat counts as ended."""
+    return int(_SAFETY[Hudi.HEARTBEAT_INTERVAL]) * int(_SAFETY[Hudi.HEARTBEAT_MISSES]) / 1000
+
+
+class Operation(StrEnum):
+    """Operations that a commit may ask for whatever the table's form."""
+
+    UPSERT = "upsert"
+    DELETE = "delete"
 
 
 OPERATIONS: Mapping[StorageForm, str] = {
@@ -130,6 +152,19 @@ def build_incremental_options(*, after: str, up_to: str) -> dict[str, str]:
     return {Hudi.QUERY_TYPE: "incremental", Hudi.BEGIN_INSTANT: after, Hudi.END_INSTANT: up_to}
 
 
-def build_settle_options() -> str:
-    """Options for the clean that only rolls back what dead writers left, as ``CALL run_clean`` takes them."""
-    return ",".join(f"{key}={value}" for key, value in {**_SAFETY, **_LEAN}.items() if key != Hudi.TABLE_SERVICES)
+def build_service_options(extra: Mapping[Hudi, str] | None = None) -> dict[str, str]:
+    """Options of a procedure that is a table service itself, or just rolls back what dead writers left."""
+    lean = {key: value for key, value in _LEAN.items() if key != Hudi.TABLE_SERVICES}
+    return {**_SAFETY, **lean, **{str(key): value for key, value in (extra or {}).items()}}
+
+
+def build_procedure_options() -> dict[str, str]:
+    """Settings of a session in which a procedure leaves the table's version and metadata as they are.
+
+    And needs no timeline server: a restore whose markers it cannot write hangs for five minutes.
+    """
+    keys = (
+        *(Hudi.TABLE_VERSION, Hudi.AUTO_UPGRADE, Hudi.TIMEZONE, Hudi.METADATA_TABLE),
+        *(Hudi.MARKERS, Hudi.TIMELINE_SERVER),
+    )
+    return {key: {**_SAFETY, **_LEAN}[key] for key in keys}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Iterable
@@ -10,14 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import TableBusyError
+from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.options import build_settle_options
+from spark_jobs.storage.heartbeats import Heartbeats
+from spark_jobs.storage.options import build_service_options, heartbeat_seconds
+from spark_jobs.storage.procedures import call
 from spark_jobs.storage.timeline import Timeline
 
 _KEEP_ALL_COMMITS = 1_000_000
 _POLL_SECONDS = 1.0
+_DEAD_AFTER = 2
+"""A rollback that got no further for so many times the age at which heartbeats end is of nobody."""
+MARKERS = ".hoodie/.temp"
 
 log = logging.getLogger(__name__)
 
@@ -26,29 +30,35 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Tim
     """The timeline of ``table`` once nothing on it is unfinished. The caller holds the table's lease.
 
     A pending instant is either of a writer whose process is gone while the engine still works for it (it will
-    complete) or of a dead one (its heartbeat ends, then it is rolled back). Both are waited for.
+    complete) or of a dead one (its heartbeat ends, then it is rolled back). Both are waited for, but not for ever: a
+    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced.
 
     Raises:
         TableVersionError: the table on disk is of another version.
+        RestoreUnfinishedError: a restore of the table was cut off.
         TableBusyError: something is still unfinished after ``settings.lease_wait_seconds``.
     """
     path = settings.table_path(table)
-    begun = time.monotonic()
+    begun, heartbeats = time.monotonic(), Heartbeats(table, path)
     while True:
         timeline = Timeline(table=table, path=path)
         timeline.check_version()
+        if timeline.pending_restores:
+            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0])
         if timeline.writes or not timeline.has_begun:
+            if timeline.unfinished or _has_dead_rollback(timeline):
+                _roll_back_dead_writes(spark, table, path)
+                timeline = Timeline(table=table, path=path)
             if not timeline.unfinished:
-                return timeline
-            _roll_back_dead_writes(spark, table, path)
-            timeline = Timeline(table=table, path=path)
-            if not timeline.unfinished:
+                sweep_markers(timeline)
                 return timeline
         elif _is_quiet(path):
             # Nothing was ever committed, so everything in the folder is of a writer that died creating the table.
             log.warning("%s: removing a table whose creation was cut off", table)
             Filesystem(path).delete_tree()
             continue
+        # Of a table that is being created no instant may be announced yet; its heartbeat keeps the folder in motion.
+        heartbeats.fence_late(timeline.unfinished if timeline.writes else heartbeats.names())
         waited = time.monotonic() - begun
         if waited > settings.lease_wait_seconds:
             raise TableBusyError(table=table, holder=f"pending {', '.join(timeline.unfinished)}", waited_seconds=waited)
@@ -62,22 +72,31 @@ def settled_timelines(spark: SparkSession, tables: Iterable[str], settings: Sett
         return list(threads.map(lambda table: settled_timeline(spark, table, settings), tables))
 
 
-def register_table(spark: SparkSession, table: str, path: str) -> str:
-    """Make the table known to Spark SQL under a name of its own and return it: procedures want names, not paths."""
-    name = f"lakehouse_{hashlib.sha256(path.encode()).hexdigest()[:12]}_{table}"
-    location = path.replace("\\", "\\\\").replace("'", "\\'")
-    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING hudi LOCATION '{location}'")
-    return name
-
-
 def _roll_back_dead_writes(spark: SparkSession, table: str, path: str) -> None:
-    name = register_table(spark, table, path)
-    spark.sql(
-        f"CALL run_clean(table => '{name}', clean_policy => 'KEEP_LATEST_COMMITS', "
-        f"retain_commits => {_KEEP_ALL_COMMITS}, options => '{build_settle_options()}')"
-    ).collect()
+    keep_all: dict[str, str | int] = {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": _KEEP_ALL_COMMITS}
+    call(spark, table, path, "run_clean", keep_all, options=build_service_options())
 
 
-def _is_quiet(path: str, seconds: float = 20.0) -> bool:
-    changes = [entry.modified_ns for entry in Filesystem(path).list_files(recursive=True)]
-    return time.time() - max(changes, default=0) / 1e9 > seconds
+def _has_dead_rollback(timeline: Timeline) -> bool:
+    """True when a rollback was cut off after all that it had to do but to say so. One of a service may be at work."""
+    files, oldest = Filesystem(timeline.path), time.time() - _DEAD_AFTER * heartbeat_seconds()
+    states = [
+        f".hoodie/{t}.rollback.{state}" for t in timeline.pending_rollbacks for state in ("requested", "inflight")
+    ]
+    changed = [files.changed_ns(state) or 0 for state in states]
+    return bool(changed) and max(changed) / 1e9 < oldest
+
+
+def sweep_markers(timeline: Timeline) -> None:
+    """Remove the markers of what committed, or was rolled back, and could not remove them any more.
+
+    A service may be at work beside whoever holds the lease. Its instant is pending, and so is one that it rolls back.
+    """
+    files = Filesystem(timeline.path)
+    for instant in () if timeline.pending_rollbacks else files.folders(MARKERS):
+        if instant not in timeline.pending:
+            files.delete_tree(f"{MARKERS}/{instant}")
+
+
+def _is_quiet(path: str) -> bool:
+    return time.time() - Filesystem(path).newest_change("") / 1e9 > heartbeat_seconds()

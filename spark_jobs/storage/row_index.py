@@ -16,6 +16,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 
@@ -24,7 +25,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec, TableSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import TableSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -173,3 +175,9 @@ class RowIndex:
             columns={**self._manifest.columns, **columns},
         )
         self._files.write(_MANIFEST, json.dumps(asdict(self._manifest), indent=1).encode())
+
+
+def drop_row_index(spec: LakeSpec, settings: Settings) -> None:
+    """Remove the index of a lake; the next use builds it anew. The caller holds the leases of all its tables."""
+    with suppress(FileNotFoundError):
+        Filesystem(f"{settings.table_path(FOLDER)}/{spec.lake}").delete_tree()

@@ -10,11 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.storage.filesystem import Filesystem
 
 TABLE_VERSION = 6
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
+_PLANS = frozenset({"compaction", "replacecommit"})
+_ROW_COUNTS = ("numInserts", "numUpdateWrites", "numDeletes")
 _FILE = re.compile(r"^(?P<time>\d{17})\.(?:(?P<action>[a-z]+)(?:\.(?P<state>requested|inflight))?)$")
 
 
@@ -40,11 +43,16 @@ class Timeline:
         self._contents: dict[str, Mapping[str, Any]] = {}
         completed: dict[str, str] = {}
         begun: dict[str, str] = {}
+        savepoints: list[str] = []
         names = [entry.path.rsplit("/", 1)[-1] for entry in self._files.list_files(".hoodie")]
         for match in filter(None, map(_FILE.match, names)):
             time, action, state = match["time"], match["action"], match["state"]
-            if state is None and action != "inflight":
+            if state is None and action == "savepoint":
+                savepoints.append(time)  # of a commit with the same time
+            elif state is None and action != "inflight":
                 completed[time] = action
+            elif action == "savepoint":
+                continue
             else:
                 # Version 6 names a commit's second state <time>.inflight, without its action.
                 begun.setdefault(time, "commit" if action == "inflight" else action)
@@ -53,12 +61,24 @@ class Timeline:
         pending = {time: action for time, action in begun.items() if time not in completed}
         # A pending replacecommit adds no events: consumers need not stop short of it.
         self.pending_writes = tuple(sorted(t for t, a in pending.items() if a in ("commit", "deltacommit")))
-        self.unfinished = tuple(sorted(t for t, a in pending.items() if a in _WRITES))
-        self.has_begun = bool(names)
+        self.pending_plans = {t: a for t, a in sorted(pending.items()) if a in _PLANS and self._is_plan(t, a)}
+        self.unfinished = tuple(sorted(t for t, a in pending.items() if a in _WRITES and t not in self.pending_plans))
+        self.pending = frozenset(pending)
+        self.pending_restores = tuple(sorted(t for t, a in pending.items() if a == "restore"))
+        self.pending_rollbacks = tuple(sorted(t for t, a in pending.items() if a == "rollback"))
+        self.has_cleans = "clean" in completed.values()
+        self.savepoints = frozenset(savepoints)
+        # A writer that died early has made folders there and no file yet.
+        self.has_begun = bool(names) or bool(self._files.folders(".hoodie"))
+
+    @cached_property
+    def last(self) -> str | None:
+        """The newest completed write that changed rows, or None. A table service moves it no further."""
+        return next((write.time for write in reversed(self.writes) if not self.is_service(write)), None)
 
     @property
-    def last(self) -> str | None:
-        """The newest completed write, or None."""
+    def newest(self) -> str | None:
+        """The newest completed write of any kind, or None: as of it, files are as the services left them."""
         return self.writes[-1].time if self.writes else None
 
     @property
@@ -68,8 +88,37 @@ class Timeline:
         return max((instant.time for instant in self.writes if instant.time < barrier), default=BEGINNING)
 
     def holds(self, instant: str) -> bool:
-        """True when everything after ``instant`` is still on the active timeline."""
-        return bool(self.writes) and self.writes[0].time <= instant <= self.writes[-1].time
+        """True when ``instant`` is a completed write of the active timeline, and so everything after it is there too.
+
+        One that merely lies between two of them is not: what it was, a restore may have taken away.
+        """
+        return any(write.time == instant for write in self.writes)
+
+    def writes_in(self, window: InstantRange) -> tuple[Instant, ...]:
+        """The completed writes in ``(after, up_to]``."""
+        return tuple(write for write in self.writes if window.after < write.time <= window.up_to)
+
+    def changes_in(self, window: InstantRange) -> tuple[Instant, ...]:
+        """Those among them that may have changed rows: all but the commits of table services."""
+        return tuple(write for write in self.writes_in(window) if not self.is_service(write))
+
+    def is_service(self, instant: Instant) -> bool:
+        """True for the commit of a table service (compaction, clustering): it moves rows between files, no more."""
+        return self._content(instant).get("operationType") in _SERVICES
+
+    def is_finished(self, time: str) -> bool:
+        """True for a completed write, and for one so old that it was archived: only completed ones are."""
+        return self.holds(time) or (bool(self.writes) and time < self.writes[0].time)
+
+    @cached_property
+    def replaced_groups(self) -> Mapping[tuple[str, str], str]:
+        """Partition and id of each file group that a commit replaced (clustering, overwriting), and its instant."""
+        found: dict[tuple[str, str], str] = {}
+        for write in self.writes:
+            if write.action == "replacecommit":
+                groups = self._content(write).get("partitionToReplaceFileIds") or {}
+                found |= {(partition, id_): write.time for partition, ids in groups.items() for id_ in ids}
+        return found
 
     def metadata(self, instant: Instant) -> Mapping[str, str]:
         """The extra metadata of a commit."""
@@ -77,9 +126,24 @@ class Timeline:
         return extra
 
     def rows_written(self, instant: Instant) -> int:
-        """Rows the commit wrote, by its own statistics."""
+        """Rows the commit added, changed or removed, by its own statistics.
+
+        Rows that copy-on-write carries over into a new file, which Hudi counts as written too, are not among them.
+        """
+        return self._sum_of_files(instant, _ROW_COUNTS)
+
+    def bytes_written(self, instant: Instant) -> int:
+        """Bytes of the files that the commit wrote, by its own statistics."""
+        return self._sum_of_files(instant, ("totalWriteBytes",))
+
+    def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
         stats = self._content(instant).get("partitionToWriteStats") or {}
-        return sum(int(stat.get("numWrites") or 0) for files in stats.values() for stat in files)
+        return sum(int(stat.get(name) or 0) for files in stats.values() for stat in files for name in names)
+
+    def _is_plan(self, time: str, action: str) -> bool:
+        """True for what a table service is to do or was doing; a replacecommit may also be a dead writer's."""
+        requested = self._files.read(f".hoodie/{time}.{action}.requested") or b""
+        return action == "compaction" or b"CLUSTER" in requested
 
     def _content(self, instant: Instant) -> Mapping[str, Any]:
         if instant.time not in self._contents:
@@ -93,6 +157,11 @@ class Timeline:
             if (value := self.metadata(instant).get(key)) is not None:
                 return value
         return None
+
+    @property
+    def is_archived(self) -> bool:
+        """True when older instants were taken off the active timeline."""
+        return bool(self._files.list_files(f".hoodie/{self.properties.get('hoodie.archivelog.folder', 'archived')}"))
 
     @cached_property
     def properties(self) -> Mapping[str, str]:
@@ -109,6 +178,7 @@ class Timeline:
 
     def check_version(self) -> None:
         """Raise TableVersionError unless the table is absent or of the declared version."""
-        if self.exists and self.properties.get("hoodie.table.version") != str(TABLE_VERSION):
+        has_form = bool(self.properties or self.writes)  # else its creation was cut off
+        if self.exists and has_form and self.properties.get("hoodie.table.version") != str(TABLE_VERSION):
             found = self.properties.get("hoodie.table.version", "none")
             raise TableVersionError(table=self.table, found=found, declared=TABLE_VERSION)

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from spark_jobs.contracts.errors import CommitLostError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.layouts import TableLayout
-from spark_jobs.storage.options import METADATA_PREFIX, build_write_options
+from spark_jobs.storage.lease import check_lease
+from spark_jobs.storage.options import METADATA_PREFIX, Hudi, Operation, build_write_options
 from spark_jobs.storage.timeline import Timeline
 
 RUN_KEY = f"{METADATA_PREFIX}run"
@@ -49,6 +50,7 @@ def commit(
     metadata: Mapping[str, str],
     settings: Settings,
     is_first: bool = False,
+    operation: Operation | None = None,
 ) -> Commit:
     """Write ``rows_df`` as one commit of the table.
 
@@ -58,20 +60,25 @@ def commit(
         metadata: kept in the commit; keys are given without the ``lakehouse.`` prefix.
         settings: where the lake is.
         is_first: the table has no commit yet.
+        operation: another one than the layout's own, to change or remove rows of any table by their keys.
 
     Raises:
-        TransientError: another writer won, or the commit is not on the timeline afterwards.
+        TransientError: another writer won, the lease was lost, or the commit is not on the timeline afterwards.
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
     options = build_write_options(layout, parallelism=settings.shuffle_partitions, is_first=is_first)
+    if operation:
+        options[Hudi.OPERATION] = operation
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     extra[BUCKETS_KEY] = str(layout.buckets)
+    check_lease(layout.name, settings)
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:
         if any(name in str(error) for name in _CONFLICTS):
             raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
         raise
+    check_lease(layout.name, settings)
     timeline = Timeline(table=layout.name, path=path)
     for instant in reversed(timeline.writes):
         if timeline.metadata(instant).get(RUN_KEY) == run_key:

@@ -14,18 +14,7 @@ REJECTION_REASON, REJECTION_DETAIL, RAW = "reason", "detail", "raw"
 
 def log_columns(spec: LakeSpec) -> tuple[str, ...]:
     """event_id, op, event_order, event_time, the source columns, where it was read, ingest_time, event_date."""
-    names = tuple(column.name for column in spec.source.columns)
-    return (
-        "event_id",
-        "op",
-        "event_order",
-        "event_time",
-        *names,
-        "read_from",
-        "read_offset",
-        "ingest_time",
-        "event_date",
-    )
+    return spec.log_columns
 
 
 def select_log_rows(decoded_df: DataFrame, spec: LakeSpec, clock: datetime) -> DataFrame:

@@ -12,16 +12,20 @@ table. A slot is ``struct<order, value>`` with the value as text, or null when t
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.specs import ColumnType, LakeSpec, TableSpec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnType, TableSpec
 
 ROW_ORDER, DELETED_ORDER, IS_DELETED = "row_order", "deleted_order", "is_deleted"
 TABLE, KEY = "table", "key"
 SLOT_TYPE = "struct<order:string,value:string>"
+STORED = "stored"
+"""A column beside the keyed row: what of it was stored, ``struct<row_order, slot_0, …>`` with values alone, or null."""
 _LIFE = (ROW_ORDER, DELETED_ORDER)
 _IS_STORED, _STORED = "__is_stored", "__stored"
 
@@ -66,17 +70,20 @@ def newest_rows(rows_df: DataFrame) -> DataFrame:
     return rows_df.groupBy(TABLE, KEY).agg(*merged)
 
 
-def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
+def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, *, keep_stored: Collection[str] = ()) -> DataFrame:
     """Keyed rows laid over what is stored; only those that differ from it, and nothing in them older than a delete.
 
     Args:
         rows_df: keyed rows, one per table and key.
         stored_df: stored keyed rows, at least those with a key among ``rows_df``; or None. Several rows of one key
             count as their merge.
+        keep_stored: tables whose rows also come with what was stored, in the column ``stored``, which is null in rows
+            of other tables. The column is there only when some table is named.
     """
     parts = _parts(rows_df)
     if stored_df is None:
-        return rows_df.select(TABLE, KEY, *_without_void(parts))
+        now = _without_void(parts)
+        return rows_df.select(TABLE, KEY, *now, *_kept(parts, now, F.lit(False), keep_stored))
     both_df = rows_df.select(TABLE, KEY, *parts, F.lit(False).alias(_IS_STORED)).unionByName(
         stored_df.select(TABLE, KEY, *parts, F.lit(True).alias(_IS_STORED))
     )
@@ -87,14 +94,15 @@ def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
     now, before = _without_void(parts), _without_void(parts, suffix=_STORED)
     same = [_order_of(part, a).eqNullSafe(_order_of(part, b)) for part, a, b in zip(parts, now, before, strict=True)]
     is_same = reduce(operator.and_, same, F.col(_IS_STORED))
-    return merged_df.where(~is_same).select(TABLE, KEY, *now)
+    kept = _kept(parts, before, F.col(_IS_STORED), keep_stored)
+    return merged_df.where(~is_same).select(TABLE, KEY, *now, *kept)
 
 
 def to_table(rows_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFrame:
     """The rows of one table among keyed rows, with the columns of :func:`table_columns` and their declared types."""
     slots = dict(zip(table.columns, slot_names(spec), strict=False))
-    columns = [_from_text(F.col(KEY), table.key, spec)]
-    columns += [_from_text(F.col(slot)["value"], column, spec) for column, slot in slots.items()]
+    columns = [from_text(F.col(KEY), table.key, spec)]
+    columns += [from_text(F.col(slot)["value"], column, spec) for column, slot in slots.items()]
     columns += [F.col(slot)["order"].alias(order_column(column)) for column, slot in slots.items()]
     if table.follows_deletes:
         columns += [F.col(ROW_ORDER), F.col(DELETED_ORDER), F.col(ROW_ORDER).isNull().alias(IS_DELETED)]
@@ -115,6 +123,15 @@ def from_table(table_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFra
 def _parts(rows_df: DataFrame) -> tuple[str, ...]:
     """What is merged by taking the greatest: the orders of the row's life, and the slots."""
     return tuple(name for name in rows_df.columns if name not in (TABLE, KEY))
+
+
+def _kept(parts: Sequence[str], stored: Sequence[Column], is_stored: Column, tables: Collection[str]) -> list[Column]:
+    """The column ``stored`` for rows of ``tables``; no column when there are none."""
+    if not tables:
+        return []
+    fields = [value if part in _LIFE else value["value"] for part, value in zip(parts, stored, strict=True)]
+    named = [field.alias(part) for part, field in zip(parts, fields, strict=True) if part != DELETED_ORDER]
+    return [F.when(is_stored & F.col(TABLE).isin(*tables), F.struct(*named)).alias(STORED)]
 
 
 def _entry(table: TableSpec, spec: LakeSpec) -> Column:
@@ -152,13 +169,14 @@ def _slots(table: TableSpec, spec: LakeSpec, values: dict[str, Column]) -> list[
 
 
 def _as_text(column: str, spec: LakeSpec) -> Column:
-    """The value as text that :func:`_from_text` turns back into the same value."""
+    """The value as text that :func:`from_text` turns back into the same value."""
     if spec.columns_by_name[column].type is ColumnType.TIMESTAMP:
         return F.unix_micros(F.col(column)).cast("string")
     return F.col(column).cast("string")
 
 
-def _from_text(text: Column, column: str, spec: LakeSpec) -> Column:
+def from_text(text: Column, column: str, spec: LakeSpec) -> Column:
+    """The value that a keyed row holds as text, as a column of its declared type and name."""
     declared = spec.columns_by_name[column]
     if declared.type is ColumnType.TIMESTAMP:
         return F.timestamp_micros(text.cast("bigint")).alias(column)

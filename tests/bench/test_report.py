@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from bench.day_report import PICTURE, Day, Lake, Sample, draw
 from bench.landing import covered
-from bench.report import Conditions, Figures, Race, render_page, to_json
+from bench.race import differing
+from bench.refreshing import Rounds
+from bench.report import Conditions, Figures, Found, Growth, Race, Races, render_page, to_json
 
 CONDITIONS = Conditions(
     started_at="2026-11-21T10:00:00+00:00", cores=2, load_at_start=(0.1, 0.2, 0.3), load_at_end=(2.0, 1.5, 1.0)
@@ -39,7 +43,7 @@ FIGURES = Figures(
 )
 
 
-def page_of(*found: Race | Figures) -> str:
+def page_of(*found: Found) -> str:
     return render_page([json.loads(json.dumps(to_json(part, CONDITIONS))) for part in found])
 
 
@@ -71,7 +75,7 @@ def test_page_of_a_trial_warns():
 
 def test_page_names_tables_that_differ():
     race = replace(RACE, differing_tables={"ours": [], "Iceberg MERGE": ["units", "sales"]})
-    assert not race.rows_agree
+    assert race.disagreements == ["Iceberg MERGE (units, sales)"]
     assert "Rows differ from those of ours: Iceberg MERGE (units, sales)." in page_of(race)
 
 
@@ -106,3 +110,90 @@ def test_refuses_uneven_rounds(seconds):
 )
 def test_time_is_counted_once_and_within_the_window(parts, seconds):
     assert covered((0, 10), parts) == seconds
+
+
+RACES = Races(
+    title="Stitch layer",
+    method="A history.",
+    races=(
+        replace(RACE, title="1,000 events", method="", aims={"Hudi, defaults": 0.05}, notes=("Made in 3 s.",)),
+        replace(RACE, title="30,000 events", method="", seconds={**RACE.seconds, "ours": [4.0, 3.6, 0.9]}),
+    ),
+    growth=Growth.between({1000: 3.0, 30_000: 3.6}, 1.3),
+)
+
+
+def test_races_of_several_sizes_stand_under_one_title_with_their_growth():
+    page = page_of(RACES, FIGURES)
+    places = [
+        page.index(text)
+        for text in (
+            "## Stitch layer",
+            "### 1,000 events",
+            "| Hudi, defaults | 12.00 | 11.00 | 13.00 | 0.25 | 0.05 | not met |",
+            "Made in 3 s.",
+            "### 30,000 events",
+            "| Hudi, defaults | 12.00 | 11.00 | 13.00 | 0.30 | | |",
+            "| ours, 30,000 / 1,000 events | 1.20 | 1.3 | met |",
+            "A history.",
+            "## Parsing",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_small_ratios_have_one_digit_more():
+    race = replace(RACE, seconds={"ours": [0.3], "Iceberg MERGE": [7.0]}, aims={"Iceberg MERGE": 0.05})
+    assert "| 0.043 | 0.05 | met |" in page_of(race)
+
+
+def test_one_size_has_no_growth():
+    assert Growth.between({1000: 3.0}, 1.3) is None
+    assert "growth" not in page_of(replace(RACES, growth=None))
+
+
+def test_races_disagree_when_one_of_them_does():
+    assert RACES.disagreements == []
+    wrong = replace(RACES.races[1], differing_tables={"ours": [], "Iceberg MERGE": ["sales"]})
+    races = replace(RACES, races=(RACES.races[0], wrong))
+    assert races.disagreements == ["30,000 events: Iceberg MERGE (sales)"]
+    assert "Rows differ from those of ours: Iceberg MERGE (sales)." in page_of(races)
+
+
+def test_fingerprints_are_compared_with_the_first():
+    found = [("ours", "a", (1, 5)), ("ours", "b", (2, 7)), ("Delta", "a", (1, 5)), ("Delta", "b", (2, 8))]
+    assert differing(found) == {"ours": [], "Delta": ["b"]}
+
+
+def test_what_is_not_in_the_refreshes_is_said():
+    rounds = Rounds(refreshing={"ours": [1.0]}, taking={"the lake": [4.0, 6.0, 5.0], "Delta": [9.0, 9.0, 9.0]})
+    assert rounds.intake.endswith("(median): the lake 5.0 s, Delta 9.0 s.")
+
+
+def a_day(*file_counts: int) -> Lake:
+    samples = [
+        Sample(
+            seconds=number,
+            service_seconds=2,
+            files=files,
+            bytes=files * 10**6,
+            commits=10,
+            written=300,
+            landed=100,
+            memory_mb=1000,
+        )
+        for number, files in enumerate(file_counts)
+    ]
+    return Lake(name=f"of {len(file_counts)}", samples=samples, query_seconds=0.5)
+
+
+def test_a_day_is_a_table_of_its_beginning_and_its_end_with_a_picture(tmp_path: Path):
+    day = Day(title="Day", method="Run.", events=10, lakes=[a_day(*range(16)), a_day(*[5] * 16)])
+    page = page_of(day)
+    assert "| | of 16 | of 16 |" in page
+    assert "| data files, in the second and in the last eighth | 2.5 → 14.5 | 5.0 → 5.0 |" in page
+    assert "| bytes written / bytes landed | 3.0 | 3.0 |" in page
+    assert "| seconds of services, all day | 32 | 32 |" in page
+    assert f"]({PICTURE})" in page
+    draw(day, tmp_path / PICTURE)
+    assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<svg") == 1

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from local_stack.airflow_api import DagRun
+from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.chain import Chain
 from local_stack.demo_data import TOPIC, Arrivals
-from local_stack.lake_view import TableView, view_lake
+from local_stack.lake_view import TableView, read_with_rust, view_lake
+from local_stack.services import free_port
 from local_stack.stack import Stack
 from local_stack.truth_check import Truth
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.timeline import Timeline
+from tests.support import databases
+from tests.support.databases import PostgreSQL, Server
+from tests.support.layer_checks import differing_marts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +36,8 @@ class Running:
     settings: Settings
     spec: LakeSpec
     environ: dict[str, str]
-    runs: list[DagRun]
+    chain: Chain
+    runs: list[DagRun]  # every run that ended, as the chain told it
 
     def view(self) -> dict[str, TableView]:
         return view_lake(self.spec, replace(self.settings, spark_remote=self.stack.spark_remote))
@@ -36,18 +45,42 @@ class Running:
     def truth(self) -> Truth:
         return Truth.load(self.settings.landing_path, TOPIC)
 
+    def snapshot(self) -> dict[str, object]:
+        """Instant and rows of every table."""
+        paths = {name: self.settings.table_path(name) for name in self.spec.table_names}
+        return {
+            name: (Timeline(table=name, path=path).last, sorted(map(repr, read_with_rust(path))))
+            for name, path in paths.items()
+        }
+
+    def differing_marts(self, overrides: Mapping[str, str] | None = None) -> dict[str, list[Any]]:
+        """Marts that are not what the oracles say, as of the clock that their last event carried."""
+        marts = [mart.name for mart in self.spec.marts]
+        events = {name: self.stack.airflow.api.asset_events(f"{self.spec.lake}/{name}") for name in marts}
+        clocks = {name: parse_clock(told[-1]["extra"]["clock"]) for name, told in events.items() if told}
+        return differing_marts(self.spec, self.settings, clocks, overrides)
+
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """2,000 events in two arrivals, each followed by the scheduler to the end of the chain."""
+def database() -> Iterator[Server]:
+    """PostgreSQL for what Airflow knows: other tests keep the machine busy, and SQLite does not stand that."""
+    with databases.running(PostgreSQL()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """2,000 events in two arrivals, each followed by the scheduler to the end of the chain; then the slow layer."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     environ |= {
         "LAKEHOUSE_BASE_PATH": str(folder / "lake"),
         "LAKEHOUSE_LANDING_PATH": str(folder / "landing"),
         "LAKEHOUSE_DRIVER_MEMORY": "2g",
+        "LAKEHOUSE_UI_PORT": str(free_port()),
     }
     settings = Settings.from_environment(environ)
+    environ[DATABASE_VARIABLE] = database.url(database.new_database())
     stack = Stack(folder / "run", environ=environ)
     runs: list[DagRun] = []
     arrivals = Arrivals(events=2_000, count=2, seed=11)
@@ -58,5 +91,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         chain.wait_for_first()
         arrivals.deliver(2, environ)
         chain.run_once()
+        chain.run_once("slow_layer")
         spec = load_lake_spec(settings.lake_spec)
-        yield Running(stack=stack, settings=settings, spec=spec, environ=environ, runs=runs)
+        yield Running(stack=stack, settings=settings, spec=spec, environ=environ, chain=chain, runs=runs)

@@ -1,24 +1,24 @@
-"""The pipeline through a real Airflow scheduler: two arrivals, a backfill of two dates, a task killed in the middle.
+"""The pipeline through a real Airflow scheduler: two arrivals, backfills of two dates, a task killed in the middle.
 
-The tests build on each other's lake in this order; each leaves it equal to the generator's truth.
+The tests build on each other's lake in this order; each leaves it equal to the generator's truth and to the oracles.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from local_stack.chain import Chain
 from local_stack.demo_data import generate
 from local_stack.lake_view import check_lake, read_with_rust
-from spark_jobs.contracts.arguments import parse_clock
+from local_stack.layer_changes import read_marts
 from spark_jobs.storage.timeline import Timeline
+from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
 from tests.support.processes import command_line, descendants, wait_until, wait_until_gone
 
 if TYPE_CHECKING:
@@ -31,11 +31,26 @@ def test_every_table_is_the_truth_by_both_readers(running: Running) -> None:
     assert check_lake(running.view(), running.truth(), running.spec) == []
 
 
+def test_every_layer_is_what_its_oracle_says(running: Running) -> None:
+    assert running.differing_marts() == {}
+
+
+def test_the_live_answers_are_served(running: Running) -> None:
+    """The store is the default, a file of the lake; it holds the marts' rows as of their last instants."""
+    rows = read_marts(running.spec, running.settings)
+    with closing(sqlite3.connect(Path(running.settings.base_path) / ".serving" / "serving.sqlite")) as store:
+        for mart in ("fast_hourly_events", "fast_daily_deals", "stitch_agent_contracts"):
+            served = store.execute(f'SELECT count(*), min(true_for), max(true_for) FROM "{mart}"').fetchone()
+            instant = Timeline(table=mart, path=running.settings.table_path(mart)).last
+            assert served == (len(rows[mart]), instant, instant), mart
+            assert rows[mart], mart
+
+
 def test_each_arrival_went_through_the_chain_once(running: Running) -> None:
     api = running.stack.airflow.api
-    split, fast = ([r for r in running.runs if r.dag_id == d] for d in ("split_sales", "fast_layer"))
-    assert [run.run_type for run in split].count("asset_triggered") == 2
-    assert [run.run_type for run in fast].count("asset_triggered") == 2
+    for dag_id in ("split_sales", "fast_layer", "stitch_layer"):
+        types = [run.run_type for run in running.runs if run.dag_id == dag_id]
+        assert types.count("asset_triggered") == 2, dag_id
     assert api.import_errors() == []
 
 
@@ -51,47 +66,44 @@ def test_asset_events_carry_the_instants(running: Running) -> None:
 
 
 def test_a_run_with_nothing_to_do_is_skipped_and_starts_nothing(running: Running) -> None:
-    before = snapshot(running)
-    runs_before = {dag_id: len(running.stack.airflow.api.runs(dag_id)) for dag_id in ("split_sales", "fast_layer")}
-    chain = Chain(running.stack.airflow.api, tell=running.runs.append)
-    chain.run_once()
+    before = running.snapshot()
+    followers = ("split_sales", "fast_layer", "stitch_layer")
+    runs_before = {dag_id: len(running.stack.airflow.api.runs(dag_id)) for dag_id in followers}
+    running.chain.run_once()
     newest = running.stack.airflow.api.runs("ingest_sales")[0]
     assert [t["state"] for t in running.stack.airflow.api.tasks("ingest_sales", newest.run_id)] == ["skipped"]
     assert {d: len(running.stack.airflow.api.runs(d)) for d in runs_before} == runs_before
-    assert snapshot(running) == before
+    assert running.snapshot() == before
 
 
-@pytest.mark.parametrize("dag_id", ["split_sales", "fast_layer"])
+@pytest.mark.parametrize("dag_id", ["split_sales", "fast_layer", "stitch_layer", "slow_layer"])
 def test_a_backfill_succeeds_and_changes_nothing(running: Running, dag_id: str) -> None:
-    before, api = snapshot(running), running.stack.airflow.api
-    newest = max(row["event_time"] for row in read_with_rust(running.settings.table_path("sales_log"))).date()
-    dates = [(newest - timedelta(days=days)).isoformat() for days in (2, 1)]
-    line = ["--dag-id", dag_id, "--from-date", dates[0], "--to-date", dates[1], "--max-active-runs", "5"]
-    done = subprocess.run(
-        [sys.executable, "-m", "airflow", "backfill", "create", *line],
-        env=running.stack.airflow.environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    before, api = running.snapshot(), running.stack.airflow.api
+    start_backfill(running, dag_id, days_ago=(2, 1))
+    wait_until(lambda: backfill_states(api, dag_id) == ["success"] * 2, "both end in success", limit_seconds=600)
+    assert_one_at_a_time(api, dag_id)
+    running.chain.wait()
+    assert running.snapshot() == before
 
-    def backfills() -> list[str]:
-        return [run.state for run in api.runs(dag_id) if run.run_type == "backfill"]
 
-    wait_until(
-        lambda: len(backfills()) == 2 and set(backfills()) == {"success"},
-        "both dates end in success",
-        limit_seconds=300,
-    )
-    tasks = [api.tasks(dag_id, run.run_id)[0] for run in api.runs(dag_id) if run.run_type == "backfill"]
-    spans = sorted((parse_clock(task["start_date"]), parse_clock(task["end_date"])) for task in tasks)
-    assert spans[0][1] <= spans[1][0], "two writers of one table at a time"
-    Chain(api, tell=running.runs.append).wait()
-    assert snapshot(running) == before
+def test_backfills_and_scheduled_runs_take_turns(running: Running) -> None:
+    """New events arrive and every layer runs while two are backfilled, one of them 30 days, four runs at a time."""
+    api = running.stack.airflow.api
+    for dag_id, first in (("slow_layer", 32), ("stitch_layer", 6)):
+        start_backfill(running, dag_id, days_ago=(first, 3))
+    generate(["--resume", "--events", "300"], running.environ)
+    api.trigger("slow_layer")
+    running.chain.run_once(limit_seconds=1200)
+    for dag_id, count in (("slow_layer", 2 + 30), ("stitch_layer", 2 + 4)):
+        assert backfill_states(api, dag_id) == ["success"] * count, dag_id
+        assert_one_at_a_time(api, dag_id)
+    running.chain.run_once("slow_layer")
+    assert check_lake(running.view(), running.truth(), running.spec) == []
+    assert running.differing_marts() == {}
 
 
 def test_a_killed_task_leaves_no_driver_and_its_retry_makes_it_good(running: Running) -> None:
-    generate(["--resume", "--events", "500"], running.environ)
+    generate(["--resume", "--events", "200"], running.environ)
     api = running.stack.airflow.api
     scheduler = running.stack.folder.find("scheduler")
     assert scheduler is not None
@@ -107,18 +119,18 @@ def test_a_killed_task_leaves_no_driver_and_its_retry_makes_it_good(running: Run
     launcher = next(pid for pid in driver if "launcher.py" in command_line(pid))
     os.kill(parent_of(launcher), 9)
     wait_until_gone(driver)
-    Chain(api, tell=running.runs.append).wait()
+    running.chain.wait()
     assert [(task["state"], task["try_number"]) for task in api.tasks("ingest_sales", run_id)] == [("success", 2)]
+    running.chain.run_once("slow_layer")
     assert check_lake(running.view(), running.truth(), running.spec) == []
+    assert running.differing_marts() == {}
 
 
-def snapshot(running: Running) -> dict[str, object]:
-    """Instants and rows of every table."""
-    paths = {name: running.settings.table_path(name) for name in running.spec.table_names}
-    return {
-        name: (Timeline(table=name, path=path).last, sorted(map(repr, read_with_rust(path))))
-        for name, path in paths.items()
-    }
+def start_backfill(running: Running, dag_id: str, *, days_ago: tuple[int, int]) -> None:
+    """Backfill the dates from so many days before the newest event to so many."""
+    newest = max(row["event_time"] for row in read_with_rust(running.settings.table_path("sales_log"))).date()
+    first, last = ((newest - timedelta(days=days)).isoformat() for days in days_ago)
+    create_backfill(running.stack, dag_id, first=first, last=last, max_active_runs=4)
 
 
 def parent_of(pid: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = {"help", "setup", "demo", "up", "down", "test", "check", "bench", "lock", "format", "clean"}
+TARGETS = {"help", "setup", "demo", "up", "down", "test", "check", "bench", "faults", "lock", "format", "clean"}
 FAST = "not spark and not hudi and not services and not e2e"
 
 
@@ -35,7 +35,11 @@ def test_every_target_sets_the_machine_up_first(target):
 def test_the_tests_run_all_levels_between_them():
     commands = printed_commands("test")
     assert f'pytest -m "{FAST}"' in commands
-    assert f'pytest -m "not ({FAST})"' in commands
+    assert "python -m tests.side_by_side" in commands
+    halves = re.findall(r'"((?:not )?e2e[^"]*)"', (ROOT / "tests" / "side_by_side.py").read_text())
+    levels = sorted(set(FAST.replace("not ", "").split(" and ")) - {"e2e"})
+    assert halves[0] == "e2e"
+    assert sorted(halves[1].removeprefix("not e2e and (").rstrip(")").split(" or ")) == levels
     for tool in ("ruff check", "ruff format --check", "mypy", "lint-imports", "sqlfluff lint"):
         assert tool in commands
 

@@ -61,3 +61,17 @@ def test_two_homes_have_ports_and_secrets_of_their_own(tmp_path: Path) -> None:
 def test_a_wrong_port_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="LAKEHOUSE_UI_PORT='x' is not a port"):
         AirflowHome(RunFolder(tmp_path), environ={"LAKEHOUSE_UI_PORT": "x"})
+
+
+def test_a_part_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: dict[str, list[str]] = {}
+
+    def start(_folder: RunFolder, name: str, command: list[str], **_: object) -> None:
+        commands[name] = command
+
+    monkeypatch.setattr(RunFolder, "start", start)
+    AirflowHome(RunFolder(tmp_path), environ={**os.environ, "LAKEHOUSE_UI_PORT": str(free_port())}).start(
+        with_triggerer=True
+    )
+    assert commands.keys() == {"api-server", "scheduler", "dag-processor", "triggerer"}
+    assert all(command[1:3] == ["-m", "local_stack.keep_running"] for command in commands.values())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from local_stack.demo_data import MARK, Arrivals, DemoFolders
-from local_stack.demo_report import format_table
+from local_stack.demo_report import build_report, format_table
 from local_stack.errors import SetupError
+from local_stack.lake_view import TableView
 from local_stack.truth_check import Truth
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 
 
 def folders(tmp_path: Path) -> DemoFolders:
@@ -81,3 +86,26 @@ def test_a_table_is_printed_with_numbers_to_the_right() -> None:
         "  Anna   1,234.5000",
         "  -               7",
     ]
+
+
+def test_the_report_shows_answers_of_the_layers_that_ran() -> None:
+    """Agent 1 of three months; February is the last whole one. The stitch layer did not run."""
+    spec = load_lake_spec(Settings().lake_spec)
+    success = [
+        {"month": f"2026-0{month}", "agent_id": agent, "sales": 4, "signed": 1, "success_rate": rate, "mean_steps": 3}
+        for month, agent, rate in ((1, 9, 1), (2, 1, Decimal("0.5")), (2, 2, None), (2, 3, Decimal("0.7")), (3, 9, 1))
+    ]
+    rows: dict[str, list[dict[str, Any]]] = {
+        **{name: [] for name in (spec.log, spec.quarantine, *(table.name for table in spec.tables))},
+        "agents": [{"agent_id": 1, "agent_name": "Anna"}],
+        "slow_agent_success": success,
+        "slow_customer_demand": [],
+    }
+    views = {name: TableView(name=name, spark=r, rust=r, instant="20260302093000000") for name, r in rows.items()}
+    report = build_report(spec, views, Settings(), datetime(2026, 3, 2, 9, 31, tzinfo=UTC))
+    lines = [" ".join(line.split()) for line in report.splitlines()]
+    at = lines.index("Slow: agents by their success (slow_agent_success)")
+    assert lines[at + 3 : at + 6] == ["2026-02 3 4 1 0.7 3", "2026-02 Anna 4 1 0.5 3", "… and 1 more"]
+    assert "Slow: demanding customers (slow_customer_demand): none yet" in lines
+    assert "Stitch" not in report
+    assert "agents 1 0 20260302093000000 60 s ago" in lines

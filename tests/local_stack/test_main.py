@@ -31,7 +31,7 @@ def test_help_names_every_command(capsys):
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert set(COMMANDS) == {"setup", "java-home", "connect", "demo", "up", "down"}
+    assert set(COMMANDS) == {"setup", "java-home", "connect", "demo", "up", "down", "airflow"}
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 
@@ -72,6 +72,13 @@ def test_what_goes_wrong_is_one_line_and_a_code(monkeypatch, capsys, error, code
     assert shown.out == ""
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1
+
+
+def test_airflows_commands_need_a_running_airflow(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("LAKEHOUSE_RUN_PATH", str(tmp_path / "nowhere"))
+    assert main(["airflow", "dags", "list"]) == 2
+    assert capsys.readouterr().err == "error: no Airflow runs here; start it with make up\n"
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_another_python_is_refused_before_anything_is_done(monkeypatch, capsys):

@@ -86,7 +86,8 @@ def test_a_pid_that_was_given_again_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_stack_is_stopped(tmp_path: Path, number: signal.Signals) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from local_stack.services import RunFolder\n"
+        "import signal, sys, time; from pathlib import Path; from local_stack.services import RunFolder\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored below a shell's background job
         "folder = RunFolder(Path(sys.argv[1]))\n"
         "with folder.stopping():\n"
         "    folder.start('one', sys.argv[2:], environment={}); print('started', flush=True); time.sleep(600)\n"

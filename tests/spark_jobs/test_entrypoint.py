@@ -32,7 +32,7 @@ def refused(*arguments: str, code: int = 2, **environment: str) -> str:
         (("ingest", "--max-events", "many"), "invalid int value: 'many'"),
         (("split", "--clock", "yesterday"), "'yesterday' is not a time; give ISO 8601"),
         (("split", "--interval-start", "2026-01-01"), "give both --interval-start and --interval-end"),
-        (("fast", "--interval-start", "2026-01-02", "--interval-end", "2026-01-01"), "is empty"),
+        (("mart", "--layer", "fast", "--interval-start", "2026-01-02", "--interval-end", "2026-01-01"), "is empty"),
         (("ingest", "--interval-start", "2026-01-02"), "unrecognized arguments"),
     ],
 )
@@ -47,9 +47,26 @@ def test_a_setting_that_does_not_fit(variable, value):
     assert f"LAKEHOUSE_{variable}=" in refused("ingest", **{variable: value})
 
 
-@pytest.mark.parametrize("job", ["ingest", "split", "fast"])
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("mart --layer quick", "no mart is of layer 'quick'"),
+        ("mart --layer slow --mart fast_daily_deals", "layer slow has no mart 'fast_daily_deals'"),
+        ("serve --layer quick", "--layer 'quick': the marts that can be served are of the layers"),
+        ("serve --layer fast --mart sales", "--mart sales: of these layers are"),
+    ],
+)
+def test_a_mart_that_is_not_there(command, message):
+    assert message in refused(*command.split())
+
+
+def test_a_serving_store_that_has_no_address():
+    assert "LAKEHOUSE_SERVING_URL" in refused("serve", "--layer", "fast", SERVING_URL="oracle://somewhere/x")
+
+
+@pytest.mark.parametrize("job", ["ingest", "split", "query --sql x"])
 def test_a_lake_spec_that_cannot_be_read(tmp_path, job):
-    line = refused(job, LAKE_SPEC=str(tmp_path / "nowhere.yaml"))
+    line = refused(*job.split(), LAKE_SPEC=str(tmp_path / "nowhere.yaml"))
     assert line.startswith("error: lake spec ")
     assert "set LAKEHOUSE_LAKE_SPEC" in line
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.row_index import RowIndex
 from tests.support.lakes import Lake
@@ -16,12 +17,12 @@ class CrashError(BaseException):
     """The process ends here; no code of the product may catch it."""
 
 
-def crash_at_commit(job: str, number: int, *, is_committed: bool) -> Callable[[pytest.MonkeyPatch], None]:
-    """Die in the ``number``-th commit of the job's run: just before it, or just after it is on the timeline."""
+def crash_at_commit(module: str, number: int, *, is_committed: bool) -> Callable[[pytest.MonkeyPatch], None]:
+    """Die in the ``number``-th commit that a module of ``spark_jobs`` makes: just before it, or just after."""
 
     def install(patch: pytest.MonkeyPatch) -> None:
-        module = __import__(f"spark_jobs.jobs.{job}", fromlist=["commit"])
-        real, calls = module.commit, []
+        imported = __import__(f"spark_jobs.{module}", fromlist=["commit"])
+        real, calls = imported.commit, []
 
         def commit(*arguments: Any, **options: Any) -> Any:
             calls.append(1)
@@ -33,7 +34,7 @@ def crash_at_commit(job: str, number: int, *, is_committed: bool) -> Callable[[p
                 raise CrashError
             return done
 
-        patch.setattr(module, "commit", commit)
+        patch.setattr(imported, "commit", commit)
 
     return install
 
@@ -59,12 +60,42 @@ def crash_in_row_index(step: str) -> Callable[[pytest.MonkeyPatch], None]:
     return install
 
 
+def crash_in_feed(module: str, number: int, *, is_written: bool) -> Callable[[pytest.MonkeyPatch], None]:
+    """Die in the ``number``-th change feed that a module of ``spark_jobs`` writes: before it, or when it is there."""
+
+    def install(patch: pytest.MonkeyPatch) -> None:
+        calls: list[int] = []
+
+        def write(*arguments: Any) -> str:
+            calls.append(1)
+            place = len(calls)
+            folder = write_changes(*arguments) if place < number or (is_written and place == number) else ""
+            if place >= number:
+                raise CrashError
+            return folder
+
+        patch.setattr(f"spark_jobs.{module}.write_changes", write)
+
+    return install
+
+
 CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
-    "ingest": [crash_at_commit("ingest", number, is_committed=done) for number in (1, 2) for done in (False, True)],
+    "ingest": [
+        crash_at_commit("jobs.ingest", number, is_committed=done) for number in (1, 2) for done in (False, True)
+    ],
     "split": [
         crash_before_consumer_file,
         *map(crash_in_row_index, ("write_layer", "accept")),
-        *(crash_at_commit("split", number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
+        *(crash_at_commit("jobs.split", number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
+        *(crash_in_feed("jobs.split", number, is_written=done) for number in (1, 2) for done in (False, True)),
+    ],
+    "mart": [
+        crash_before_consumer_file,
+        *(
+            crash_at_commit("marts.refresh", number, is_committed=done)
+            for number in (1, 2, 4)
+            for done in (False, True)
+        ),
     ],
 }
 

@@ -20,6 +20,8 @@ from tests.support.envelopes import SQLSERVER_TOPIC, write_lines
 from tests.support.oracle_marts import daily_deals, hourly_events
 
 CLOCK = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
+PIPELINE: tuple[tuple[str, dict[str, Any]], ...] = (("ingest", {}), ("split", {}), ("mart", {"layer": "fast"}))
+"""The jobs from the landing folder to the fast layer, with their options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator, Connection
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowSkipException,
+)
+from airflow.sdk.log import mask_secret
 
 from lakehouse_provider.announcements import plan_announcements, read_last_facts
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
 from lakehouse_provider.schedules import event_interval
+from lakehouse_provider.serving import URL_VARIABLE, serving_url
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
@@ -37,11 +44,15 @@ class LakehouseJobOperator(BaseOperator):
     other gets none, and a run that has nothing to tell is skipped, so nothing downstream starts for nothing. Whatever
     ends the task, SIGKILL included, ends the job's processes.
 
-    :param job: the job's name on the command line.
-    :param arguments: options by name with underscores (templated); None and "" are left out.
+    :param job: the job's name on the command line, with its action where it has several: ``services plan``.
+    :param arguments: options by name with underscores (templated); None, "" and False are left out, and True is an
+        option without a value.
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
     :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
+    :param skips_idle: False makes a run that changed nothing a success, for a job whose result is what it says.
     :param conn_id: a connection of type ``spark_connect`` or ``spark``.
+    :param serving_conn_id: the connection of the serving store, for a job that writes there. The job gets its URL by
+        the environment alone; without such a connection it keeps the store that its settings name.
     """
 
     template_fields: Sequence[str] = ("arguments",)
@@ -54,7 +65,9 @@ class LakehouseJobOperator(BaseOperator):
         arguments: Mapping[str, Any] | None = None,
         reads_interval: bool = False,
         runs_by_clock: bool = True,
+        skips_idle: bool = True,
         conn_id: str = DEFAULT_CONN_ID,
+        serving_conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -62,7 +75,9 @@ class LakehouseJobOperator(BaseOperator):
         self.arguments = dict(arguments or {})
         self.reads_interval = reads_interval
         self.runs_by_clock = runs_by_clock
+        self.skips_idle = skips_idle
         self.conn_id = conn_id
+        self.serving_conn_id = serving_conn_id
         self._process: JobProcess | None = None
         self._is_stopped = False
 
@@ -71,12 +86,13 @@ class LakehouseJobOperator(BaseOperator):
         if context["dag_run"].run_type == "scheduled":
             self._check_clock_run()
         self._log_causes(context)
-        with tempfile.TemporaryDirectory(prefix=f"lakehouse-{self.job}-") as work_path:
+        words = self.job.split()
+        with tempfile.TemporaryDirectory(prefix=f"lakehouse-{words[0]}-") as work_path:
             try:
                 command = build_job_command(
                     Connection.get(self.conn_id),
-                    [self.job, *self._options(context)],
-                    environment=os.environ,
+                    [*words, *self._options(context)],
+                    environment={**os.environ, **self._serving_environment()},
                     work_path=Path(work_path),
                 )
             except TerminalError as error:
@@ -97,7 +113,7 @@ class LakehouseJobOperator(BaseOperator):
     def _check_clock_run(self) -> None:
         """Skip at once, without Spark, a run that the clock started and that cannot have anything to do."""
         if not self.runs_by_clock:
-            raise AirflowSkipException(f"{self.job} waits for its data, not for the clock")
+            raise AirflowSkipException(f"{self.job} waits for its data or for a person, not for the clock")
         sources = [inlet for inlet in self.inlets if isinstance(inlet, Asset)]
         if sources and not any(read_last_facts(sources).values()):
             raise AirflowSkipException(f"{self.job} has nothing to read: no commit of its sources was announced yet")
@@ -110,9 +126,20 @@ class LakehouseJobOperator(BaseOperator):
         return [
             part
             for name, value in options.items()
-            if value not in (None, "")
-            for part in (f"--{name.replace('_', '-')}", str(value))
+            if value not in (None, "") and value is not False
+            for part in (f"--{name.replace('_', '-')}", *(() if value is True else (str(value),)))
         ]
+
+    def _serving_environment(self) -> dict[str, str]:
+        if self.serving_conn_id is None:
+            return {}
+        try:
+            url = serving_url(Connection.get(self.serving_conn_id))
+        except AirflowNotFoundException:
+            self.log.info("no connection %s: the store is the one of the job's settings", self.serving_conn_id)
+            return {}
+        mask_secret(url)
+        return {URL_VARIABLE: url}
 
     def _result(self, ended: JobExit) -> JobResult:
         if self._is_stopped:
@@ -139,7 +166,7 @@ class LakehouseJobOperator(BaseOperator):
         for outlet in self.outlets:
             context["outlet_events"][outlet].extra = dict(planned[outlet.name])
             self.log.info("%s: %s", outlet.name, planned[outlet.name])
-        if not planned and result.status == NOTHING_TO_DO:
+        if self.skips_idle and not planned and result.status == NOTHING_TO_DO:
             raise AirflowSkipException(f"{self.job} had nothing to do")
 
     def _log_causes(self, context: Context) -> None:

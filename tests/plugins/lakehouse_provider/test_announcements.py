@@ -77,11 +77,23 @@ def test_a_backfill_tells_its_tables_but_not_how_far_the_log_is_split(assets: La
     assert set(plan(assets, LAST, is_interval=True)) == {"sales/units", "sales/sales"}
 
 
+def test_a_job_that_brings_on_one_layer_tells_of_this_layer_alone(assets: LakeAssets) -> None:
+    result = JobResult(
+        job="mart",
+        status=DONE,
+        clock="2026-11-21T10:00:00Z",
+        tables=(outcome("stitch_agent_days", 1), outcome("stitch_agent_contracts", 4, rows=2)),
+    )
+    last: dict[str, dict[str, Any]] = {"sales/stitch_agent_days": {"instant": instant(1)}}
+    for outlets in (assets.layer("stitch"), assets.marts):
+        planned = plan_announcements(result, outlets, last, run_id="r", is_interval=False)
+        assert set(planned) == {"sales/stitch_agent_contracts"}
+        assert planned["sales/stitch_agent_contracts"]["instant"] == instant(4)
+
+
 def test_assets_are_named_after_lake_and_table(assets: LakeAssets) -> None:
     assert assets["sales_log"].uri == "lakehouse://sales/sales_log"
     assert [asset.name for asset in assets.ingested] == ["sales/sales_log", "sales/quarantine"]
     tables = [table_of(asset) for asset in assets.tables]
     assert tables == ["units", "buildings", "projects", "statuses", "agents", "customers", "sales"]
-    assert [table_of(asset) for asset in assets.marts] == ["fast_hourly_events", "fast_daily_deals"]
-    assert [table_of(asset) for asset in assets.mart_sources] == ["units", "sales"]
     assert table_of(assets.split) == "sales_log/split"

@@ -88,3 +88,95 @@ def test_a_stopped_task_ends_its_job() -> None:
     with pytest.raises(AirflowException, match="was stopped with its task"):
         task.execute(context())
     assert time.monotonic() - begun < 30
+
+
+@dataclass
+class Echo:
+    """What a `spark-submit` was called with that only writes it down and ends with exit code 2."""
+
+    told: Path
+
+    def run(self, task: LakehouseJobOperator, about: Any) -> tuple[list[str], dict[str, str]]:
+        """Options after the entrypoint, and the environment."""
+        with pytest.raises(AirflowFailException):
+            task.execute(about)
+        words, _, variables = self.told.read_text(encoding="utf-8").partition("\n\n")
+        _, _, options = words.partition("entrypoint.py\n")
+        return options.splitlines(), dict(line.partition("=")[::2] for line in variables.splitlines())
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
+    told, script, jars = tmp_path / "told", tmp_path / "submit", tmp_path / "jars"
+    script.write_text(f'#!/bin/sh\n{{ printf "%s\\n" "$@"; echo; env; }} > {told}\nexit 2\n', encoding="utf-8")
+    script.chmod(0o755)
+    jars.mkdir()
+    (jars / "a.jar").touch()
+    connection = {"conn_type": "spark", "host": "local[1]", "extra": {"spark-binary": str(script)}}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps(connection))
+    monkeypatch.setenv("LAKEHOUSE_JARS_PATH", str(jars))
+    return Echo(told)
+
+
+def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None:
+    task = LakehouseJobOperator(
+        task_id="job",
+        job="mart",
+        arguments={"layer": "stitch", "move_cut": True, "full": False, "mart": None, "top": 0},
+    )
+    options, _ = echo.run(task, context())
+    assert options == ["mart", "--clock", "2026-03-01T12:00:00Z", "--layer", "stitch", "--move-cut", "--top", "0"]
+
+
+def test_a_backfill_run_gives_its_date(echo: Echo) -> None:
+    task = LakehouseJobOperator(task_id="job", job="mart", arguments={"layer": "slow"}, reads_interval=True)
+    about = context("backfill")
+    about["dag_run"].logical_date = datetime(2026, 2, 27, tzinfo=UTC)
+    options, _ = echo.run(task, about)
+    assert options[-4:] == ["--interval-start", "2026-02-27T00:00:00Z", "--interval-end", "2026-02-28T00:00:00Z"]
+
+
+STORE = {
+    "conn_type": "mysql",
+    "host": "db",
+    "login": "u",
+    "password": "p?w",
+    "schema": "s",
+}
+
+
+def test_the_serving_store_is_known_by_the_environment_alone(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps(STORE))
+    task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")
+    options, environment = echo.run(task, context())
+    assert environment["LAKEHOUSE_SERVING_URL"] == "mysql://u:p%3Fw@db/s"
+    assert options == ["serve", "--clock", "2026-03-01T12:00:00Z"]
+    said = "".join(capsys.readouterr())
+    assert "running " in said
+    assert "p%3Fw" not in said
+    assert "p?w" not in said
+
+
+def test_without_the_connection_the_store_is_the_one_of_the_settings(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEHOUSE_SERVING_URL", "sqlite:////of/the/settings")
+    task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")
+    _, environment = echo.run(task, context())
+    assert environment["LAKEHOUSE_SERVING_URL"] == "sqlite:////of/the/settings"
+
+
+def test_another_job_is_not_told_of_the_store(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps(STORE))
+    _, environment = echo.run(LakehouseJobOperator(task_id="job", job="mart"), context())
+    assert "LAKEHOUSE_SERVING_URL" not in environment
+
+
+def test_a_serving_connection_that_cannot_work_is_not_retried(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps({"conn_type": "mysql", "host": "db"}))
+    task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")
+    with pytest.raises(AirflowFailException, match="names no database"):
+        task.execute(context())
+    assert not echo.told.exists()

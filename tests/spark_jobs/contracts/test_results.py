@@ -27,6 +27,7 @@ results = st.builds(
     counters=st.dictionaries(text, st.integers(0, 10**12), max_size=3),
     messages=st.lists(text, max_size=3).map(tuple),
     seconds=st.floats(0, 10**6),
+    due=st.lists(st.tuples(st.text(), st.text()), max_size=3).map(tuple),
 )
 
 
@@ -50,6 +51,7 @@ def test_the_fields_are_the_agreed_ones():
         "counters": {},
         "messages": [],
         "seconds": 0.0,
+        "due": [],
     }
 
 

@@ -5,14 +5,27 @@ Each broken file is the shipped one with one replacement in its text.
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError
+from spark_jobs.contracts.marts import MartMode
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from tests.support import oracle
 
 SHIPPED = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
+MARTS = "marts: ../marts"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a lake spec may stand, with the marts that are shipped beside it."""
+    shutil.copytree(PROJECT_ROOT / "include" / "marts", tmp_path / "marts")
+    (tmp_path / "lakes").mkdir()
+    return tmp_path / "lakes" / "lake.yaml"
 
 
 def test_the_shipped_lake_is_the_one_of_the_design():
@@ -22,7 +35,13 @@ def test_the_shipped_lake_is_the_one_of_the_design():
     }
     assert {table.name: (table.key, table.columns) for table in spec.tables} == oracle.TABLES
     assert [table.name for table in spec.tables if table.follows_deletes] == ["sales"]
-    assert [mart.name for mart in spec.marts] == ["fast_hourly_events", "fast_daily_deals"]
+    assert {mart.layer for mart in spec.marts} == {"fast", "stitch", "slow"}
+    assert {mart.name: mart.mode for mart in spec.marts if mart.layer != "slow"} == {
+        "fast_hourly_events": MartMode.SCOPED,
+        "fast_daily_deals": MartMode.SCOPED,
+        "stitch_agent_days": MartMode.AGGREGATE,
+        "stitch_agent_contracts": MartMode.STITCH,
+    }
     assert (spec.log, spec.quarantine) == ("sales_log", "quarantine")
 
 
@@ -33,24 +52,31 @@ def test_the_shipped_lake_is_the_one_of_the_design():
         ("lake: sales", "lake: sales\nspeed: high", "unknown entries ['speed']"),
         ("log: sales_log\n", "", "lake: missing 1 required keyword-only argument: 'log'"),
         ("source:\n", "sauce:\n", "source must be a mapping"),
-        ("marts:\n", "marts: soon\nmarts_:\n", "must be a list"),
-        ("type: bigint}", "type: int}", "column 'sale_id': 'int' is not a valid ColumnType; types are"),
-        ("unit: {sqlserver: milliseconds", "unit: {sqlserver: minutes", "'minutes' is not a valid TimeUnit"),
-        ("kind: hourly_events", "kind: weekly", "kind 'weekly' is unknown; kinds are"),
+        ("tables:\n", "tables: soon\ntables_:\n", "tables must be a list"),
+        (MARTS, "marts: [fast]", "marts is ['fast']; give the folder of their files, beside this one"),
+        (MARTS, "marts: 7", "marts is 7; give the folder"),
+        ("log: sales_log", "log: log_of_sales", "reads 'sales_log', which is no table; tables: ["),
+        ("type: bigint}", "type: int}", "column 'sale_id': 'int' is not a valid ColumnType; choose one of"),
+        ("unit: {sqlserver: milliseconds", "unit: {sqlserver: minutes", "'minutes' is not a valid NumberUnit"),
         ("key: unit_id,", "key: house_id,", "units: columns ['house_id'] are not declared"),
         ("buckets: 2", "bukkets: 2", "unknown entries ['bukkets']"),
-        ("take: [project_id]}", "take: [project_id], of: x}", "unknown entries ['of']"),
         ("precision: 18, scale: 4", "precision: eighteen, scale: 4", "precision is 'eighteen'; give a whole number"),
-        ("buckets: 2", "type: heap", "table 'sales': 'heap' is not a valid TableType; types are"),
+        ("buckets: 2", "type: heap", "table 'sales': 'heap' is not a valid TableType; choose one of"),
         ("buckets: 2", "buckets: many", "buckets is 'many'; give a whole number"),
         ("topics: [", "topics: 5 #[", "source: topics is 5; give a list of names"),
         ("follows_deletes: true", "follows_deletes: 1", "follows_deletes is 1; give true or false"),
+        ("people:\n", "people: all\npeople_:\n", "people must be a mapping"),
+        ("agent: {key: agent_id", "agent: {key: seller_id", "people: agent: columns ['seller_id'] are not declared"),
+        ("agent: {key: agent_id", "agent: {key: sale_id", "no event's key"),
+        ("columns: [agent_name]}\n  customer", "columns: [unit_id]}\n  customer", "columns ['unit_id'] are not text"),
+        ("  agent: {key", "  yes: {key", "people: True: role is True; give text"),
+        ("columns: [status_name]", "columns: [status_name, agent_name]", "holds ['agent_name'] beside another key"),
+        ("  agent: {key", "  clock: {key", "people: 'clock' is the name of another option"),
     ],
 )
-def test_a_mistake_is_one_line_that_names_the_file(tmp_path, old, new, message):
+def test_a_mistake_is_one_line_that_names_the_file(path, old, new, message):
     text = SHIPPED.read_text()
     assert old in text
-    path = tmp_path / "lake.yaml"
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(LakehouseError) as caught:
         load_lake_spec(str(path))
@@ -58,6 +84,28 @@ def test_a_mistake_is_one_line_that_names_the_file(tmp_path, old, new, message):
     assert str(caught.value).startswith(f"lake spec {path}")
     assert "\n" not in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_mistake_in_a_mart_names_both_files(path):
+    path.write_text(SHIPPED.read_text())
+    declared = path.parents[1] / "marts" / "fast_daily_deals.yaml"
+    declared.write_text(declared.read_text().replace("mode: scoped", "mode: hourly"))
+    with pytest.raises(ContractError) as caught:
+        load_lake_spec(str(path))
+    assert str(caught.value).startswith(
+        f"lake spec {path}: fast_daily_deals.yaml: mart 'fast_daily_deals': 'hourly' is"
+    )
+
+
+def test_a_folder_of_marts_that_is_not_there(path):
+    path.write_text(SHIPPED.read_text().replace(MARTS, "marts: nowhere"))
+    with pytest.raises(SettingsError, match=r"there is no folder .*nowhere; correct the lake spec's entry marts"):
+        load_lake_spec(str(path))
+
+
+def test_a_lake_may_have_no_marts(path):
+    path.write_text(SHIPPED.read_text().replace(MARTS, ""))
+    assert load_lake_spec(str(path)).marts == ()
 
 
 @pytest.mark.parametrize("name", ["absent.yaml", "."])

@@ -1,6 +1,7 @@
-"""Lake specs refuse nonsense. Every case is the small shop below with one thing changed.
+"""Lake specs refuse nonsense. Every case is the shop of tests/support/shop.py with one thing changed.
 
-The shop: orders with a number, a buyer and an amount; one table of buyers, one of orders, a mart of each kind.
+The shop: orders with a number, a buyer and an amount; one table of buyers, one of orders; four marts: what each day
+brought (scoped), the cells of buyers and days, what is stitched of them, and the deletes (append).
 """
 
 from __future__ import annotations
@@ -10,66 +11,90 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.specs import (
-    ColumnSpec,
-    ColumnType,
-    DailyTotalsSpec,
-    HourlyEventsSpec,
-    LakeSpec,
-    LookupSpec,
-    SourceSpec,
-    TableSpec,
-    TimeUnit,
+from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.contracts.tables import NumberUnit
+from tests.support.shop import (
+    AMOUNT,
+    BUYER,
+    BUYERS,
+    BUYERS_LOOKED_UP,
+    DAY,
+    NUMBER,
+    ORDERS,
+    PAID,
+    SOURCE,
+    mart,
+    scoped,
+    shop,
 )
 
-NUMBER = ColumnSpec(name="number", source="No", type=ColumnType.BIGINT)
-BUYER = ColumnSpec(name="buyer_id", source="BuyerId", type=ColumnType.BIGINT)
-CITY = ColumnSpec(name="city", source="City", type=ColumnType.STRING)
-AMOUNT = ColumnSpec(name="amount", source="Amount", type=ColumnType.DECIMAL, precision=10, scale=2)
-PAID = ColumnSpec(
-    name="paid_at",
-    source="PaidAt",
-    type=ColumnType.TIMESTAMP,
-    unit=(("postgresql", TimeUnit.MICROSECONDS), ("default", TimeUnit.MILLISECONDS)),
+PER_DAY = scoped(
+    f"SELECT {DAY} AS day, city FROM orders LEFT JOIN buyers USING (buyer_id)",
+    *(ReadSpec(table="orders", scope=DAY), BUYERS_LOOKED_UP),
+    scope="day",
+    name="per_day",
 )
-SOURCE = SourceSpec(topics=("ORDERS",), key="number", columns=(NUMBER, BUYER, CITY, AMOUNT, PAID))
-BUYERS = TableSpec(name="buyers", key="buyer_id", columns=("city",))
-ORDERS = TableSpec(name="orders", key="number", columns=("buyer_id", "amount", "paid_at"), follows_deletes=True)
-HOURLY = HourlyEventsSpec(name="per_hour", group_by=("city",), hours=24, count_as="events")
-DAILY = DailyTotalsSpec(
-    name="of_the_day",
-    table="orders",
-    day_of="paid_at",
-    group_by=("city",),
-    count_as="orders_paid",
-    total="amount",
-    total_as="amount_paid",
-    lookup=LookupSpec(table="buyers", by="buyer_id", take=("city",)),
+CELLS = mart(
+    f"SELECT buyer_id, {DAY} AS day, COUNT(*) AS n FROM orders GROUP BY 1, 2",
+    MartMode.AGGREGATE,
+    name="cells",
+    grain=("buyer_id", "day"),
+    time=TimeSpec(column="day", unit=TimeUnit.DAY),
 )
-SHOP = LakeSpec(
-    lake="shop", source=SOURCE, tables=(BUYERS, ORDERS), log="order_log", quarantine="bad", marts=(HOURLY, DAILY)
+YEAR = mart(
+    "SELECT buyer_id, SUM(n) AS n FROM cells GROUP BY 1",
+    MartMode.STITCH,
+    name="year",
+    reads=(ReadSpec(table="cells"),),
+    grain=("buyer_id",),
+    window=WindowSpec(length=1, unit=TimeUnit.YEAR),
 )
+DELETES = mart(
+    "SELECT event_id, number FROM order_log WHERE op = 'd'",
+    MartMode.APPEND,
+    name="deletes",
+    reads=(ReadSpec(table="order_log"),),
+    grain=("event_id",),
+)
+SHOP = shop(YEAR, PER_DAY, CELLS, DELETES)
 
 
 def test_the_shop_itself_is_a_lake():
-    assert SHOP.table_names == ["order_log", "bad", "buyers", "orders", "per_hour", "of_the_day"]
+    assert SHOP.table_names == ["order_log", "bad", "buyers", "orders", "per_day", "cells", "deletes", "year"]
     assert SHOP.table("orders") is ORDERS
+    assert SHOP.mart("cells") is CELLS
     assert SHOP.columns_by_name["amount"].sql_type == "decimal(10,2)"
+    assert SHOP.log_columns == (
+        *("event_id", "op", "event_order", "event_time"),
+        *("number", "buyer_id", "city", "amount", "paid_at"),
+        *("read_from", "read_offset", "ingest_time", "event_date"),
+    )
+
+
+def test_who_reads_what():
+    assert dict(SHOP.caches) == {"cells": YEAR}
+    assert SHOP.fed_tables == {"orders", "buyers"}
+    assert [reader.name for reader in SHOP.readers_of("orders")] == ["per_day", "cells", "year"]
+    assert [reader.name for reader in SHOP.readers_of("buyers")] == ["per_day"]
+    assert SHOP.readers_of("year") == ()
+    assert [name for name in SHOP.table_names if SHOP.is_append_only(name)] == ["order_log", "deletes"]
 
 
 def test_a_table_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ContractError, match=r"lake shop has no table 'ordrs'; it has \['buyers', 'orders'\]"):
         SHOP.table("ordrs")
+    with pytest.raises(ContractError, match=r"lake shop has no mart 'orders'; it has \['per_day', "):
+        SHOP.mart("orders")
 
 
 def test_the_unit_of_a_time_depends_on_the_connector():
-    assert PAID.unit_for("postgresql") is TimeUnit.MICROSECONDS
-    assert PAID.unit_for("sqlserver") is TimeUnit.MILLISECONDS
-    assert replace(PAID, unit=()).unit_for("any") is TimeUnit.MILLISECONDS
+    assert PAID.unit_for("postgresql") is NumberUnit.MICROSECONDS
+    assert PAID.unit_for("sqlserver") is NumberUnit.MILLISECONDS
+    assert replace(PAID, unit=()).unit_for("any") is NumberUnit.MILLISECONDS
 
 
 @pytest.mark.parametrize("name", ["", "Units", "1st", "sales;drop", "a b", "../x", "é", "a" * 64])
-@pytest.mark.parametrize("spec", [NUMBER, BUYERS, HOURLY, DAILY], ids=lambda spec: type(spec).__name__)
+@pytest.mark.parametrize("spec", [NUMBER, BUYERS, PER_DAY], ids=lambda spec: type(spec).__name__)
 def test_names_that_are_no_identifiers(spec, name):
     with pytest.raises(ContractError, match="not a snake_case identifier"):
         replace(spec, name=name)
@@ -92,10 +117,6 @@ def test_decimals_that_cannot_be(precision, scale):
         (BUYERS, {"columns": ("buyer_id", "city")}, "needs columns beside its key"),
         (BUYERS, {"columns": ("city", "city")}, "each once"),
         (BUYERS, {"buckets": 0}, "buckets must be at least 1"),
-        (HOURLY, {"hours": 0}, "hours must be between"),
-        (HOURLY, {"hours": 100_000}, "hours must be between"),
-        (HOURLY, {"count_as": "count(*)"}, "not a snake_case identifier"),
-        (DAILY, {"total_as": "Total"}, "not a snake_case identifier"),
     ],
 )
 def test_parts_that_contradict_themselves(spec, change, message):
@@ -111,12 +132,16 @@ def test_parts_that_contradict_themselves(spec, change, message):
         ({"tables": (BUYERS, BUYERS)}, r"used twice: \['buyers'\]"),
         ({"tables": (replace(BUYERS, columns=("town",)),)}, r"buyers: columns \['town'\] are not declared"),
         ({"tables": (replace(BUYERS, follows_deletes=True), ORDERS)}, "needs the source key 'number'"),
-        ({"marts": (replace(HOURLY, group_by=("town",)),)}, r"per_hour: columns \['town'\]"),
-        ({"marts": (replace(DAILY, table="nowhere"),)}, "no table 'nowhere'"),
-        ({"marts": (replace(DAILY, total="city"),), "tables": (BUYERS, ORDERS)}, None),
-        ({"marts": (replace(DAILY, total="weight"),)}, r"of_the_day: columns \['weight'\]"),
-        ({"marts": (replace(DAILY, lookup=LookupSpec(table="buyers", by="city", take=("city",))),)}, "not the key"),
-        ({"marts": (replace(DAILY, lookup=LookupSpec(table="buyers", by="buyer_id", take=("age",))),)}, "age"),
+        ({"marts": (replace(PER_DAY, name="bad"),)}, r"used twice: \['bad'\]"),
+        ({"marts": (PER_DAY, replace(CELLS, name="per_day"))}, r"used twice: \['per_day'\]"),
+        ({"marts": (replace(CELLS, reads=(ReadSpec(table="nowhere"),)),)}, "cells reads 'nowhere', which is no table"),
+        ({"marts": (replace(CELLS, reads=(ReadSpec(table="bad"),)),)}, "cells reads 'bad', which is no table"),
+        ({"marts": (replace(DELETES, reads=(ReadSpec(table="orders"),)),)}, "rows of orders change, so appending"),
+        ({"marts": (PER_DAY, replace(DELETES, reads=(ReadSpec(table="per_day"),)))}, "rows of per_day change"),
+        ({"marts": (YEAR, replace(CELLS, time=None))}, "mode stitch reads a mart of mode aggregate that has a time"),
+        ({"marts": (YEAR, replace(CELLS, mode=MartMode.FULL))}, "mode stitch reads a mart of mode aggregate"),
+        ({"marts": (replace(YEAR, reads=(ReadSpec(table="orders"),)),)}, "mode stitch reads a mart of mode aggregate"),
+        ({"marts": (YEAR, CELLS, replace(YEAR, name="decade"))}, "mart cells is a cache, which only its stitch mart"),
         ({"log": "Log"}, "log 'Log' is not"),
     ],
 )

@@ -78,7 +78,7 @@ def refresh(lake: Lake, name: str, lines: list[bytes], clock: datetime) -> None:
         lake.land(f"{name}.jsonl", lines)
         lake.run("ingest")
         lake.run("split")
-    lake.run("fast", clock=clock)
+    lake.run("mart", layer="fast", clock=clock)
 
 
 def test_the_marts_follow_the_story(lake):
@@ -90,7 +90,7 @@ def test_the_marts_follow_the_story(lake):
         refresh(lake, name, lines, clock)
         assert_marts_equal_oracle(lake, told, latest)
         before = lake.instants()
-        assert lake.run("fast", clock=latest - 5 * HOUR).status == "nothing_to_do"
+        assert lake.run("mart", layer="fast", clock=latest - 5 * HOUR).status == "nothing_to_do"
         assert lake.instants() == before
 
 
@@ -109,6 +109,6 @@ def test_without_its_file_a_mart_knows_its_clock_and_place(lake):
     for file in (lake.folder / "lake" / ".consumers").glob("fast_*.json"):
         file.unlink()
     before = lake.instants()
-    assert lake.run("fast", clock=NOON - 5 * HOUR).status == "nothing_to_do"
+    assert lake.run("mart", layer="fast", clock=NOON - 5 * HOUR).status == "nothing_to_do"
     assert lake.instants() == before
     assert_marts_equal_oracle(lake, lines, NOON)

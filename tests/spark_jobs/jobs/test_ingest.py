@@ -13,7 +13,7 @@ from spark_jobs.contracts.errors import TableVersionError
 from tests.support import oracle
 from tests.support.broken import every_broken_record
 from tests.support.envelopes import POSTGRES_TOPIC, line, postgres, sqlserver, wrapped
-from tests.support.lakes import CLOCK, assert_equals_oracle, tables_by_spark
+from tests.support.lakes import CLOCK, PIPELINE, assert_equals_oracle, tables_by_spark
 
 pytestmark = pytest.mark.hudi
 
@@ -111,7 +111,7 @@ def test_half_a_line_nobody_finishes_is_kept_in_quarantine(lake):
 
 def test_an_empty_landing_makes_no_table(lake):
     lake.land("empty", [])
-    assert [lake.run(job).status for job in ("ingest", "split", "fast")] == ["nothing_to_do"] * 3
+    assert [lake.run(job, **options).status for job, options in PIPELINE] == ["nothing_to_do"] * 3
     assert set(lake.instants()) == set()
 
 
@@ -132,8 +132,8 @@ def test_the_same_input_gives_the_same_tables(lake, tmp_path_factory):
     lines = [line(sqlserver("c", sale(n % 5, UnitId=n), 24 * 60 + n)) for n in range(20)] + [b"broken"]
     for one in (lake, other):
         one.land("a.jsonl", lines)
-        for job in ("ingest", "split", "fast"):
-            one.run(job)
+        for job, options in PIPELINE:
+            one.run(job, **options)
     for table in (*oracle.TABLES, "sales_log", "quarantine", "fast_hourly_events", "fast_daily_deals"):
         rows = [{str(sorted(row.items(), key=str)) for row in one.rows(table)} for one in (lake, other)]
         assert rows[1] == {text.replace(str(lake.folder), str(other.folder)) for text in rows[0]}

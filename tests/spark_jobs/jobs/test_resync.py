@@ -8,12 +8,15 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spark_jobs.contracts.arguments import Interval
+from spark_jobs.jobs import split
+from tests.support.crashes import CrashError
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import CLOCK, Lake, assert_equals_oracle, assert_marts_equal_oracle
+from tests.support.lakes import CLOCK, PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
 
 pytestmark = pytest.mark.hudi
 
@@ -41,6 +44,31 @@ def restore(lake: Lake, table: str) -> None:
     for file in Path(lake.path(table)).rglob(f"*{last}*"):
         if file.is_file():
             file.unlink()
+
+
+def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
+    """Every commit of the log by itself here; what was folded before a crash is not folded again."""
+    for number in range(3):
+        arrive(lake, number)
+    monkeypatch.setattr(split, "_MB", 1 / 1024)
+    real = split.fold_tables
+    counts: list[int] = []
+
+    def fold_two(*arguments: Any, **options: Any) -> Any:
+        if len(counts) == 2:
+            raise CrashError
+        counts.append(options["event_count"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(split, "fold_tables", fold_two)
+    with pytest.raises(CrashError):
+        lake.run("split")
+    assert counts == [10, 10]
+    monkeypatch.setattr(split, "fold_tables", real)
+    result = lake.run("split")
+    assert result.counters["events_read"] == 10
+    assert lake.run("split").status == "nothing_to_do"
+    assert_equals_oracle(lake, LINES)
 
 
 def test_an_archived_checkpoint_is_an_explicit_resync(lake):
@@ -106,12 +134,12 @@ def test_a_backfill_leaves_right_tables_as_they_are(lake):
     for number in range(3):
         arrive(lake, number)
         lake.run("split")
-    lake.run("fast", clock=CLOCK)
+    lake.run("mart", layer="fast", clock=CLOCK)
     before = lake.instants()
     dates = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
     for start, end in ((dates[0], dates[1]), (dates[1], dates[2]), (dates[0], dates[2])):
-        for job in ("split", "fast"):
-            result = lake.run(job, clock=CLOCK, interval=Interval(start=start, end=end))
+        for job, options in PIPELINE[1:]:
+            result = lake.run(job, clock=CLOCK, interval=Interval(start=start, end=end), **options)
             assert result.status == "nothing_to_do"
     assert lake.instants() == before
     assert_equals_oracle(lake, LINES)

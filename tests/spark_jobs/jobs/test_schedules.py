@@ -2,8 +2,9 @@
 
 The schedules (tests.support.schedules) have sources, topics and keys of their own; in a lake they share tables, runs
 and crashes. A round lands the files of all five, then ingest and split run as chance has it: whole, with a small cap,
-dying at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. After the
-last round both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they
+dying at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. Between them
+the tables' services run, in half of the lakes: files are merged, cleaned, and instants archived at once. After the last
+round both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they
 run once more, and no table may have a new commit.
 """
 
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 
 from tests.support.crashes import CRASHES, run_and_crash
-from tests.support.lakes import Lake, assert_equals_oracle, assert_marts_equal_oracle
+from tests.support.lakes import PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
 from tests.support.schedules import ROUNDS, build_schedule
+from tests.support.service_lakes import make_service_lake, run_services
 
 pytestmark = pytest.mark.hudi
 
@@ -25,7 +27,7 @@ SCHEDULES_PER_LAKE = 5
 CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
 
 
-def run_round(lake: Lake, rng: random.Random) -> int:
+def run_round(lake: Lake, rng: random.Random, *, has_services: bool) -> int:
     """Both jobs, as chance has it; how many runs died."""
     deaths = 0
     for job in ("ingest", "split"):
@@ -34,6 +36,8 @@ def run_round(lake: Lake, rng: random.Random) -> int:
             deaths += run_and_crash(lake, job, rng.choice(CRASHES[job]), **options)
         if rng.random() < 0.7:
             lake.run(job, **options)
+        if has_services:
+            run_services(lake, rng)
     return deaths
 
 
@@ -44,16 +48,16 @@ def run_to_the_end(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_however_it_is_delivered_the_tables_are_the_oracles(lake, seed):
-    rng = random.Random(seed)
+def test_however_it_is_delivered_the_tables_are_the_oracles(spark, tmp_path, seed):
+    rng, lake = random.Random(seed), make_service_lake(spark, tmp_path)
     schedules = [build_schedule(seed, number) for number in range(SCHEDULES_PER_LAKE)]
     deaths = 0
     for number in range(ROUNDS):
         for schedule in schedules:
             schedule.land(lake.folder / "landing", number)
-        deaths += run_round(lake, rng)
+        deaths += run_round(lake, rng, has_services=seed % 2 == 1)
         if number == 1:
-            lake.run("fast", clock=CLOCK)
+            lake.run("mart", layer="fast", clock=CLOCK)
     assert deaths
     run_to_the_end(lake)
     lines = [text for schedule in schedules for text in schedule.lines]
@@ -61,8 +65,8 @@ def test_however_it_is_delivered_the_tables_are_the_oracles(lake, seed):
     reasons = {text: reason for schedule in schedules for text, reason in schedule.reasons.items()}
     assert {bytes(row["raw"]): row["reason"] for row in lake.rows("quarantine")} == reasons
     clock = CLOCK + timedelta(hours=rng.randint(0, 30))
-    lake.run("fast", clock=clock)
+    lake.run("mart", layer="fast", clock=clock)
     assert_marts_equal_oracle(lake, lines, clock)
     before = lake.instants()
-    assert {lake.run(job, clock=clock).status for job in ("ingest", "split", "fast")} == {"nothing_to_do"}
+    assert {lake.run(job, clock=clock, **options).status for job, options in PIPELINE} == {"nothing_to_do"}
     assert lake.instants() == before

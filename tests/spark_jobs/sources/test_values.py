@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import RejectedRecordError
-from spark_jobs.contracts.specs import ColumnSpec, ColumnType
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.values import CONNECT_DECIMAL, build_converter, build_schema_converter
 
 AMOUNT = ColumnSpec(name="amount", source="Amount", type=ColumnType.DECIMAL, precision=18, scale=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import pytest
 
@@ -34,6 +35,28 @@ def test_files_are_listed_by_path_with_size_and_time(tmp_path):
     assert {entry.size for entry in entries} == {5}
     assert entries[0].modified_ns == (tmp_path / "a").stat().st_mtime_ns
     assert [entry.path.removeprefix(f"{tmp_path}/") for entry in files.list_files()] == ["a"]
+
+
+def test_the_newest_change_is_that_of_any_file_or_folder_below(tmp_path):
+    files = Filesystem(str(tmp_path))
+    assert files.newest_change("a") == 0
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_bytes(b"")
+    for path, changed in ((tmp_path / "a/b/file", 5), (tmp_path / "a/b/c", 7), (tmp_path / "a/b", 6)):
+        os.utime(path, ns=(changed, changed))
+    assert files.newest_change("a") == 7
+    (tmp_path / "a/b/c").rmdir()
+    os.utime(tmp_path / "a/b", ns=(6, 6))
+    assert files.newest_change("a") == 6
+
+
+def test_removing_what_is_not_there_is_no_error(tmp_path):
+    files = Filesystem(str(tmp_path))
+    files.write("a/file", b"content")
+    for _ in range(2):
+        files.delete("a/file")
+    files.delete("nowhere/file")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
 
 
 def test_compressed_files_are_read_as_they_are_stored(tmp_path):

@@ -17,7 +17,9 @@ import pytest
 
 from spark_jobs.contracts.errors import SettingsError, TableBusyError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.storage.lease import hold_tables, lease_folder
+from spark_jobs.storage import file_leases
+from spark_jobs.storage.file_leases import lease_folder
+from spark_jobs.storage.lease import hold_tables
 
 HOLDER = """
 import sys
@@ -89,6 +91,41 @@ def test_a_paused_holder_keeps_its_lease(settings):
             pytest.fail("two writers hold one table")
 
 
+def test_removing_the_file_does_not_end_a_lease(settings):
+    """Also for those who come after the first one that was kept out, and only while its holder lives."""
+    with another_process(settings, "units") as holder:
+        (lease_folder(settings.base_path) / "units.lease").unlink()
+        for _ in range(2):
+            with pytest.raises(TableBusyError) as caught, hold_tables(("units",), job="split", settings=settings):
+                pytest.fail("two writers hold one table")
+            assert caught.value.holder == f"process {holder.pid}, although its lease file was removed"
+        holder.kill()
+        holder.wait()
+        with hold_tables(("units",), job="split", settings=settings):
+            assert True
+
+
+def test_who_waited_for_a_file_that_was_removed_takes_the_new_one(settings, monkeypatch):
+    """Its lock would be on a file that nobody else looks at."""
+    path, real = lease_folder(settings.base_path) / "units.lease", file_leases._try_lock
+    calls: list[bool] = []
+
+    def remove_first(descriptor: int) -> bool:
+        is_locked = real(descriptor)
+        if not calls:
+            path.unlink()
+        calls.append(is_locked)
+        return is_locked
+
+    monkeypatch.setattr(file_leases, "_try_lock", remove_first)
+    patient = replace(settings, lease_wait_seconds=60)
+    with hold_tables(("units",), job="split", settings=patient):
+        monkeypatch.undo()
+        assert calls == [True, True]
+        with pytest.raises(TableBusyError), hold_tables(("units",), job="split", settings=settings):
+            pytest.fail("two writers hold one table")
+
+
 def test_who_waits_gets_the_table_when_it_is_free(settings):
     with another_process(settings, "units") as holder:
         assert holder.stdin is not None
@@ -99,8 +136,8 @@ def test_who_waits_gets_the_table_when_it_is_free(settings):
 
 def test_a_folder_that_cannot_be_written_is_a_setting_to_correct(tmp_path):
     (tmp_path / "lake").write_text("a file")
-    lease = hold_tables(("units",), job="split", settings=Settings(base_path=str(tmp_path / "lake")))
-    with pytest.raises(SettingsError, match=r"no permission to write .* set LAKEHOUSE_BASE_PATH"), lease:
+    held = hold_tables(("units",), job="split", settings=Settings(base_path=str(tmp_path / "lake")))
+    with pytest.raises(SettingsError, match=r"no permission to write .* set LAKEHOUSE_BASE_PATH"), held:
         pytest.fail("a lease below a file")
 
 

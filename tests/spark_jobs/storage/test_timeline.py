@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.storage.reader import plan_pull
 from spark_jobs.storage.timeline import Instant, Timeline
 
@@ -42,6 +42,12 @@ def test_a_table_that_is_not_there(tmp_path):
     assert timeline.readable_up_to == BEGINNING
     assert timeline.newest_metadata("any") is None
     assert not timeline.holds(at(1))
+
+
+def test_a_creation_that_was_cut_off_before_its_first_file_has_begun(tmp_path):
+    (tmp_path / "units/.hoodie/.aux").mkdir(parents=True)
+    timeline = Timeline(table="units", path=str(tmp_path / "units"))
+    assert (timeline.exists, timeline.has_begun, timeline.writes) == (False, True, ())
 
 
 def test_completed_writes_are_in_order_and_services_are_no_writes(tmp_path):
@@ -97,10 +103,45 @@ def test_metadata_comes_from_the_newest_commit_that_has_it(tmp_path):
     assert timeline.newest_metadata("nobody") is None
 
 
-def test_rows_written_are_those_of_all_files(tmp_path):
-    stats = {"a": [{"numWrites": 3}, {"numWrites": 4}], "b": [{"numWrites": None}, {}]}
+def test_rows_written_are_those_that_changed_in_all_files(tmp_path):
+    carried_over = {"numWrites": 100, "numInserts": 1, "numUpdateWrites": 2, "numDeletes": 1}
+    stats = {"a": [carried_over, {"numWrites": 3, "numInserts": 3}], "b": [{"numInserts": None}, {}]}
     timeline = timeline_of(tmp_path, "1.commit", "2.commit", n1={"partitionToWriteStats": stats})
     assert [timeline.rows_written(instant) for instant in timeline.writes] == [7, 0]
+
+
+def test_windows_leave_table_services_out(tmp_path):
+    services = {"n2": "COMPACT", "n4": "LOG_COMPACT", "n5": "CLUSTER"}
+    contents: dict[str, dict[str, object]] = {
+        name: {"operationType": operation} for name, operation in services.items()
+    }
+    timeline = timeline_of(
+        tmp_path,
+        *("1.commit", "2.commit", "3.deltacommit", "4.deltacommit", "5.replacecommit", "6.replacecommit"),
+        **contents,
+        n3={"operationType": "UPSERT"},
+        n6={"operationType": "INSERT_OVERWRITE"},
+    )
+    window = InstantRange(after=at(1), up_to=at(5))
+    assert [write.time for write in timeline.writes_in(window)] == [at(n) for n in (2, 3, 4, 5)]
+    assert [write.time for write in timeline.changes_in(window)] == [at(3)]
+    everything = InstantRange(after=BEGINNING, up_to=at(9))
+    assert [write.time for write in timeline.changes_in(everything)] == [at(n) for n in (1, 3, 6)]
+
+
+@pytest.mark.parametrize(("instant", "is_held"), [(1, False), (3, True), (4, False), (5, True), (6, False), (7, False)])
+def test_a_timeline_holds_its_completed_writes_and_nothing_between_them(tmp_path, instant, is_held):
+    timeline = timeline_of(tmp_path, "3.commit", "4.clean", "5.deltacommit", "6.deltacommit.inflight", "7.rollback")
+    assert timeline.holds(at(instant)) is is_held
+
+
+def test_a_creation_that_was_cut_off_before_its_properties_were_written_is_no_other_version(tmp_path):
+    timeline_of(tmp_path)
+    (tmp_path / "units/.hoodie/hoodie.properties").write_text("")
+    Timeline(table="units", path=str(tmp_path / "units")).check_version()
+    (tmp_path / "units/.hoodie" / f"{at(1)}.commit").touch()
+    with pytest.raises(TableVersionError, match="has Hudi table version none"):
+        Timeline(table="units", path=str(tmp_path / "units")).check_version()
 
 
 @pytest.mark.parametrize("version", ["5", "8", "9", ""])
@@ -126,17 +167,36 @@ def test_a_table_of_another_type_is_refused(tmp_path):
     [
         (BEGINNING, (BEGINNING, at(5)), False),
         (at(3), (at(3), at(5)), False),
-        (at(4), (at(4), at(5)), False),
+        (at(4), (BEGINNING, at(5)), True),
         (at(5), (at(5), at(5)), False),
         (at(2), (BEGINNING, at(5)), True),
         (at(6), (BEGINNING, at(5)), True),
     ],
-    ids=["first", "oldest", "in between", "newest", "archived", "ahead after a restore"],
+    ids=["first", "oldest", "restored away", "newest", "archived", "ahead after a restore"],
 )
 def test_a_pull_begins_where_it_was_or_reads_everything_and_says_so(tmp_path, after, window, is_resync):
     pull = plan_pull(timeline_of(tmp_path, "3.commit", "5.commit"), after=after)
     assert (pull.window.after, pull.window.up_to) == window
     assert bool(pull.resync_reason) is is_resync
+
+
+@pytest.mark.parametrize(
+    ("after", "operation", "is_resync"),
+    [
+        (1, "INSERT_OVERWRITE_TABLE", True),
+        (1, "DELETE_PARTITION", True),
+        (1, None, True),
+        (1, "CLUSTER", False),
+        (2, "INSERT_OVERWRITE_TABLE", False),
+        (3, "INSERT_OVERWRITE_TABLE", False),
+    ],
+)
+def test_a_pull_past_a_commit_that_wrote_the_table_anew_reads_everything(tmp_path, after, operation, is_resync):
+    names = ("1.commit", "2.replacecommit", "3.commit", "4.replacecommit.requested")
+    pull = plan_pull(timeline_of(tmp_path, *names, n2={"operationType": operation}), after=at(after))
+    assert pull.window == InstantRange(after=BEGINNING if is_resync else at(after), up_to=at(3))
+    wanted = f"units was written anew at {at(2)}, after checkpoint {at(after)}" if is_resync else ""
+    assert pull.resync_reason == wanted
 
 
 def test_a_pull_from_a_log_that_is_gone_is_empty(tmp_path):

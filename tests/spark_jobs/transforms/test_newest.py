@@ -3,7 +3,8 @@
 What is stored goes the way it goes in the lake: typed rows of the table, keyed rows, packed and unpacked. Each example
 puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They come in up to
 three steps; what a step changes is stored and goes into the next one. After every step the merge must return exactly
-the rows that differ from what is stored: no more, no less, nothing twice.
+the rows that differ from what is stored: no more, no less, nothing twice. And the changes made of it must be exactly
+the difference, before and after the step, of what readers see: key and values of live rows.
 """
 
 from __future__ import annotations
@@ -17,11 +18,23 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import TableSpec
-from spark_jobs.transforms.newest import fold_events, from_table, merge_rows, slot_names, table_columns, to_table
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import TableSpec
+from spark_jobs.transforms.changes import to_changes
+from spark_jobs.transforms.newest import (
+    STORED,
+    fold_events,
+    from_table,
+    merge_rows,
+    slot_names,
+    table_columns,
+    to_table,
+)
 from spark_jobs.transforms.packed import pack_rows, unpack_rows
 from tests.support.folds import Change, Row, fold_changes, random_history
 from tests.support.lakes import in_utc
@@ -30,6 +43,8 @@ pytestmark = pytest.mark.spark
 
 SPEC = load_lake_spec(Settings().lake_spec)
 HISTORIES, EXAMPLES = 300, 7
+UNIT = {"unit_name": "name", "unit_name_order": "1", "project_id": 3, "project_id_order": "1"}
+UNIT |= {"building_id": None, "building_id_order": None}
 
 
 def events_of(spark: SparkSession, table: TableSpec, changes: Iterable[Change]) -> DataFrame:
@@ -46,17 +61,46 @@ def stored_of(spark: SparkSession, table: TableSpec, rows: dict[int, Row]) -> Da
     return spark.createDataFrame([(key, *(row[name] for name in names)) for key, row in rows.items()], schema)
 
 
-def merge(spark: SparkSession, table: TableSpec, changes: list[Change], rows: dict[int, Row] | None) -> dict[int, Row]:
-    """Rows that the merge returns, by key; each key once."""
-    spec = replace(SPEC, tables=(table,), marts=())
-    stored_df = None
+def alone(table: TableSpec) -> LakeSpec:
+    return replace(SPEC, tables=(table,), marts=())
+
+
+def merged_of(
+    spark: SparkSession, table: TableSpec, changes: list[Change], rows: dict[int, Row] | None, **options: Any
+) -> DataFrame:
+    spec, stored_df = alone(table), None
     if rows is not None:
         packed_df = pack_rows(from_table(stored_of(spark, table, rows), table, spec))
         stored_df = unpack_rows(packed_df, slot_names(spec))
-    merged_df = merge_rows(fold_events(events_of(spark, table, changes), spec), stored_df)
-    merged = to_table(merged_df, table, spec).collect()
+    return merge_rows(fold_events(events_of(spark, table, changes), spec), stored_df, **options)
+
+
+def rows_of(merged_df: DataFrame, table: TableSpec) -> dict[int, Row]:
+    """Rows that the merge returned, by key; each key once."""
+    merged = to_table(merged_df, table, alone(table)).collect()
     assert len({row[table.key] for row in merged}) == len(merged)
     return {row[table.key]: {n: in_utc(v) for n, v in row.asDict().items() if n != table.key} for row in merged}
+
+
+def merge(spark: SparkSession, table: TableSpec, changes: list[Change], rows: dict[int, Row] | None) -> dict[int, Row]:
+    return rows_of(merged_of(spark, table, changes, rows), table)
+
+
+def changes_of(merged_df: DataFrame, table: TableSpec) -> dict[int, tuple[Row | None, Row | None]]:
+    """Before and after of every change, by key; each key once."""
+    changes: dict[int, tuple[Row | None, Row | None]] = {}
+    for row in to_changes(merged_df, table, alone(table)).collect():
+        sides = [row[side] and {n: in_utc(v) for n, v in row[side].asDict().items()} for side in (BEFORE, AFTER)]
+        key = next(side[table.key] for side in sides if side)
+        assert key not in changes
+        changes[key] = (sides[0], sides[1])
+    return changes
+
+
+def visible(rows: dict[int, Row], table: TableSpec) -> dict[int, Row]:
+    """What readers see of these rows."""
+    live = {key: row for key, row in rows.items() if not row.get("is_deleted")}
+    return {key: {table.key: key} | {name: row[name] for name in table.columns} for key, row in live.items()}
 
 
 @pytest.mark.parametrize("name", ["units", "sales"])
@@ -73,7 +117,12 @@ def test_any_steps_in_any_order_give_the_fold_and_only_what_changed(spark, name,
         seen += changes
         expected = fold_changes(seen, name)
         changed = {key: row for key, row in expected.items() if row != rows.get(key)}
-        assert merge(spark, table, changes, rows if step else None) == changed
+        merged_df = merged_of(spark, table, changes, rows if step else None, keep_stored=[name]).cache()
+        assert rows_of(merged_df, table) == changed
+        before, after = visible(rows, table), visible(expected, table)
+        differing = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        assert changes_of(merged_df, table) == {key: (before.get(key), after.get(key)) for key in differing}
+        merged_df.unpersist()
         rows = expected
 
 
@@ -128,6 +177,31 @@ def test_a_newer_change_starts_the_row_afresh(spark):
     rows = steps_of_sale(spark, [sale("c", "1", unit_id=7, agent_id=8), sale("d", "2")], [sale("c", "3", unit_id=9)])
     assert rows[1] is not None
     assert (rows[1]["unit_id"], rows[1]["agent_id"], rows[1]["is_deleted"]) == (9, None, False)
+
+
+def test_what_was_stored_is_kept_for_the_tables_that_ask(spark):
+    sales, units = SPEC.table("sales"), SPEC.table("units")
+    spec = replace(SPEC, tables=(units, sales), marts=())
+    stored_df = from_table(stored_of(spark, units, {7: UNIT}), units, spec).unionByName(
+        from_table(stored_of(spark, sales, fold_changes([sale("c", "1", unit_id=7)], "sales")), sales, spec)
+    )
+    events_df = spark.createDataFrame(
+        [("u", "2", 1, 8, None), ("u", "3", None, 7, "new name"), ("u", "4", None, 9, "another")],
+        "op string, event_order string, sale_id bigint, unit_id bigint, unit_name string",
+    )
+    for column in {c for table in spec.tables for c in (table.key, *table.columns)} - set(events_df.columns):
+        events_df = events_df.withColumn(column, F.lit(None).cast(SPEC.columns_by_name[column].sql_type))
+    folded_df = fold_events(events_df, spec)
+    assert STORED not in merge_rows(folded_df, stored_df).columns
+    rows = merge_rows(folded_df, stored_df, keep_stored=["units"]).collect()
+    kept = {(row["table"], row["key"]): row[STORED] and row[STORED].asDict() for row in rows}
+    unit = {"row_order": None, "slot_0": "name", "slot_1": None, "slot_2": "3", "slot_3": None}
+    assert kept == {
+        ("sales", "1"): None,
+        ("units", "7"): {**unit, "slot_4": None, "slot_5": None},
+        ("units", "8"): None,
+        ("units", "9"): None,
+    }
 
 
 def test_a_row_of_which_only_the_key_is_known_is_a_row(spark):

@@ -1,0 +1,151 @@
+"""A day of five-minute batches, with the tables' services as they fall due, and without them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from bench.day_report import Day, Lake, Sample
+from bench.lake import run_job
+from bench.race import say
+from bench.session import open_bench_session
+from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.timeline import Timeline
+
+BATCHES = 288
+EVENTS = 1_000
+START = datetime(2026, 6, 1, tzinfo=UTC)
+BATCH = timedelta(minutes=5)
+SERVICES_EVERY = 6
+"""Batches between two looks of the DAG `table_services`."""
+JOBS: Sequence[tuple[str, Mapping[str, str]]] = (
+    ("ingest", {}),
+    ("split", {}),
+    ("mart", {"layer": "fast"}),
+    ("mart", {"layer": "stitch"}),
+)
+QUERY = "SELECT agent_id, COUNT(*), SUM(contract_subtotal) FROM {sales} GROUP BY agent_id"
+_QUERIES = 3
+
+_METHOD = f"""\
+A day of {BATCHES} batches of {EVENTS:,} generated events, five minutes apart, each brought through `ingest`, `split`,
+`mart --layer fast` and `mart --layer stitch` in one warm session, as the DAGs would. With services: after every sixth
+batch `services run` does what is due by the shipped targets. The day is run as fast as it goes; so that states are as
+old as they would be, the clock of the services is set such that the batch of six hours ago is six hours old.
+
+Bytes written are those of all commits, services included, by their own statistics; the share is that of the landing
+files' bytes. The query is a full aggregate of the snapshot of `sales`. Memory is the resident one of Python and JVM."""
+
+
+def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
+    """The day twice, in two lakes of one session: first with services."""
+    spark = open_bench_session(settings, folder=folder, with_peers=False)
+    lakes = []
+    for has_services in (True, False):
+        name = "with services" if has_services else "without"
+        home = folder / ("on" if has_services else "off")
+        lake = replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
+        samples = tuple(_day(spark, lake, name, batches, has_services=has_services))
+        query = median(_query(spark, lake) for _ in range(_QUERIES))
+        lakes.append(Lake(name=name, samples=samples, query_seconds=query))
+    return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=tuple(lakes))
+
+
+def _day(spark: SparkSession, settings: Settings, name: str, batches: int, *, has_services: bool) -> Iterator[Sample]:
+    tables = load_lake_spec(settings.lake_spec).table_names
+    seen, written, instants = dict.fromkeys(tables, BEGINNING), 0, []
+    for number in range(batches):
+        clock = START + (number + 1) * BATCH
+        _deliver(settings, number, batches)
+        began = time.perf_counter()
+        for job, options in JOBS:
+            run_job(spark, settings, job, clock, **options)
+        seconds = time.perf_counter() - began
+        timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
+        instants.append(max(timeline.newest or "" for timeline in timelines))
+        written += _written_since(timelines, seen)
+        serving = 0.0
+        if has_services and number % SERVICES_EVERY == SERVICES_EVERY - 1:
+            began = time.perf_counter()
+            run_job(spark, settings, "services", _service_clock(instants), action="run")
+            serving = time.perf_counter() - began
+            timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
+            written += _written_since(timelines, seen)
+        files, size = _files(Path(settings.base_path), tables)
+        sample = Sample(
+            seconds=seconds,
+            service_seconds=serving,
+            files=files,
+            bytes=size,
+            commits=sum(len(timeline.writes) for timeline in timelines),
+            written=written,
+            landed=sum(file.stat().st_size for file in Path(settings.landing_path).rglob("*.jsonl")),
+            memory_mb=_memory_mb(),
+        )
+        if number % 12 == 0:
+            say(f"{name}: batch {number}: {seconds:.1f} s, services {serving:.1f} s, {files} files")
+        yield sample
+
+
+def _deliver(settings: Settings, number: int, batches: int) -> None:
+    first = {
+        "total_events": batches * EVENTS,
+        "start": format_clock(START),
+        "end": format_clock(START + batches * BATCH),
+    }
+    run_job(None, settings, "generate", START, events=EVENTS, **({"resume": True} if number else first))
+
+
+def _service_clock(instants: Sequence[str]) -> datetime:
+    """A clock by which the commit of six hours ago is six hours old, whatever time the batches really took."""
+    hours = timedelta(hours=6)
+    ago = instants[max(len(instants) - 1 - int(hours / BATCH), 0)]
+    return moment_of(ago) + hours
+
+
+def _written_since(timelines: Sequence[Timeline], seen: dict[str, str]) -> int:
+    """Bytes of the commits that came since the last look, which ``seen`` remembers."""
+    total = 0
+    for timeline in timelines:
+        window = InstantRange(after=seen[timeline.table], up_to=timeline.newest or seen[timeline.table])
+        total += sum(map(timeline.bytes_written, timeline.writes_in(window)))
+        seen[timeline.table] = window.up_to
+    return total
+
+
+def _files(base: Path, tables: Sequence[str]) -> tuple[int, int]:
+    """Data files of all tables, those of past states too, and their bytes."""
+    below = [file for table in tables for file in (base / table).rglob("*") if ".hoodie" not in file.parts]
+    found = [file for file in below if file.suffix == ".parquet" or ".log." in file.name]
+    return len(found), sum(file.stat().st_size for file in found)
+
+
+def _query(spark: SparkSession, settings: Settings) -> float:
+    began = time.perf_counter()
+    read_snapshot(spark, settings.table_path("sales")).createOrReplaceTempView("day_sales")
+    spark.sql(QUERY.format(sales="day_sales")).write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - began
+
+
+def _memory_mb() -> float:
+    """Resident memory of this process and those it started."""
+    group, total = os.getpgrp(), 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            if os.getpgid(int(status.parent.name)) == group:
+                fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+                total += int(fields.get("VmRSS", "0 kB").split()[0])
+        except (OSError, ProcessLookupError):
+            continue
+    return total / 1024

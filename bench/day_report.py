@@ -1,0 +1,114 @@
+"""What a simulated day cost, as numbers, a table and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+_EDGE = 0.125
+"""The share of the day at its beginning (after as much to warm up) and at its end that are compared."""
+PICTURE = "day.svg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """After one batch: its seconds, those of the services after it, and what lies there now; the rest are totals."""
+
+    seconds: float
+    service_seconds: float
+    files: int
+    bytes: int
+    commits: int
+    written: int
+    landed: int
+    memory_mb: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """One of the two days."""
+
+    name: str
+    samples: Sequence[Sample]
+    query_seconds: float
+
+    def early_and_late(self, what: Callable[[Sample], float]) -> tuple[float, float]:
+        """The medians near the beginning and at the end."""
+        edge = max(int(len(self.samples) * _EDGE), 1)
+        return median(map(what, self.samples[edge : 2 * edge] or self.samples)), median(map(what, self.samples[-edge:]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A day with services and one without."""
+
+    title: str
+    method: str
+    events: int
+    lakes: Sequence[Lake]
+
+    @property
+    def disagreements(self) -> list[str]:
+        """Nothing is compared."""
+        return []
+
+    def lines(self) -> Iterator[str]:
+        """Its section of the page."""
+        yield f"| | {' | '.join(lake.name for lake in self.lakes)} |"
+        yield f"|---|{'--:|' * len(self.lakes)}"
+        for what, cells in self._rows():
+            yield f"| {what} | {' | '.join(cells)} |"
+        yield from ("", f"![Files, commits, seconds and memory over the day]({PICTURE})")
+
+    def _rows(self) -> Iterator[tuple[str, list[str]]]:
+        last = [lake.samples[-1] for lake in self.lakes]
+        yield f"batches of {self.events:,} events", [f"{len(lake.samples)}" for lake in self.lakes]
+        for what, read in _SERIES.items():
+            if what != _SERVICES:
+                pairs = [lake.early_and_late(read) for lake in self.lakes]
+                yield f"{what}, in the second and in the last eighth", [f"{a:,.1f} → {b:,.1f}" for a, b in pairs]
+        yield (
+            "seconds of services, all day",
+            [f"{sum(s.service_seconds for s in lake.samples):,.0f}" for lake in self.lakes],
+        )
+        yield "bytes written / bytes landed", [f"{sample.written / max(sample.landed, 1):.1f}" for sample in last]
+        yield "query over sales at the end, s", [f"{lake.query_seconds:.2f}" for lake in self.lakes]
+
+
+_SERVICES = "seconds of services"
+_SERIES: Mapping[str, Callable[[Sample], float]] = {
+    "data files": lambda sample: sample.files,
+    "commits on the timelines": lambda sample: sample.commits,
+    "MB": lambda sample: sample.bytes / 1e6,
+    "seconds a batch": lambda sample: sample.seconds,
+    _SERVICES: lambda sample: sample.service_seconds,
+    "MB of memory": lambda sample: sample.memory_mb,
+}
+
+
+def draw(day: Day, file: Path) -> None:
+    """The day as small charts, one for each series, with a line for each lake."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    for number, (what, read) in enumerate(_SERIES.items(), start=1):
+        axes = figure.add_subplot(2, 3, number)
+        for lake in day.lakes:
+            hours = [5 * n / 60 for n in range(1, len(lake.samples) + 1)]
+            axes.plot(hours, [read(sample) for sample in lake.samples], label=lake.name, linewidth=1)
+        axes.set_title(what, fontsize=10)
+        axes.set_xlabel("hours")
+        axes.set_ylim(bottom=0)
+        axes.grid(visible=True, alpha=0.3)
+        if number == 1:
+            axes.legend(fontsize=8)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def read_day(fields: Mapping[str, Any]) -> Day:
+    """What was kept in ``day.json``."""
+    lakes = [Lake(**{**lake, "samples": [Sample(**sample) for sample in lake["samples"]]}) for lake in fields["lakes"]]
+    return Day(**{**fields, "lakes": lakes})

@@ -1,0 +1,125 @@
+"""A lake on local files that has a history: how it is made, how events come in, how its marts are brought on."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.history import History
+from bench.race import say
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.results import JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.split import fold_tables
+from spark_jobs.storage.consumers import checkpoint_key
+from spark_jobs.storage.layouts import EVENT_DATE, log_layout, table_layout
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import settled_timelines
+from spark_jobs.storage.writer import commit
+from spark_jobs.transforms.visible import visible_rows
+
+SALES, UNITS = "sales", "units"
+_ROWS_A_BUCKET = 500_000
+_ROWS_A_LOG_TASK = 400_000
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryLake:
+    """The tables of a history below ``settings.base_path``."""
+
+    spark: SparkSession
+    history: History
+    settings: Settings
+
+    @cached_property
+    def spec(self) -> LakeSpec:
+        """The lake with the two tables that are kept here, with as many buckets as they need."""
+        declared = self.history.spec
+        buckets = {SALES: max(declared.table(SALES).buckets, -(-self.history.sales // _ROWS_A_BUCKET))}
+        tables = tuple(replace(declared.table(t), buckets=buckets.get(t, 1)) for t in (UNITS, SALES))
+        return replace(declared, tables=tables)
+
+    def make(self, *, with_tables: bool, with_log: bool = True) -> None:
+        """Write the log (one event of it, when it is not wanted) and, if wanted, the tables that split would make."""
+        rows_df = self.history.log_rows(self.spark)
+        rows_df = rows_df if with_log else rows_df.limit(1)
+        parts = max(2, self.history.events // _ROWS_A_LOG_TASK)
+        with stage("writing the log"), wide(self.spark, self.history):
+            # One task a day of events: many writers open at once take more memory than there is.
+            instant = self._commit_log(rows_df.repartition(parts, EVENT_DATE))
+        if not with_tables:
+            return
+        rows = {UNITS: self.history.units_rows(self.spark), SALES: self.history.sales_rows(self.spark)}
+        with stage(f"writing the table of {self.history.sales:,} sales"):
+            for table in self.spec.tables:
+                metadata = {checkpoint_key(self.spec.log): instant}
+                layout = table_layout(table)
+                commit(rows[table.name], layout, metadata=metadata, settings=self.settings, is_first=True)
+
+    def log_events(self, events_df: DataFrame) -> str:
+        """Add events to the log; gives the commit's instant."""
+        return self._commit_log(events_df)
+
+    def fold(self, events_df: DataFrame, log_instant: str) -> None:
+        """Fold events that are in memory into the tables, as split does."""
+        timelines = settled_timelines(self.spark, (table.name for table in self.spec.tables), self.settings)
+        count = events_df.count()
+        fold_tables(self.spark, self.spec, events_df, timelines, log_instant, self.settings, event_count=count)
+
+    def bring_on(self, layer: str, clock: datetime, **options: Any) -> JobResult:
+        """Run the job ``mart`` for a layer."""
+        return run_job(self.spark, self.settings, "mart", clock, layer=layer, **options)
+
+    def copy(self, folder: str, *tables: str) -> HistoryLake:
+        """A lake with marts of its own that has these tables in common with this one."""
+        os.makedirs(folder)
+        for table in tables:
+            os.symlink(self.settings.table_path(table), f"{folder}/{table}")
+        return HistoryLake(spark=self.spark, history=self.history, settings=replace(self.settings, base_path=folder))
+
+    def rows(self, table: str) -> DataFrame:
+        """A table's rows as its readers see them."""
+        return visible_rows(read_snapshot(self.spark, self.settings.table_path(table)), table, self.history.spec)
+
+    def _commit_log(self, rows_df: DataFrame) -> str:
+        return commit(rows_df, log_layout(self.spec), metadata={}, settings=self.settings).instant
+
+
+def run_job(spark: SparkSession | None, settings: Settings, job: str, clock: datetime, **options: Any) -> JobResult:
+    """Run a job in this process, as the entrypoint does."""
+    arguments = JobArguments(job=job, clock=clock, interval=None, options=options)
+    result: JobResult = importlib.import_module(f"spark_jobs.jobs.{job}").run(spark, arguments, settings)
+    return result
+
+
+@contextmanager
+def wide(spark: SparkSession, history: History) -> Iterator[None]:
+    """Shuffles of the block are cut for work over all of the history, not for a micro-batch."""
+    before = spark.conf.get(_SHUFFLE_PARTITIONS) or "2"
+    spark.conf.set(_SHUFFLE_PARTITIONS, str(history.tasks))
+    try:
+        yield
+    finally:
+        spark.conf.set(_SHUFFLE_PARTITIONS, before)
+
+
+@contextmanager
+def stage(what: str) -> Iterator[Mapping[str, float]]:
+    """Say that something begins and how long it took; the mapping has its ``seconds`` afterwards."""
+    say(f"{what} …")
+    taken: dict[str, float] = {}
+    started = time.perf_counter()
+    yield taken
+    taken["seconds"] = time.perf_counter() - started
+    say(f"{what}: {taken['seconds']:.1f} s")

@@ -1,0 +1,71 @@
+r"""### Compute history anew: a layer or one mart, between two days, also under other business rules
+
+Only a person or a backfill starts it; the form asks what to compute.
+
+1. `plan` says what would be rewritten and changes nothing: partitions, rows, bytes, and the tables downstream.
+2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
+   rejected or unanswered plans are dropped. The run ends here when nothing would change, and with *Dry run* on, which
+   it is unless you switch it off.
+3. `apply` makes a savepoint of each table and computes the rows anew. Every reader sees a table as it was or as it will
+   be. Rows keep the version of the rules that made them.
+
+- **The way back:** the log and the result of `apply` end with the id for
+  `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+- **Safe to retry:** a run that was killed half-way goes on where it stopped; the result is the same.
+- **One writer a table:** `apply` waits for the runs of the layer's own DAG, and they for it.
+- **Downstream:** tables that changed are announced. `serve` brings them to the serving store with the layer's next run.
+- **Backfill:** one run a month, for the month of its date; what else the form asks comes from the shell. `"approved":
+  true` there is the approval of all of them; in a run from the form it counts for nothing.
+
+      airflow backfill create --dag-id recompute --from-date 2025-01-01 --to-date 2025-12-01 --max-active-runs 4 \
+        --dag-run-conf '{"layer": "slow", "rules": "v2", "dry_run": false, "approved": true}'
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.approval import PlanApprovalOperator
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.recompute import recompute_params, rules_versions
+from lakehouse_provider.schedules import MONTHLY, START_DATE, WRITER_ARGS, clock_schedule, recompute_dates
+
+ASSETS = load_assets()
+WHAT = {
+    "layer": "{{ params.layer }}",
+    "mart": "{{ params.mart or '' }}",
+    "rules": "{{ params.rules or '' }}",
+    "from": "{{ dates(dag_run, params)['from'] }}",
+    "to": "{{ dates(dag_run, params)['to'] }}",
+}
+
+
+@dag(
+    schedule=clock_schedule(MONTHLY),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "recompute"],
+    params=recompute_params(ASSETS.spec, rules_versions()),
+    user_defined_macros={"dates": recompute_dates},
+)
+def recompute() -> None:
+    plan = LakehouseJobOperator(task_id="plan", job="recompute", arguments=WHAT, runs_by_clock=False, skips_idle=False)
+    approve = PlanApprovalOperator(
+        task_id="approve",
+        plan_task_id=plan.task_id,
+        counter="rows_planned",
+        subject="Rewrite {{ params.mart or 'the ' ~ params.layer ~ ' layer' }} "
+        "from {{ dates(dag_run, params)['from'] }} to {{ dates(dag_run, params)['to'] }}?",
+        max_active_tis_per_dag=None,
+    )
+    apply = LakehouseJobOperator(
+        task_id="apply", job="recompute", arguments={**WHAT, "yes": True}, outlets=ASSETS.marts
+    )
+    plan >> approve >> apply
+
+
+recompute()

@@ -1,0 +1,64 @@
+r"""### The whole lake taken back to a savepoint, with all its tables and readers
+
+Only a person starts it; the form asks to which savepoint (`python -m spark_jobs.entrypoint savepoint list`).
+
+1. `plan` says what would be taken back and changes nothing: table by table, how many commits; tables made later go.
+2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
+   rejected or unanswered plans are dropped. The run ends here when nothing would change, and with *Dry run* on, which
+   it is unless you switch it off.
+3. `apply` takes the tables back, marts first and the log last, and sets every registered reader to a place that its
+   tables have.
+
+- **There is no way back** from it but taking in again what the landing folder still has, which the next runs of the
+  other DAGs do by themselves. To undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+- **Readers:** queries that run meanwhile may fail; ask again. Readers outside that had read more are named in the log.
+- **Safe to retry:** a killed run is run again; jobs that come between find a lake they can work on.
+- **Downstream:** tables whose instant moved are announced, and the serving store follows with the next runs.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import Param, dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.forms import dry_run_param
+from lakehouse_provider.operators.approval import PlanApprovalOperator
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
+
+ASSETS = load_assets()
+WHERE = {"to": "{{ params.savepoint }}"}
+
+
+@dag(
+    schedule=None,
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "services"],
+    params={
+        "savepoint": Param("", type="string", title="Savepoint", description="Its name, such as day-20260131T000000"),
+        "dry_run": dry_run_param(),
+    },
+)
+def restore() -> None:
+    plan = LakehouseJobOperator(task_id="plan", job="restore", arguments=WHERE, skips_idle=False)
+    approve = PlanApprovalOperator(
+        task_id="approve",
+        plan_task_id=plan.task_id,
+        counter="commits_planned",
+        subject="Take the whole lake back to {{ params.savepoint }}?",
+        max_active_tis_per_dag=None,
+    )
+    apply = LakehouseJobOperator(
+        task_id="apply",
+        job="restore",
+        arguments={**WHERE, "yes": True},
+        outlets=[*ASSETS.ingested, *ASSETS.tables, *ASSETS.marts],
+    )
+    plan >> approve >> apply
+
+
+restore()

@@ -1,0 +1,40 @@
+r"""### End-of-day states: the whole lake kept as it is at midnight, and the oldest kept state let go
+
+`keep` makes one savepoint of all tables that belong together, named `day-<time>`: no copy is made, the files that hold
+the state are only left where they are.
+
+- **To read one:** `python -m spark_jobs.entrypoint query --as-of day-20260131T000000 --sql "…"`, which shows every
+  table as it was then.
+- **To go back to one:** the DAG `restore`.
+- **What it costs:** the file versions that were replaced since the oldest kept state. *Keep* in the form says how many
+  days; what was longer ago, the event log knows.
+- **Safe to retry:** a run that was killed has written down first which states it keeps, and goes on with them.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import Param, dag
+
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import DAILY, START_DATE, WRITER_ARGS, clock_schedule
+
+DAYS = Param(3, type="integer", minimum=1, maximum=400, title="Keep", description="Days whose states stay")
+
+
+@dag(
+    schedule=clock_schedule(DAILY),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "services"],
+    params={"keep": DAYS},
+)
+def savepoints() -> None:
+    LakehouseJobOperator(
+        task_id="keep", job="savepoint create", arguments={"label": "day", "keep": "{{ params.keep }}"}
+    )
+
+
+savepoints()

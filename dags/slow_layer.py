@@ -1,0 +1,55 @@
+"""### What the history of every sale says: hard units, agents' success, demanding customers, performance
+
+Once a day, from the event history of every sale, partitioned by month:
+
+- `slow_sale_paths`: the funnel path of every live sale, its distinct statuses in the order of events;
+- `slow_unit_difficulty`: units that are hard to sell, ranked;
+- `slow_agent_success`: how long each agent's paths are, and how many end in a contract;
+- `slow_customer_demand`: customers with many short paths over many units;
+- `slow_milestones`, `slow_agent_performance`: what each agent's month counts under the business rules of its version.
+
+A run takes in what was committed since the last one: a correction to data months old rewrites the months it touches and
+no others.
+
+- **Safe to retry:** what was read is recorded in the commits; the same rows again make no commit.
+- **Today's answers now:** trigger the DAG; it need not wait for midnight.
+- **Other rules over past months:** `recompute`.
+- **Backfill:** `airflow backfill create --dag-id slow_layer --from-date … --to-date … --max-active-runs 4` gives one
+  run per event date, which computes what the events of that date touch again; they take turns with each other and with
+  scheduled runs. The form's two dates do that in one run. The worked chapter is docs/backfill.md.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, WRITER_ARGS, clock_schedule
+
+ASSETS = load_assets()
+LAYER = "slow"
+
+
+@dag(
+    schedule=clock_schedule(DAILY),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", LAYER],
+    params=DATE_PARAMS,
+)
+def slow_layer() -> None:
+    LakehouseJobOperator(
+        task_id="slow",
+        job="mart",
+        arguments={"layer": LAYER},
+        reads_interval=True,
+        inlets=ASSETS.layer_sources(LAYER),
+        outlets=ASSETS.layer(LAYER),
+    )
+
+
+slow_layer()

@@ -1,0 +1,66 @@
+"""### Contracts of every agent over the last year, current within the micro-batch
+
+Starts as soon as `split_sales` has brought the tables up to date with the log, and keeps `stitch_agent_contracts`
+current: contract total and number of contracts per agent, over a year of days of signing. History comes from a cache
+(`stitch_agent_days`, per agent and day, built up to the *cut*); what was committed after the cut is folded in. Amounts
+that were corrected, sales that moved to another agent or day or were deleted, and days that fall off the year's far end
+all leave the total. Then `serve` copies it to the serving store, as in `fast_layer`.
+
+- **The cut** may move at any time without the answer changing. The run at midnight moves it, together with the window;
+  *Move the cut* in the form does it now.
+- **Safe to retry:** the answer is computed from the cache and the timeline; the same answer again makes no commit.
+- **A cache that cannot be trusted** (its cut is no longer on the timeline, a checksum is off, its declaration changed)
+  is rebuilt; the task's log says so and why.
+- **Backfill:** `airflow backfill create --dag-id stitch_layer --from-date … --to-date …` gives one run per date, which
+  computes the cached cells of that day of signing again; a cache that is wrong there is rebuilt. The form's two dates
+  do that in one run.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import Param, dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.serving import SERVING_CONN_ID
+
+ASSETS = load_assets()
+LAYER = "stitch"
+
+
+@dag(
+    schedule=event_date_schedule(ASSETS.layer_triggers(LAYER)),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", LAYER],
+    render_template_as_native_obj=True,
+    params={
+        **DATE_PARAMS,
+        "move_cut": Param(False, type="boolean", title="Move the cut", description="Bring the cache up to now first"),
+    },
+)
+def stitch_layer() -> None:
+    stitch = LakehouseJobOperator(
+        task_id="stitch",
+        job="mart",
+        arguments={"layer": LAYER, "move_cut": "{{ params.move_cut or dag_run.run_type == 'scheduled' }}"},
+        reads_interval=True,
+        inlets=ASSETS.layer_sources(LAYER),
+        outlets=ASSETS.layer(LAYER),
+    )
+    serve = LakehouseJobOperator(
+        task_id="serve",
+        job="serve",
+        arguments={"layer": LAYER},
+        serving_conn_id=SERVING_CONN_ID,
+        inlets=ASSETS.layer(LAYER),
+        trigger_rule="none_failed",
+    )
+    stitch >> serve
+
+
+stitch_layer()

@@ -1,0 +1,50 @@
+"""### Compaction, clustering, clean and archive, of the tables that need them
+
+Every half hour `plan` looks at every table, without Spark: its timeline, its files, and how far its readers are. What
+is due becomes one task each, named by table and service; nothing due, and the run ends there as skipped.
+
+- **Due by state:** log files over a base file, small files in a partition, files that no kept state needs, commits on
+  the timeline; the targets are in the lake spec, below `services`.
+- **Beside writers and readers:** planning holds a table for a moment; merging files goes on while writers write, and
+  queries see whole commits. Instants of the data do not move, so nothing downstream starts.
+- **Nobody falls off:** clean and archive leave what a registered consumer has yet to read, and `plan` warns of one that
+  is far behind (`python -m spark_jobs.entrypoint consumers list`).
+- **Safe to retry:** what a killed run had planned is carried out by the next.
+- **Form:** one table or one service alone. `python -m spark_jobs.entrypoint services run --all` also does what is not
+  due.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import HALF_HOURLY, START_DATE, WRITER_ARGS, clock_schedule
+from lakehouse_provider.services import due_services, services_params
+
+ASSETS = load_assets()
+FORM = {"table": "{{ params.table or '' }}", "service": "{{ params.service or '' }}"}
+
+
+@dag(
+    schedule=clock_schedule(HALF_HOURLY),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "services"],
+    params=services_params(ASSETS.spec),
+)
+def table_services() -> None:
+    plan = LakehouseJobOperator(task_id="plan", job="services plan", arguments=FORM)
+    due = due_services(plan.output)
+    LakehouseJobOperator.partial(
+        task_id="run",
+        job="services run",
+        map_index_template="{{ task.arguments['table'] }}: {{ task.arguments['service'] }}",
+    ).expand(arguments=due)
+
+
+table_services()

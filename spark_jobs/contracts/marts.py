@@ -1,0 +1,184 @@
+"""Declared marts: what a mart reads, its grain, and how it is kept current. Read from ``include/marts/*.yaml``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.tables import TableType, check_identifier
+
+_SQL_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--[^\n]*|(?:(?!--)[^\s'"])+""")
+"""Quoted text, comments, and what stands between them and spaces."""
+
+CELL_ID = "cell_id"
+"""The record key of every mart: the grain's values as text."""
+ROWS_COUNT = "rows__count"
+"""How many rows a cell of an aggregate mart is made of; technical, as every column with two underscores is."""
+
+
+class MartMode(StrEnum):
+    """How a mart is kept current."""
+
+    APPEND = "append"
+    """Map and filter: new rows of one append-only table are added."""
+    AGGREGATE = "aggregate"
+    """Sums, counts, minima, maxima and averages: what came is added to the cells, what left is taken away."""
+    SCOPED = "scoped"
+    """Anything that stays inside a scope (a key, an hour, a month): scopes that changed are computed again."""
+    FULL = "full"
+    """Anything: computed again as a whole when something it reads has changed."""
+    STITCH = "stitch"
+    """A rolling window over the cells of an aggregate mart (its cache), plus what came after the cache's cut."""
+
+
+class TimeUnit(StrEnum):
+    """Units of a mart's time column: start of the hour (timestamp), ``yyyy-MM-dd`` (text), ``yyyy-MM`` (text)."""
+
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpec:
+    """A table or mart that a mart reads.
+
+    Of a scoped mart either ``scope`` is given (SQL over the table's columns: the scope a row belongs to), or ``by``
+    (this table is looked up by its key, which stands in this column of the scoped one). ``partition`` is SQL over the
+    scope column: the only partitions of the table that can hold rows of a scope.
+    """
+
+    table: str
+    scope: str = ""
+    by: str = ""
+    partition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSpec:
+    """The output column that says when a row is of, and its unit."""
+
+    column: str
+    unit: TimeUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSpec:
+    """The last ``length`` units up to the clock's own, in the company's time zone but for hours, which are UTC's."""
+
+    length: int
+    unit: TimeUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MartSpec:
+    """One declared mart. ``sql`` is a SELECT over the tables in ``reads``; ``:time_zone`` stands for the company's."""
+
+    name: str
+    layer: str
+    mode: MartMode
+    reads: tuple[ReadSpec, ...]
+    grain: tuple[str, ...]
+    sql: str
+    scope: str = ""
+    time: TimeSpec | None = None
+    window: WindowSpec | None = None
+    partition: str = ""
+    type: TableType = TableType.COPY_ON_WRITE
+    buckets: int = 1
+    rules: bool = False
+    """Its SQL also reads ``rule_shares`` and ``rule_bonuses``, made of the rule versions in force (docs/rules.md)."""
+    max_commits_after_cut: int = 48
+    """Of a stitch mart: its cache's cut is moved when more commits than this came after it."""
+
+    def __post_init__(self) -> None:
+        check_identifier(self.name, "mart")
+        check_identifier(self.layer, f"mart {self.name}: layer")
+        for column in (*self.grain, *filter(None, (self.scope, self.partition))):
+            self._check_column(column)
+        if not self.grain or len(set(self.grain)) != len(self.grain):
+            raise ContractError(f"mart {self.name}: grain needs columns, each once")
+        if not self.reads or len({read.table for read in self.reads}) != len(self.reads):
+            raise ContractError(f"mart {self.name}: reads needs tables, each once")
+        if self.buckets < 1 or self.max_commits_after_cut < 1:
+            raise ContractError(f"mart {self.name}: buckets and max_commits_after_cut must be at least 1")
+        self._check_mode()
+        self._check_window()
+
+    @property
+    def definition(self) -> str:
+        """A fingerprint of all that decides the mart's rows: another one means that they are computed anew."""
+        facts = asdict(self)
+        for name in ("layer", "type", "buckets", "max_commits_after_cut"):
+            del facts[name]
+        facts["sql"] = [part for part in _SQL_PARTS.findall(self.sql) if not part.startswith("--")]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    @property
+    def scoped_reads(self) -> tuple[ReadSpec, ...]:
+        """Reads that say which scope their rows belong to."""
+        return tuple(read for read in self.reads if read.scope)
+
+    @property
+    def lookups(self) -> tuple[ReadSpec, ...]:
+        """Reads that are looked up by their key."""
+        return tuple(read for read in self.reads if read.by)
+
+    def _check_column(self, column: str) -> None:
+        check_identifier(column, f"mart {self.name}: column")
+        if "__" in column or column == CELL_ID:
+            raise ContractError(f"mart {self.name}: column {column!r} is a name kept for technical columns")
+
+    def _check_mode(self) -> None:
+        is_scoped = self.mode is MartMode.SCOPED
+        if is_scoped != bool(self.scope):
+            raise ContractError(f"mart {self.name}: scope is needed in mode scoped, and means nothing in another")
+        if self.scope and self.scope not in self.grain:
+            raise ContractError(f"mart {self.name}: its scope {self.scope!r} must be part of its grain")
+        if is_scoped and not self.scoped_reads:
+            raise ContractError(f"mart {self.name}: one of its reads has to say its scope")
+        for read in self.reads:
+            if (read.scope or read.by) and not is_scoped:
+                raise ContractError(f"mart {self.name}: {read.table}: scope and by mean nothing in mode {self.mode}")
+            if is_scoped and bool(read.scope) == bool(read.by):
+                raise ContractError(f"mart {self.name}: {read.table}: give either its scope, or by for a lookup")
+        if self.mode in (MartMode.APPEND, MartMode.AGGREGATE, MartMode.STITCH) and len(self.reads) != 1:
+            raise ContractError(
+                f"mart {self.name}: mode {self.mode} reads one table; join in mode scoped (or full), or first make a "
+                f"mart of the join"
+            )
+
+    def _check_window(self) -> None:
+        if self.mode is MartMode.STITCH:
+            if self.window is None or self.window.unit is TimeUnit.HOUR:
+                raise ContractError(f"mart {self.name}: mode stitch needs a window of days, months or years")
+        elif self.window:
+            is_of_scope = self.time and self.time.column == self.scope and self.time.unit == self.window.unit
+            if not is_of_scope:
+                raise ContractError(
+                    f"mart {self.name}: a window needs mode scoped, and time with the scope column and the same unit"
+                )
+        if self.window and self.window.length < 1:
+            raise ContractError(f"mart {self.name}: a window is at least 1 long")
+        if self.time:
+            self._check_column(self.time.column)
+
+
+def sort_marts(marts: Collection[MartSpec]) -> tuple[MartSpec, ...]:
+    """The marts so that each comes after those it reads; ContractError for a circle."""
+    left, names = list(marts), {mart.name for mart in marts}
+    done: list[MartSpec] = []
+    while left:
+        placed = {mart.name for mart in done}
+        ready = [mart for mart in left if all(r.table not in names or r.table in placed for r in mart.reads)]
+        if not ready:
+            raise ContractError(f"marts {sorted(mart.name for mart in left)} read each other in a circle")
+        done += ready
+        left = [mart for mart in left if mart not in ready]
+    return tuple(done)

@@ -1,0 +1,62 @@
+"""People a lake knows of and can forget: by which columns an event names them (docs/erasure.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableSpec, check_identifier
+
+STAND_IN = 0
+"""What stands in the key's place where somebody was erased: shorter than any key, so that files keep their length."""
+_KEYS = (ColumnType.BIGINT, ColumnType.STRING)
+_TAKEN = frozenset({"clock", "yes", "help", "job"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonSpec:
+    """One kind of people, such as ``agent``: the column with their key, and those that name them beside it."""
+
+    role: str
+    key: str
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_identifier(self.role, "people")
+        if self.role in _TAKEN:
+            raise ContractError(f"people: {self.role!r} is the name of another option; use another word")
+
+    def check(self, columns: dict[str, ColumnSpec], source_key: str, tables: Collection[TableSpec]) -> None:
+        """Raise ContractError unless the columns are declared, can be made empty, and it is clear whom a name is of."""
+        if missing := [name for name in (self.key, *self.columns) if name not in columns]:
+            raise ContractError(f"people: {self.role}: columns {missing} are not declared")
+        if columns[self.key].type not in _KEYS or source_key in (self.key, *self.columns):
+            raise ContractError(f"people: {self.role}: {self.key} must be a whole number or text, and no event's key")
+        if wrong := [name for name in self.columns if columns[name].type is not ColumnType.STRING]:
+            raise ContractError(f"people: {self.role}: columns {wrong} are not text")
+        for table in tables:
+            if table.key != self.key and (named := sorted(set(self.columns) & set(table.columns))):
+                raise ContractError(
+                    f"people: {self.role}: table {table.name} holds {named} beside another key, and each column keeps "
+                    f"its own newest value: leave names to the table of {self.key}"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody to be erased: the value of the key as text, and every name they were ever called by."""
+
+    spec: PersonSpec
+    id: str
+    names: tuple[str, ...] = ()
+
+    def has_key(self, value: str, *, is_number: bool) -> bool:
+        """True when a delivered value is this key: a number may come as text, with zeros or as 17.0, text just so."""
+        if not is_number:
+            return value == self.id
+        try:
+            return Decimal(value.strip()) == int(self.id)
+        except (InvalidOperation, ValueError):
+            return False

@@ -1,0 +1,58 @@
+"""Table services and what a lake wants of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.tables import check_identifier
+
+
+class Service(StrEnum):
+    """Services in the order in which a table gets them."""
+
+    COMPACTION = "compaction"
+    """Log files of a merge-on-read table are merged into base files."""
+    CLUSTERING = "clustering"
+    """Small files of an append-only table are written together into larger ones."""
+    CLEAN = "clean"
+    """Files that no kept state of the table needs are removed."""
+    ARCHIVE = "archive"
+    """Old instants leave the active timeline, whose length every reader and writer pays for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceTargets:
+    """When the services of a table are due, and how much of its past they leave."""
+
+    compact_log_files: int = 12
+    """Compaction is due when a file group has so many log files: each commit adds one, each reader merges them."""
+    cluster_small_files: int = 8
+    """Clustering is due when a partition has so many small files."""
+    small_file_mb: int = 32
+    """A file below this size is small."""
+    target_file_mb: int = 128
+    """Clustering makes files of up to this size."""
+    sort_by: tuple[str, ...] = ()
+    """Columns that clustering sorts by, so that readers who ask for them skip files."""
+    keep_hours: int = 6
+    """States of the table up to this age stay readable."""
+    keep_commits: int = 10
+    """The newest states that stay readable whatever their age."""
+    clean_files: int = 12
+    """Clean is due when so many files can go."""
+    archive_commits: int = 240
+    """Archive is due when the active timeline has more commits than this; it leaves at least half of them."""
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 1:
+                raise ContractError(f"services: {name} is {value}; give at least 1")
+        if self.small_file_mb > self.target_file_mb:
+            raise ContractError(
+                f"services: files of up to {self.target_file_mb} MB would be small (small_file_mb {self.small_file_mb})"
+            )
+        for column in self.sort_by:
+            check_identifier(column, "services: sort_by")

@@ -1,0 +1,88 @@
+"""changes: what commits of a table changed between two moments, each row before and after."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import InstantRange
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.layouts import TableLayout, choose_layouts
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import Pull, read_as_of, read_pull
+from spark_jobs.storage.time_travel import parse_moment, state_at
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.differences import inserted_rows, row_differences
+from spark_jobs.transforms.visible import visible_rows
+
+DEFAULT_ROWS = 50
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--table", required=True, help="the table")
+    parser.add_argument("--from", dest="after", required=True, metavar="MOMENT", help="after this instant or time")
+    parser.add_argument("--to", dest="up_to", metavar="MOMENT", help="up to this instant or time (default: the newest)")
+    parser.add_argument("--max-commits", type=int, help="at most so many commits after --from")
+    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Print the rows that differ between two states of a table: ``op``, the key, and the columns that changed.
+
+    Both are read as of an instant; a row that several commits changed comes once. The log has inserts alone.
+    """
+    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    (layout,) = choose_layouts(spec, options["table"]).values()
+    timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
+    timeline.check_version()
+    window = _window(spark, timeline, arguments)
+    keys = _keys(spec, layout)
+    with pinned(spark, _differences(spark, spec, timeline, window, keys), "differences") as pinned_df:
+        counts = {row["op"]: row["count"] for row in pinned_df.groupBy("op").count().collect()}
+        pinned_df.orderBy(*keys).limit(options["rows"]).show(options["rows"], truncate=False)
+    return JobResult(
+        job=arguments.job,
+        status=DONE if counts else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        source=SourceWindow(table=layout.name, after=window.after, up_to=window.up_to),
+        counters=counts,
+        messages=(f"{len(timeline.changes_in(window))} commits after {window.after} up to {window.up_to}",),
+    )
+
+
+def _keys(spec: LakeSpec, layout: TableLayout) -> tuple[str, ...]:
+    """Columns that readers know a row by: of a mart its grain."""
+    return spec.mart(layout.name).grain if layout.name in spec.mart_names else (layout.record_key,)
+
+
+def _differences(
+    spark: SparkSession, spec: LakeSpec, timeline: Timeline, window: InstantRange, keys: Sequence[str]
+) -> DataFrame:
+    table = timeline.table
+    if spec.is_append_only(table):
+        pulled_df = read_pull(spark, timeline.path, Pull(window=window))
+        return inserted_rows(visible_rows(pulled_df, table, spec), keys)
+    before_df, after_df = (
+        visible_rows(read_as_of(spark, timeline.path, instant), table, spec) for instant in (window.after, window.up_to)
+    )
+    return row_differences(before_df, after_df, keys)
+
+
+def _window(spark: SparkSession, timeline: Timeline, arguments: JobArguments) -> InstantRange:
+    options = arguments.options
+    after = state_at(spark, timeline, parse_moment(options["after"]))
+    up_to = parse_moment(options["up_to"]) if options.get("up_to") else timeline.readable_up_to
+    found = [write.time for write in timeline.writes if after < write.time <= min(up_to, timeline.readable_up_to)]
+    if (most := options.get("max_commits")) is not None:
+        if most < 1:
+            raise ContractError("--max-commits must be at least 1")
+        found = found[:most]
+    return InstantRange(after=after, up_to=found[-1] if found else after)

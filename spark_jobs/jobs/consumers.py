@@ -1,0 +1,98 @@
+"""consumers: who reads which table, how far and how often; readers outside the lake are registered here."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from statistics import median
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import BEGINNING, parse_instant
+from spark_jobs.contracts.results import DONE, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
+from spark_jobs.storage.timeline import Timeline
+
+_HEAD = ("consumer", "table", "read up to", "commits behind", "reads about every", "place")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "action",
+        choices=["list", "register", "forget"],
+        help="list: all of them; register: a reader outside the lake, or how far it has come; forget: it reads no more",
+    )
+    parser.add_argument("--name", help="the consumer to register or forget")
+    parser.add_argument("--table", help="the table it reads")
+    parser.add_argument("--at", metavar="INSTANT", help="it has read up to this instant (default: the table's newest)")
+
+
+def needs_spark(arguments: JobArguments) -> bool:
+    """It only looks at timelines and its own files."""
+    return False
+
+
+def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """List or change the registered consumers; needs no Spark.
+
+    What a consumer has not read yet is neither cleaned nor archived, however long that takes: one that will never come
+    again has to be forgotten.
+    """
+    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    registry = ConsumerRegistry(settings.base_path)
+    if options["action"] == "register":
+        _register(registry, spec, arguments, settings)
+    elif options["action"] == "forget":
+        _forget(registry, spec, options.get("name") or "")
+    consumers = registry.all()
+    rows = [row for name, state in sorted(consumers.items()) for row in _rows(name, state, settings)]
+    print(format_table(_HEAD, rows) if rows else "nobody has read anything yet")
+    clock = format_clock(arguments.clock)
+    return JobResult(job=arguments.job, status=DONE, clock=clock, counters={"consumers": len(consumers)})
+
+
+def _register(registry: ConsumerRegistry, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    name, table = arguments.options.get("name") or "", arguments.options.get("table") or ""
+    check_identifier(name, "consumer (--name)")
+    if name in own_consumers(spec):
+        raise ContractError(f"{name} is the lake's own and keeps its place itself; give your reader another name")
+    if table not in spec.table_names:
+        raise ContractError(f"lake {spec.lake} has no table {table!r} (--table); it has {sorted(spec.table_names)}")
+    timeline = Timeline(table=table, path=settings.table_path(table))
+    at = parse_instant(arguments.options.get("at") or timeline.readable_up_to)
+    if at != BEGINNING and not timeline.holds(at):
+        raise ContractError(f"{table} has no commit {at} on its timeline any more; register at one that it has")
+    before = registry.read(name)
+    state = ConsumerState(checkpoints={**before.checkpoints, table: at}, tables=before.tables, notes=before.notes)
+    registry.write(name, state, arguments.clock)
+
+
+def _forget(registry: ConsumerRegistry, spec: LakeSpec, name: str) -> None:
+    known = registry.all()
+    if name not in known:
+        raise ContractError(f"no consumer is called {name!r} (--name); known are {sorted(known) or 'none'}")
+    if name in own_consumers(spec):
+        raise ContractError(f"{name} is the lake's own: run its layer, and it gets further by itself")
+    registry.forget(name)
+
+
+def _rows(name: str, state: ConsumerState, settings: Settings) -> Iterator[tuple[object, ...]]:
+    for table, at in sorted(state.checkpoints.items()):
+        timeline = Timeline(table=table, path=settings.table_path(table))
+        behind = sum(1 for write in timeline.writes if write.time > at and not timeline.is_service(write))
+        place = "on the timeline" if timeline.holds(at) else "lost" if timeline.writes else "no table"
+        yield (name, table, at, behind, _every(state.moved), place)
+
+
+def _every(moved: Sequence[str]) -> str:
+    """The usual time between two moves, as people say it."""
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(map(parse_clock, moved))]
+    return str(timedelta(seconds=round(median(gaps)))) if gaps else "-"

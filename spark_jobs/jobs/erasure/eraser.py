@@ -1,0 +1,223 @@
+"""The steps of an erasure, and the look at every place before and after them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.errors import (
+    ConsumersBehindError,
+    ContractError,
+    ErasureUnfinishedError,
+)
+from spark_jobs.contracts.marts import MartMode, MartSpec
+from spark_jobs.jobs import serve
+from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, rows_about
+from spark_jobs.jobs.erasure.search import Places, Search
+from spark_jobs.jobs.ingest import LEDGER_KEY, read_ledger, take_in
+from spark_jobs.jobs.split import fold_new
+from spark_jobs.marts.bring_on import Engine
+from spark_jobs.sources.erasure import (
+    apply_edits,
+    edited_ledger,
+    read_part,
+)
+from spark_jobs.sources.file_scan import LedgerEntry
+from spark_jobs.sources.landing import list_landing, pack_ledger, unpack_ledger
+from spark_jobs.sources.redaction import Redactor
+from spark_jobs.storage.change_feed import drop_changes
+from spark_jobs.storage.erasures import Erasures, Finding, Pending
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.layouts import all_layouts, quarantine_layout
+from spark_jobs.storage.lease import hold_tables, hold_whole
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.row_index import drop_row_index
+from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.services.purge import finish_plans, purge
+from spark_jobs.storage.serving.address import FILE, parse_address
+from spark_jobs.storage.serving.store import ServingStore
+from spark_jobs.storage.writer import commit
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eraser(Search):
+    """The erasure of one person from one lake."""
+
+    def check_readers(self) -> None:
+        """Raise ConsumersBehindError when somebody would miss what they have not read."""
+        if behind := self.readers_behind():
+            raise ConsumersBehindError(readers=behind)
+
+    def erase(self, found: Places) -> tuple[list[Finding], str]:
+        """Every step, each of which does what is still to do; then look again, in every file.
+
+        Returns:
+            What was found and is left, by place; and the path of the proof.
+
+        Raises:
+            TransientError: something still names the person; run it again.
+        """
+        job, settings = self.arguments.job, self.settings
+        tables = (self.spec.log, self.spec.quarantine, *(table.name for table in self.spec.tables))
+        # Each mart's own lease when it is its turn: the engine takes it.
+        with hold_whole(tables, services_of=self.spec.table_names, job=job, settings=settings):
+            self._check()
+            for layout in all_layouts(self.spec):
+                if layout.name in self.touched:
+                    finish_plans(self.spark, layout, settings)
+            eraser, found = self._erase_delivered(found)
+            eraser._erase_in_tables()
+            eraser._bring_marts_on()
+            eraser._purge()
+            eraser._serve()
+            findings = eraser.prove(found)
+            clock = format_clock(self.arguments.clock)
+            return findings, Erasures(settings).finish(self.person.spec.role, clock, findings)
+
+    def _check(self) -> None:
+        """Raise unless it may begin, or go on: one at a time, nobody misses anything, every file can be read."""
+        person, pending = self.person, Erasures(self.settings).pending()
+        if pending and (pending.role, pending.id) != (person.spec.role, person.id):
+            raise ErasureUnfinishedError(role=pending.role)
+        if not pending:  # else its own commits may lie before readers that had read everything
+            self.check_readers()
+        if unreadable := self.unreadable():
+            raise ContractError(f"cannot be searched: {'; '.join(unreadable)}; mend or remove them, then run it again")
+
+    def _erase_delivered(self, found: Places) -> tuple[Eraser, Places]:
+        """Quarantine, log and landing files, and again while what was delivered meanwhile names the person.
+
+        What is taken in may call the person by a name that nobody knew: what comes back knows it.
+        """
+        ledger, is_named = self._know_files(), True
+        while is_named:
+            eraser = self.with_names()
+            found = eraser._begin(found, ledger)
+            eraser._let_savepoints_go()
+            eraser._edit_delivered(ledger)
+            # Now all files are what the ledger says, also after an erasure that was cut off.
+            taken = take_in(self.spark, self.spec, self.arguments, self.settings)
+            is_new = taken.has_more or any(outcome.is_committed for outcome in taken.outcomes)
+            ledger, is_named = taken.ledger, is_new and eraser.with_names().is_named_in_what_was_taken_in
+        return eraser, found
+
+    def _know_files(self) -> Mapping[str, LedgerEntry]:
+        """Take in all that was delivered, so that every file is known by its bytes, also one that got a new name.
+
+        Not when an erasure was cut off: files that were edited half-way would be read as others. What was known of them
+        then was written down, and it is in the log's commit when their editing had begun.
+        """
+        if pending := Erasures(self.settings).pending():
+            return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
+        while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
+            log.info("taking in what was delivered: %d records", taken.counters["records_read"])
+        return taken.ledger
+
+    def _begin(self, found: Places, ledger: Mapping[str, LedgerEntry]) -> Places:
+        """Write down whom, and what there was; of an erasure that was cut off, what there was when it first began."""
+        begun = Erasures(self.settings).pending()
+        before = {(place, what): count for place, what, count in begun.found} if begun else {}
+        most = {place: max(count, before.get(place, 0)) for place, count in {**before, **found}.items()}
+        kept = tuple((place, what, count) for (place, what), count in most.items())
+        person = self.person
+        Erasures(self.settings).begin(
+            Pending(role=person.spec.role, id=person.id, names=person.names, found=kept, ledger=pack_ledger(ledger))
+        )
+        return most
+
+    def _let_savepoints_go(self) -> None:
+        records = SavepointRecords(self.settings)
+        for record in records.all():
+            if set(record.tables) & set(self.touched):
+                log.info("savepoint %s: let go", record.id)
+                records.release(self.spark, record)
+
+    def _edit_delivered(self, ledger: Mapping[str, LedgerEntry]) -> None:
+        """Quarantine, then log, then landing files.
+
+        The log's commit says what was read of the files as they will be: before they are, whoever looks reads them
+        again from the start and finds every event there.
+        """
+        log.info("erasing in %s and %s", self.spec.quarantine, self.spec.log)
+        with self.quarantined() as rows_df:
+            if rows_df is not None and not rows_df.isEmpty():
+                settled_timeline(self.spark, self.spec.quarantine, self.settings)
+                commit(rows_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
+        files = Filesystem(self.settings.landing_path)
+        found = [read_part(file, ledger) for file in self.search_landing()]
+        edited = edited_ledger(files, ledger, found)
+        about_df = rows_about(*self._of(self.spec.log))
+        if about_df is not None and (edited != ledger or not about_df.isEmpty()):
+            erase_in_log(self.spark, self.spec, self.person, {LEDGER_KEY: pack_ledger(edited)}, self.settings)
+        entries = {entry.path: entry for entry in list_landing(files, self.spec.source.topics)[0]}
+        for at, file in enumerate(found, start=1):
+            if file.edits:
+                apply_edits(files, entries[file.path], file.edits, Redactor.build(self.spec, self.person))
+                log.info("landing files: %d of %d done", at, len(found))
+
+    def _erase_in_tables(self) -> None:
+        """The tables themselves, then what is new in the log, the stand-in's own row with it.
+
+        The row index goes first: where two of its rows have a value of one order, it takes the greater one, and the
+        stand-in is of the same order as the key in whose place it stands.
+        """
+        drop_row_index(self.spec, self.settings)
+        for table in self.spec.tables:
+            if table.name in self.touched and erase_in_table(self.spark, self.spec, table, self.person, self.settings):
+                log.info("erased in %s", table.name)
+        fold_new(self.spark, self.spec, self.arguments, self.settings)
+
+    def _bring_marts_on(self) -> None:
+        for mart in self._marts():
+            options = {**self.arguments.options, "move_cut": True, "full": self._needs_all(mart)}
+            arguments = replace(self.arguments, options=options, interval=None)
+            engine = Engine(spark=self.spark, spec=self.spec, settings=self.settings, arguments=arguments)
+            engine.bring_on(mart)
+
+    def _needs_all(self, mart: MartSpec) -> bool:
+        """True for marts that take the rows of an append-only table as new: rewritten events would count twice.
+
+        And for those whose scope is of the person: nothing says that the old scope of a rewritten event changed.
+        """
+        own = re.compile(rf"\b({'|'.join((self.person.spec.key, *self.person.spec.columns))})\b")
+        if any(self.spec.is_append_only(read.table) and own.search(read.scope) for read in mart.reads):
+            return True
+        adding = self.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else mart
+        is_adding = adding.mode in (MartMode.APPEND, MartMode.AGGREGATE)
+        return is_adding and any(self.spec.is_append_only(read.table) for read in adding.reads)
+
+    def _purge(self) -> None:
+        marts = [name for name in self.touched if name in self.spec.mart_names]
+        layouts = {layout.name: layout for layout in all_layouts(self.spec)}
+        with hold_tables(marts, job=self.arguments.job, settings=self.settings):
+            for at, table in enumerate(self.touched, start=1):
+                if self.timeline(table).writes:
+                    purge(self.spark, layouts[table], self.settings, self.arguments.clock)
+                drop_changes(table, self.settings)
+                log.info("%s: older states are gone (%d of %d tables)", table, at, len(self.touched))
+
+    def _serve(self) -> None:
+        """Bring the store on, of the marts that it has."""
+        is_file = not self.settings.serving_url
+        if is_file and ("://" in self.settings.base_path or not Path(self.settings.table_path(FILE)).exists()):
+            return
+        store = ServingStore(parse_address(self.settings), wait_seconds=self.settings.lease_wait_seconds)
+        served = [mart for mart in self._marts() if store.served(mart.name)]
+        if served:
+            names = {"layer": sorted({mart.layer for mart in served}), "mart": [mart.name for mart in served]}
+            serve.run(self.spark, replace(self.arguments, options=names), self.settings)
+        store.vacuum()
+
+    def _marts(self) -> list[MartSpec]:
+        """Those among the touched that have ever been computed; a cache comes with its stitch mart."""
+        return [
+            mart
+            for mart in self.spec.marts
+            if mart.name in self.touched and mart.name not in self.spec.caches and self.timeline(mart.name).writes
+        ]

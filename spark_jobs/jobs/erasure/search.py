@@ -1,0 +1,168 @@
+"""Where a person is named: what readers see before an erasure, and every file after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import (
+    TransientError,
+)
+from spark_jobs.contracts.people import Person
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.erasure.rows import count_in_files, known_names, rows_about
+from spark_jobs.jobs.ingest import read_ledger
+from spark_jobs.sources.erasure import (
+    FileEdits,
+    find_in_files,
+    read_part,
+    redact_quarantine,
+)
+from spark_jobs.sources.landing import list_landing
+from spark_jobs.storage.consumers import ConsumerRegistry, own_consumers
+from spark_jobs.storage.erasures import Erasures, Finding
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+_LANDING = ("landing files", "records")
+Places = dict[tuple[str, str], int]
+"""How much names the person, by place and what it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """The search for one person in one lake."""
+
+    spark: SparkSession
+    spec: LakeSpec
+    settings: Settings
+    arguments: JobArguments
+    person: Person
+
+    def look(self) -> Places:
+        """Where the person is named now, of what readers see, and the savepoints that hold it."""
+        found: Places = {_LANDING: sum(len(file.edits) for file in self.search_landing())}
+        with self.quarantined() as rows_df:
+            found[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
+        for table in self.touched:
+            about_df = None if table == self.spec.quarantine else rows_about(*self._of(table))
+            if about_df is not None:
+                found[table, "rows"] = int(about_df.count())
+        kept = [record for record in SavepointRecords(self.settings).all() if set(record.tables) & set(self.touched)]
+        found["savepoints", "of tables that name them"] = len(kept) if any(found.values()) else 0
+        found["an erasure", "that was cut off"] = int(Erasures(self.settings).pending() is not None)
+        return found
+
+    @property
+    def is_named_in_what_was_taken_in(self) -> bool:
+        """True when the log or the quarantine names the person."""
+        about_df = rows_about(*self._of(self.spec.log))
+        with self.quarantined() as rows_df:
+            return any(df is not None and not df.isEmpty() for df in (about_df, rows_df))
+
+    def unreadable(self) -> list[str]:
+        """Landing files that cannot be looked through."""
+        return [f"{file.path} {file.problem}" for file in self.search_landing() if file.problem]
+
+    @cached_property
+    def touched(self) -> tuple[str, ...]:
+        """Tables that may hold something of the person: those with a column for it, and the marts that read them."""
+        columns = {self.person.spec.key, *self.person.spec.columns}
+        own = [table.name for table in self.spec.tables if columns & {table.key, *table.columns}]
+        marts = {mart.name for table in (self.spec.log, *own) for mart in self.spec.readers_of(table)}
+        return (self.spec.log, self.spec.quarantine, *own, *(m.name for m in self.spec.marts if m.name in marts))
+
+    def readers_behind(self) -> list[str]:
+        """Registered readers outside the lake that have not read all of a table whose older states are to go."""
+        own, behind = own_consumers(self.spec), []
+        for name, state in ConsumerRegistry(self.settings.base_path).all().items():
+            for table, place in state.checkpoints.items():
+                if name not in own and table in self.touched and place < (self.timeline(table).last or ""):
+                    behind.append(f"consumer {name} of {table}")
+        return behind
+
+    def with_names(self) -> Self:
+        """The same with every name that the lake knows the person by."""
+        names = {*self.person.names, *known_names(self.spark, self.spec, self.person, self.settings)}
+        return replace(self, person=replace(self.person, names=tuple(sorted(names))))
+
+    def outcomes(self, found: Places) -> tuple[TableOutcome, ...]:
+        """Where the tables are now; ``rows`` are those that named the person."""
+        timelines = [self.timeline(table) for table in self.touched]
+        return tuple(
+            TableOutcome(table=t.table, instant=t.last, rows=found.get((t.table, "rows"), 0), is_committed=True)
+            for t in timelines
+            if t.writes
+        )
+
+    def prove(self, found: Mapping[tuple[str, str], int]) -> list[Finding]:
+        """Look again, in every file of every table whatever state it is of.
+
+        Raises:
+            TransientError: something still names the person; it says where.
+        """
+        findings = []
+        ledger, problems = read_ledger(self.timeline(self.spec.log)), []
+        left: Places = {_LANDING: sum(len(read_part(file, ledger).edits) for file in self.search_landing())}
+        with self.quarantined() as rows_df:
+            left[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
+        for table in self.touched:
+            spot = (table, "records" if table == self.spec.quarantine else "rows")
+            if self.timeline(table).writes:
+                count = count_in_files(self.spark, self.settings.table_path(table), self.person)
+                left[spot] = left.get(spot, 0) + count
+        for place, what in {**found, **left}:
+            now = left.get((place, what), 0)
+            findings.append(Finding(place=place, what=what, found=found.get((place, what), 0), left=now))
+            if now:
+                problems.append(f"{place}: {now} {what}")
+        if problems:
+            raise TransientError(f"still named: {'; '.join(problems)}; see to it and run the erasure again")
+        return findings
+
+    @contextmanager
+    def quarantined(self) -> Iterator[DataFrame | None]:
+        """The rejected records that name the person, as they are to be; None when there is no quarantine yet."""
+        timeline = self.timeline(self.spec.quarantine)
+        if not timeline.writes:
+            yield None
+            return
+        rows_df = redact_quarantine(read_snapshot(self.spark, timeline.path), self.spec, self.person)
+        with pinned(self.spark, rows_df, "quarantined") as pinned_df:
+            yield pinned_df
+
+    def search_landing(self) -> list[FileEdits]:
+        """What names them in the landing files."""
+        files = Filesystem(self.settings.landing_path)
+        entries, _ = list_landing(files, self.spec.source.topics)
+        settled = self.arguments.clock - timedelta(seconds=self.settings.truncated_after_seconds)
+        return find_in_files(
+            self.spark,
+            self.spec,
+            self.person,
+            self.settings.landing_path,
+            entries,
+            settled_before_ns=int(settled.timestamp() * 1e9),
+        )
+
+    def _of(self, table: str) -> tuple[SparkSession, str, Person, Settings]:
+        return self.spark, table, self.person, self.settings
+
+    def timeline(self, table: str) -> Timeline:
+        """The timeline of a table, as it is now."""
+        return Timeline(table=table, path=self.settings.table_path(table))

@@ -1,0 +1,70 @@
+"""mart: the declared marts of a layer, brought on by what is new in the tables they read."""
+
+from __future__ import annotations
+
+import argparse
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.bring_on import Engine
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--layer", required=True, help="the layer whose marts are brought on, such as fast or slow")
+    parser.add_argument("--mart", help="one mart of the layer alone")
+    parser.add_argument("--full", action="store_true", help="compute everything anew")
+    parser.add_argument(
+        "--move-cut", action="store_true", help="bring the caches of stitch marts to the newest instant"
+    )
+
+
+def check(spec: LakeSpec, arguments: JobArguments, _settings: Settings) -> None:
+    """Raise ContractError when the options name no mart."""
+    marts_of(spec, arguments)
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Bring every mart of the layer to the newest state of what it reads, as of the clock.
+
+    A mart's clock never goes back: a run with an older one (a backfill, a late retry) takes in new data and leaves the
+    mart's window where it is. With an interval, the rows of these dates are computed again as well.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
+    # One after another: Hudi's reader turns vectorized reading on and off for the whole session while it plans, so that
+    # refreshes side by side trip over each other.
+    outcomes = [outcome for mart in marts_of(spec, arguments) for outcome in engine.bring_on(mart)]
+    layer = [mart for mart in spec.marts if mart.layer == arguments.options["layer"]]
+    engine.forget_changes(read.table for mart in layer for read in mart.reads)
+    return JobResult(
+        job=arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        tables=tuple(outcomes),
+        counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
+        messages=tuple(engine.messages),
+    )
+
+
+def marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
+    """The marts that the options name, each after those it reads; a cache belongs to its stitch mart.
+
+    ContractError when there is none.
+    """
+    layer, name = arguments.options["layer"], arguments.options.get("mart")
+    found = [mart for mart in spec.marts if mart.layer == layer and mart.name not in spec.caches]
+    if not found:
+        layers = sorted({mart.layer for mart in spec.marts})
+        raise ContractError(f"no mart is of layer {layer!r}; layers are {layers}")
+    chosen = [mart for mart in found if name in (None, "", mart.name)]
+    if not chosen:
+        raise ContractError(f"layer {layer} has no mart {name!r}; it has {[mart.name for mart in found]}")
+    return chosen

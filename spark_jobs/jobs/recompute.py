@@ -1,0 +1,130 @@
+"""recompute: the history of a layer computed again, under other rules perhaps; a plan first, and a way back."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.plan import HEADER, RewritePlan
+from spark_jobs.marts.rewrite import rewrite
+from spark_jobs.marts.undo import undo
+from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--layer", help="the layer whose marts are computed again")
+    parser.add_argument("--mart", help="one mart of the layer alone")
+    parser.add_argument("--rules", help="the rule version to count by, such as v2; default: each month's own")
+    parser.add_argument("--from", dest="from_date", metavar="DATE", help="first date, such as 2025-01-01")
+    parser.add_argument("--to", dest="to_date", metavar="DATE", help="last date, included")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing, also with --yes")
+    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--undo", metavar="ID", help="bring back what a recompute replaced (with --yes)")
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Show what computing these dates again would change, and do it when ``--yes`` says so.
+
+    Each table changes in one commit: readers see it as it was or as it is, and a run that was killed is run again. A
+    savepoint is made first; the result says how to go back to it.
+    """
+    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
+    if options.get("undo"):
+        return _undo(engine, options["undo"], is_meant=_is_meant(arguments))
+    marts, interval = _chosen(spec, arguments), _interval(arguments, spec)
+    if options.get("rules"):
+        load_rules(settings.rules_path).version(options["rules"])
+        if not any(mart.rules for mart in marts):
+            raise ContractError(f"no mart of layer {options['layer']} counts by rules; leave --rules out")
+    id_ = record_id(f"{options['layer']}-{options['from_date']}", arguments.clock)
+    record = Record(
+        id=id_,
+        made_by=arguments.job,
+        made_at=format_clock(arguments.clock),
+        what=" ".join(
+            filter(None, (options["layer"], options["from_date"], "to", options["to_date"], options.get("rules")))
+        ),
+        tables=_kept_before(id_, settings),
+    )
+    plans, outcomes, done = rewrite(engine, marts, interval, record if _is_meant(arguments) else None)
+    return _result(engine, plans, outcomes, way_back=done.id if done and done.tables else "")
+
+
+def _kept_before(id_: str, settings: Settings) -> Mapping[str, str]:
+    """States that an earlier try of this very run kept, before it was killed: the way back leads to them."""
+    record = SavepointRecords(settings).find(id_)
+    return record.tables if record else {}
+
+
+def _is_meant(arguments: JobArguments) -> bool:
+    return bool(arguments.options.get("yes")) and not arguments.options.get("dry_run")
+
+
+def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
+    layer, name = arguments.options.get("layer"), arguments.options.get("mart")
+    if not layer or not arguments.options.get("from_date") or not arguments.options.get("to_date"):
+        raise ContractError("recompute needs --layer, --from and --to (or --undo ID)")
+    marts = [mart for mart in spec.marts if mart.layer == layer and name in (None, "", mart.name)]
+    if not marts:
+        known = sorted({(mart.layer, mart.name) for mart in spec.marts})
+        raise ContractError(f"no mart {name or ''} is of layer {layer!r}; marts by layer: {known}")
+    return marts
+
+
+def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
+    try:
+        first, last = (date.fromisoformat(arguments.options[name]) for name in ("from_date", "to_date"))
+    except ValueError as error:
+        raise ContractError(f"--from and --to are dates such as 2025-01-31 ({error})") from error
+    if last < first:
+        raise ContractError(f"--to {last} lies before --from {first}")
+    utc = ZoneInfo("UTC")
+    return Interval(
+        start=datetime.combine(first, time(), utc), end=datetime.combine(last + timedelta(days=1), time(), utc)
+    )
+
+
+def _undo(engine: Engine, id_: str, *, is_meant: bool) -> JobResult:
+    record = SavepointRecords(engine.settings).read(id_, made_by=engine.arguments.job)
+    if not is_meant:
+        rows = [(table, instant) for table, instant in record.tables.items()]
+        print(f"would undo: {record.what} (made {record.made_at})\n{format_table(('table', 'back to'), rows)}")
+        return _done(engine, [], ("nothing was changed; do it with --yes",))
+    return _done(engine, undo(engine, record), (f"undone: {record.what}",))
+
+
+def _result(engine: Engine, plans: list[RewritePlan], outcomes: list[TableOutcome], *, way_back: str) -> JobResult:
+    print(format_table(HEADER, [plan.cells() for plan in plans]))
+    said = [f"{plan.mart}: {plan.describe()}" for plan in plans]
+    if way_back:
+        said.append(f"the way back: recompute --undo {way_back} --yes")
+    elif not _is_meant(engine.arguments) and any(plan.rows for plan in plans):
+        said.append("nothing was changed; do it with --yes")
+    return _done(engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))
+
+
+def _done(engine: Engine, outcomes: list[TableOutcome], messages: tuple[str, ...], rows_planned: int = 0) -> JobResult:
+    return JobResult(
+        job=engine.arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        clock=format_clock(engine.arguments.clock),
+        tables=tuple(outcomes),
+        counters={"rows_planned": rows_planned, "rows_written": sum(outcome.rows for outcome in outcomes)},
+        messages=(*engine.messages, *messages),
+    )

@@ -1,0 +1,93 @@
+"""restore: the whole lake taken back to a savepoint, with its consumers; a plan first."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
+from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lease import hold_whole
+from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
+from spark_jobs.storage.savepoints import Record, SavepointRecords
+from spark_jobs.storage.timeline import Timeline
+
+_HEAD = ("table", "newest commit", "back to", "what happens")
+_AFTER = "what the landing folder got since then is taken in again by the next ingest; its files must still be there"
+
+log = logging.getLogger(__name__)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--to", required=True, metavar="SAVEPOINT", help="which one; see savepoint list")
+    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+
+
+def needs_spark(arguments: JobArguments) -> bool:
+    """A plan is made from timelines."""
+    return bool(arguments.options.get("yes"))
+
+
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Show what would be taken back, and do it when ``--yes`` says so: tables first that are made from others.
+
+    Queries that are running meanwhile may fail, because files they read are removed. A restore that was killed is run
+    again.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    records = SavepointRecords(settings)
+    record = records.read(arguments.options["to"], made_by=SAVEPOINT)
+    ways = plan_restore(spec, record, settings)
+    print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
+    planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
+    planned += [f"savepoint {each.id}: is of a later state: let go" for each in later_records(records.all(), record)]
+    if spark is None or not arguments.options.get("yes"):
+        return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
+    outcomes, messages = _restore(spark, spec, record, arguments, settings)
+    return _result(arguments, ways, outcomes, [*planned, *messages, _AFTER])
+
+
+def _restore(
+    spark: SparkSession, spec: LakeSpec, record: Record, arguments: JobArguments, settings: Settings
+) -> tuple[list[TableOutcome], list[str]]:
+    names = spec.table_names
+    with hold_whole(names, services_of=names, job=arguments.job, settings=settings):
+        ways = plan_restore(spec, record, settings)  # as it is now that nobody else writes
+        records = SavepointRecords(settings)
+        for later in later_records(records.all(), record):
+            records.release(spark, later)
+        outcomes = []
+        for at, way in enumerate(ways, start=1):
+            outcomes.append(restore_table(spark, way, settings))
+            log.info("%d of %d tables: %s: %s", at, len(ways), way.table, way.describe())
+
+        def find_timeline(table: str) -> Timeline:
+            return Timeline(table=table, path=settings.table_path(table))
+
+        registry = ConsumerRegistry(settings.base_path)
+        return outcomes, return_consumers(registry, spec, record, arguments.clock, find_timeline)
+
+
+def _result(
+    arguments: JobArguments, ways: list[TableReturn], outcomes: list[TableOutcome], messages: list[str]
+) -> JobResult:
+    return JobResult(
+        job=arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        tables=tuple(outcomes),
+        counters={
+            "commits_planned": sum(way.commits for way in ways),
+            "tables_restored": sum(o.is_committed for o in outcomes),
+        },
+        messages=tuple(messages),
+    )

@@ -1,0 +1,112 @@
+"""rules: rule versions as a table, or two of them laid side by side over the same history; writes nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.results import DONE, JobResult
+from spark_jobs.contracts.rules import RuleBook, first_day
+from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.marts.rule_diff import Change, Comparison, RuleDiff
+from spark_jobs.marts.views import Views
+
+DEFAULT_ROWS = 50
+_FIRST_MONTH, _LAST_MONTH = "0001-01", "9999-12"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("action", choices=("list", "diff"), help="list the versions, or lay two of them side by side")
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help="of diff: the two, for example v1 v2")
+    parser.add_argument("--from", dest="first_month", default="", metavar="MONTH", help="of diff: first month, yyyy-MM")
+    parser.add_argument("--to", dest="last_month", default="", metavar="MONTH", help="of diff: last month, inclusive")
+    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
+
+
+def needs_spark(arguments: JobArguments) -> bool:
+    """A list of the versions needs none."""
+    return arguments.options["action"] != "list"
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Print the versions there are, or what changes for whom when one counts instead of the other."""
+    book = load_rules(settings.rules_path)
+    is_list = arguments.options["action"] == "list"
+    counters = _list(book) if is_list else _diff(spark, book, arguments, settings)
+    return JobResult(job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters)
+
+
+def _list(book: RuleBook) -> dict[str, int]:
+    rows = [
+        (
+            rules.version,
+            rules.valid_from.isoformat(),
+            "yes" if rules.promoted else "no",
+            ", ".join(f"{status_id}: {share}" for status_id, share in rules.shares),
+            ", ".join(f"{project_id}: {factor}" for project_id, factor in rules.bonuses) or None,
+            rules.description,
+        )
+        for rules in book.versions
+    ]
+    header = ("version", "valid from", "promoted", "share by status", "factor by project", "description")
+    print(format_table(header, rows))
+    return {"versions": len(rows)}
+
+
+def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings: Settings) -> dict[str, int]:
+    options = arguments.options
+    versions = [book.version(name).version for name in options.get("versions") or ()]
+    if len(versions) != 2:
+        raise ContractError(f"rules diff compares two versions; give two of {book.names}")
+    first, last = _month(options.get("first_month") or _FIRST_MONTH), _month(options.get("last_month") or _LAST_MONTH)
+    if first_day(first) > first_day(last):
+        raise ContractError(f"{first} to {last} is no range of months; give --from before --to")
+    with Views(spark) as views:
+        diff = RuleDiff(views=views, spec=load_lake_spec(settings.lake_spec), book=book, settings=settings)
+        comparison = diff.compare(*versions, first=first, last=last)
+    _print_comparison(comparison, versions, options.get("rows", DEFAULT_ROWS))
+    differences = [change.difference for change in comparison.changes]
+    return {
+        "months": len(comparison.months),
+        "cells": len(differences),
+        "gaining": sum(difference > 0 for difference in differences),
+        "losing": sum(difference < 0 for difference in differences),
+    }
+
+
+def _month(text: str) -> str:
+    """The month of a date, as recompute takes them; anything else is checked as a month."""
+    try:
+        return date.fromisoformat(text).isoformat()[:7]
+    except ValueError:
+        return text
+
+
+def _print_comparison(comparison: Comparison, versions: Sequence[str], most: int) -> None:
+    changes = comparison.changes
+    total = Change(
+        key="total",
+        name="",
+        before=sum((change.before for change in changes), Decimal(0)),
+        after=sum((change.after for change in changes), Decimal(0)),
+    )
+    months = f", {comparison.months[0]} to {comparison.months[-1]}" if comparison.months else ""
+    print(f"{versions[1]} instead of {versions[0]}{months}")
+    header = (comparison.owner, "name", *versions, "gain or loss", "percent")
+    rows = [
+        (str(change.key), change.name, change.before, change.after, change.difference, change.percent)
+        for change in (*changes[:most], total)
+    ]
+    print(format_table(header, rows))
+    if len(changes) > most:
+        print(f"and {len(changes) - most} more, which differ less; the total counts them (--rows prints more)")

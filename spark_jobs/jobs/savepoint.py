@@ -1,0 +1,125 @@
+"""savepoint: the whole lake kept as it is at one moment: to read it later, or to take everything back to it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.recovery import settled_timelines
+from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
+
+log = logging.getLogger(__name__)
+
+JOB = "savepoint"
+_LABEL = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+_HEAD = ("savepoint", "made at", "by", "tables", "oldest state", "what")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "action",
+        choices=["create", "list", "delete"],
+        help="create: keep the lake as it is now; list: what is kept; delete: let it go",
+    )
+    parser.add_argument("--label", default="manual", help="create: the first part of its name (default: manual)")
+    parser.add_argument("--keep", type=int, metavar="N", help="create: let all but the newest N of this label go")
+    parser.add_argument("--name", help="delete: which one")
+
+
+def needs_spark(arguments: JobArguments) -> bool:
+    """The list is made from small files."""
+    return arguments.options["action"] != "list"
+
+
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Keep, list or let go.
+
+    While it is kept, no cleaning and archiving of any table goes past it: a savepoint costs the storage of every file
+    version that was replaced since.
+    """
+    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    records = SavepointRecords(settings)
+    said: list[str] = []
+    if options["action"] == "create" and spark is not None:
+        said = _create(spark, spec, records, arguments, settings)
+    elif options["action"] == "delete" and spark is not None:
+        record = records.read(options.get("name") or "")
+        records.release(spark, record)
+        said = [f"let go: {record.id}"]
+    kept = records.all()
+    print(format_table(_HEAD, [_row(record) for record in kept]) if kept else "no savepoint is kept")
+    return JobResult(
+        job=arguments.job,
+        status=DONE if said else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        counters={"savepoints": len(kept)},
+        messages=tuple(said),
+    )
+
+
+def _create(
+    spark: SparkSession, spec: LakeSpec, records: SavepointRecords, arguments: JobArguments, settings: Settings
+) -> list[str]:
+    label, keep = arguments.options.get("label") or "manual", arguments.options.get("keep")
+    if not _LABEL.match(label):
+        raise ContractError(f"--label {label!r}: use small letters, digits and _, at most 40, beginning with a letter")
+    if keep is not None and keep < 1:
+        raise ContractError(f"--keep {keep}: at least the new one is kept; give 1 or more")
+    id_ = record_id(label, arguments.clock)
+    with hold_tables(spec.table_names, job=arguments.job, settings=settings):
+        # A retry of the run that made it finishes it: the states are those it wrote down first.
+        record = records.find(id_) or _state_of_now(spark, spec, id_, label, arguments, settings)
+        if not record.tables:
+            log.info("nothing to keep: no table of the lake has a commit yet; run ingest first")
+            return []
+        records.keep(spark, record)
+    said = [f"kept: {record.id}, {len(record.tables)} tables"]
+    same = [each for each in records.all() if each.made_by == JOB and each.what == record.what]
+    for old in same[: -keep if keep else 0]:
+        records.release(spark, old)
+        said.append(f"let go: {old.id}")
+    return said
+
+
+def _state_of_now(
+    spark: SparkSession, spec: LakeSpec, id_: str, label: str, arguments: JobArguments, settings: Settings
+) -> Record:
+    """The newest commit of every table, and what the consumers know; all leases are held."""
+    consumers: dict[str, Any] = {
+        name: state.to_content() for name, state in ConsumerRegistry(settings.base_path).all().items()
+    }
+    timelines = settled_timelines(spark, spec.table_names, settings)
+    tables = {timeline.table: timeline.newest for timeline in timelines if timeline.newest}
+    return Record(
+        id=id_,
+        made_by=JOB,
+        made_at=format_clock(arguments.clock),
+        what=f"the lake ({label})",
+        tables=tables,
+        consumers=consumers,
+    )
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    return (
+        record.id,
+        record.made_at,
+        record.made_by,
+        len(record.tables),
+        min(record.tables.values(), default="-"),
+        record.what,
+    )

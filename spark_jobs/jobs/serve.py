@@ -1,0 +1,120 @@
+"""serve: the marts of a layer into the serving store, each as of its newest instant."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.reader import read_as_of
+from spark_jobs.storage.serving.address import parse_address
+from spark_jobs.storage.serving.store import MartState, ServingStore
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.visible import visible_rows
+
+_CLOCK = "clock"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "--layer", action="append", required=True, metavar="LAYER", help="fast, stitch, slow; several with commas"
+    )
+    parser.add_argument("--mart", action="append", metavar="MART", help="only this mart of the layer")
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the options name no mart to serve, SettingsError when the store's address is wrong."""
+    _marts_of(spec, arguments)
+    parse_address(settings)
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Bring the served rows of every mart of the layers to the mart's newest instant.
+
+    A mart whose newest instant is served already is not read; only the clock it was brought to may move on.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    marts = _marts_of(spec, arguments)
+    store = ServingStore(parse_address(settings), wait_seconds=settings.lease_wait_seconds)
+    outcomes = [_serve(spark, spec, mart, store, arguments, settings) for mart in marts]
+    return JobResult(
+        job=arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        tables=tuple(outcomes),
+        counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
+        messages=tuple(f"{o.table} has no commit yet: nothing to serve" for o in outcomes if o.instant is None),
+    )
+
+
+def _names(values: Sequence[str] | str | None) -> list[str]:
+    """Names given once or several times, each time one or several with commas between."""
+    values = [values] if isinstance(values, str) else values or []
+    return [name for value in values for name in map(str.strip, value.split(",")) if name]
+
+
+def _marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
+    """The marts of the layers, or those of them that are named; a cache is no answer and is not served."""
+    layers, names = _names(arguments.options["layer"]), _names(arguments.options.get("mart"))
+    served = [mart for mart in spec.marts if mart.name not in spec.caches]
+    known = sorted({mart.layer for mart in served})
+    if not layers or not set(layers) <= set(known):
+        raise ContractError(f"--layer {','.join(layers)!r}: the marts that can be served are of the layers {known}")
+    marts = [mart for mart in served if mart.layer in layers]
+    if unknown := sorted(set(names) - {mart.name for mart in marts}):
+        raise ContractError(f"--mart {','.join(unknown)}: of these layers are {[mart.name for mart in marts]}")
+    return [mart for mart in marts if mart.name in names or not names]
+
+
+def _serve(
+    spark: SparkSession,
+    spec: LakeSpec,
+    mart: MartSpec,
+    store: ServingStore,
+    arguments: JobArguments,
+    settings: Settings,
+) -> TableOutcome:
+    with hold_tables((f"{mart.name}.serving",), job=arguments.job, settings=settings):
+        timeline = _timeline(mart, settings)
+        timeline.check_version()
+        if timeline.last is None:
+            return TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False)
+        clock = _clock(timeline, settings)
+        state = MartState(mart=mart.name, instant=timeline.last, clock=clock, served_at=arguments.clock)
+        served, count = store.served(mart.name), None
+        if served is None or served.instant != state.instant:
+            rows_df = visible_rows(read_as_of(spark, timeline.path, state.instant), mart.name, spec)
+            count = store.replace(
+                state,
+                rows_df.schema,
+                rows_df.toLocalIterator(),
+                is_on_timeline=lambda instant: _timeline(mart, settings).holds(instant),
+            )
+        elif served.clock != clock:
+            store.keep(state)
+        return TableOutcome(table=mart.name, instant=state.instant, rows=count or 0, is_committed=count is not None)
+
+
+def _timeline(mart: MartSpec, settings: Settings) -> Timeline:
+    return Timeline(table=mart.name, path=settings.table_path(mart.name))
+
+
+def _clock(timeline: Timeline, settings: Settings) -> datetime | None:
+    """The clock the mart was brought to: it moves on without a commit when no row changes."""
+    state = ConsumerRegistry(settings.base_path).read(timeline.table)
+    noted = state.notes.get(_CLOCK) if state.tables.get(timeline.table) == timeline.last else None
+    text = noted or timeline.newest_metadata(METADATA_PREFIX + _CLOCK)
+    return parse_clock(text) if text else None

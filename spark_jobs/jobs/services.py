@@ -1,0 +1,127 @@
+"""services: compaction, clustering, clean and archive: ``plan`` says which are due and why, ``run`` does them."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.services import Service
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.layouts import TableLayout, choose_layouts
+from spark_jobs.storage.services.due import Need, find_needs
+from spark_jobs.storage.services.run import ServiceRun, TableServices
+from spark_jobs.storage.services.state import TableState
+
+_PLAN_HEAD = ("table", "service", "due", "why")
+_RUN_HEAD = ("table", "service", "done", "what")
+
+log = logging.getLogger(__name__)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("action", choices=["plan", "run"], help="plan: what is due and why; run: do it")
+    parser.add_argument("--table", help="one table alone")
+    parser.add_argument("--service", choices=[service.value for service in Service], help="one service alone")
+    parser.add_argument("--all", action="store_true", help="plan: also what is not due; run: due or not")
+
+
+def needs_spark(arguments: JobArguments) -> bool:
+    """A plan is made from timelines and listings."""
+    return arguments.options["action"] == "run"
+
+
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Look every table through, and with ``run`` do what is due: table by table, services in their order.
+
+    One table that fails stops no other; its error is raised when all have had their turn. ``plan`` needs no Spark.
+    """
+    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    layouts = choose_layouts(spec, options.get("table"))
+    services = [Service(options["service"])] if options.get("service") else list(Service)
+    needs, warnings = _needs(spec, layouts, services, arguments, settings)
+    if options["action"] == "plan" or spark is None:
+        shown = needs if options.get("all") else [need for need in needs if need.is_due]
+        rows = [(need.table, need.service.value, "yes" if need.is_due else "no", need.why) for need in shown]
+        print(format_table(_PLAN_HEAD, rows) if rows else "nothing is due")
+        return _result(arguments, needs, (), warnings)
+    wanted = [need for need in needs if need.is_due or options.get("all")]
+    runs = list(_run(spark, spec, layouts, wanted, arguments, settings))
+    print(format_table(_RUN_HEAD, [(r.table, r.service.value, "yes" if r.is_done else "no", r.did) for r in runs]))
+    return _result(arguments, needs, runs, warnings)
+
+
+def _needs(
+    spec: LakeSpec,
+    layouts: dict[str, TableLayout],
+    services: list[Service],
+    arguments: JobArguments,
+    settings: Settings,
+) -> tuple[list[Need], list[str]]:
+    consumers = ConsumerRegistry(settings.base_path).all()
+    needs: list[Need] = []
+    warnings: list[str] = []
+    for name, layout in layouts.items():
+        try:
+            state = TableState.look(layout, settings.table_path(name))
+        except TableVersionError as error:  # of this table alone: the others get their services
+            warnings.append(str(error))
+            continue
+        found = find_needs(state, consumers, spec.targets(name), arguments.clock)
+        needs += [need for need in found.needs if need.service in services]
+        warnings += found.warnings
+    return needs, warnings
+
+
+def _run(
+    spark: SparkSession,
+    spec: LakeSpec,
+    layouts: dict[str, TableLayout],
+    wanted: list[Need],
+    arguments: JobArguments,
+    settings: Settings,
+) -> Iterator[ServiceRun]:
+    def serve(table: str) -> list[ServiceRun]:
+        services = TableServices(
+            spark=spark, layout=layouts[table], targets=spec.targets(table), settings=settings, clock=arguments.clock
+        )
+        is_forced = bool(arguments.options.get("all"))
+        return [services.run(need.service, is_forced=is_forced) for need in wanted if need.table == table]
+
+    tables = list(dict.fromkeys(need.table for need in wanted))
+    with ThreadPoolExecutor(settings.write_threads) as threads:
+        running = {table: threads.submit(serve, table) for table in tables}
+        for at, (table, done) in enumerate(running.items(), start=1):
+            if error := done.exception():
+                log.warning("%s: its services failed: %s", table, error)
+            else:
+                log.info("%d of %d tables: %s", at, len(tables), table)
+                yield from done.result()
+    if errors := [error for done in running.values() if (error := done.exception())]:
+        raise errors[0]
+
+
+def _result(
+    arguments: JobArguments, needs: list[Need], runs: tuple[ServiceRun, ...] | list[ServiceRun], warnings: list[str]
+) -> JobResult:
+    done = [run for run in runs if run.is_done]
+    due = [need for need in needs if need.is_due]
+    return JobResult(
+        job=arguments.job,
+        status=DONE if done or (due and not runs) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        counters={"services_due": len(due), "services_done": len(done)},
+        messages=(*warnings, *(f"{run.table}: {run.service.value}: {run.did}" for run in runs)),
+        due=tuple((need.table, need.service.value) for need in due),
+    )

@@ -1,0 +1,1 @@
+"""The engine of declared marts: one module a mode, and what they share."""

@@ -1,0 +1,188 @@
+"""One refresh of one mart: what it knows of itself, and how its rows are brought to a new state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.mart_sql import MartQuery
+from spark_jobs.contracts.marts import CELL_ID, MartSpec
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.rules import RuleBook
+from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.sources import Source
+from spark_jobs.marts.views import Views
+from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
+from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit, fit_layout
+from spark_jobs.transforms.cells import changed_rows, difference, visible_changes
+
+CLOCK, DEFINITION = "clock", "definition"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refresh:
+    """One refresh of ``mart``, under its lease.
+
+    ``state`` is what its consumer file remembers; ``also`` are checkpoints on tables it reads through another mart.
+    When it ``is_held``, the sources are read as they were at the mart's own checkpoints. What ``notes`` are given, the
+    consumer file remembers until others take their place.
+    """
+
+    views: Views
+    spec: LakeSpec
+    settings: Settings
+    arguments: JobArguments
+    mart: MartSpec
+    query: MartQuery
+    timeline: Timeline
+    state: ConsumerState
+    also: Mapping[str, str] = field(default_factory=dict)
+    is_held: bool = False
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def is_state_current(self) -> bool:
+        """True when the consumer file was written for the mart as it is now."""
+        return bool(self.state.tables) and self.state.tables.get(self.mart.name) == self.timeline.last
+
+    def note(self, name: str) -> str | None:
+        """What the mart was last brought to: its clock, the fingerprint of its definition."""
+        noted = self.state.notes.get(name) if self.is_state_current else None
+        return noted or self.timeline.newest_metadata(METADATA_PREFIX + name)
+
+    @cached_property
+    def previous_clock(self) -> datetime | None:
+        """The clock the mart was last brought to."""
+        text = self.note(CLOCK)
+        return parse_clock(text) if text else None
+
+    @cached_property
+    def rule_book(self) -> RuleBook:
+        """The rule versions, read once: rows and what the commit says of them are of the same files."""
+        return load_rules(self.settings.rules_path)
+
+    @property
+    def clock(self) -> datetime:
+        """The run's clock, or the mart's own when that is later: a mart's clock never goes back."""
+        return max(self.arguments.clock, self.previous_clock or self.arguments.clock)
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """The tables it reads, with what is new in each."""
+        return tuple(
+            Source.plan(
+                read,
+                table_checkpoint(self.state, self.timeline, read.table),
+                spec=self.spec,
+                settings=self.settings,
+                is_held=self.is_held,
+            )
+            for read in self.mart.reads
+        )
+
+    def source(self, table: str) -> Source:
+        """The source of this name."""
+        return next(source for source in self.sources if source.table == table)
+
+    @property
+    def checkpoints(self) -> Mapping[str, str]:
+        """How far the mart is when this refresh is done."""
+        return {**self.also, **{source.table: source.up_to for source in self.sources if not source.is_absent}}
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """True when nothing it reads has moved since the last refresh, and its definition neither."""
+        known = self.state.checkpoints if self.is_state_current else {}
+        return dict(known) == dict(self.checkpoints) and self.note(DEFINITION) == self.mart.definition
+
+    @property
+    def why_anew(self) -> str:
+        """Why the whole mart has to be computed anew, or "" when what is new is enough."""
+        if self.arguments.options.get("full"):
+            return "asked for"
+        known = self.note(DEFINITION)
+        if known is not None and known != self.mart.definition:
+            return "its definition changed"
+        for source in self.sources:
+            if source.pull.resync_reason:
+                return source.pull.resync_reason
+        if any(source.is_new for source in self.sources):
+            return "first computed" if known is None else "its place in a source was lost"
+        return ""
+
+    def stored(self) -> DataFrame | None:
+        """The mart's own rows with their technical columns, or None before its first commit."""
+        return read_snapshot(self.views.spark, self.timeline.path) if self.timeline.last else None
+
+    def select(self, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """The mart's SQL over these tables."""
+        names = {table: self.views.name(rows_df, table) for table, rows_df in tables.items()}
+        return self.views.spark.sql(self.query.sql(names, time_zone=self.spec.time_zone))
+
+    def select_partial(self, rows_df: DataFrame) -> DataFrame:
+        """The state of the cells of an aggregate mart over these rows of its source."""
+        table = self.mart.reads[0].table
+        names = {table: self.views.name(rows_df, table)}
+        return self.views.spark.sql(self.query.partial_sql(names, time_zone=self.spec.time_zone))
+
+    def difference(self, result_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
+        """What has to change, computed once (see :func:`spark_jobs.transforms.cells.difference`)."""
+        columns = [name for name in result_df.columns if name != CELL_ID]
+        changes_df = difference(result_df, stored_df, columns, self.mart.partition)
+        return self.views.pin(changes_df, "difference")
+
+    def unchanged(self) -> TableOutcome:
+        """Remember that the mart is right up to the checkpoints and was not written."""
+        self._remember(self.timeline.last)
+        return TableOutcome(table=self.mart.name, instant=self.timeline.last, rows=0, is_committed=False)
+
+    def write(self, difference_df: DataFrame, notes: Mapping[str, str] | None = None) -> TableOutcome:
+        """Commit what has to change, unless that is nothing; ``notes`` are kept with the commit."""
+        if difference_df.isEmpty():
+            return self.unchanged()
+        outcome = self.commit_difference(difference_df, {**self.metadata, **(notes or {})})
+        self._remember(outcome.instant)
+        return outcome
+
+    def commit_difference(self, difference_df: DataFrame, metadata: Mapping[str, str]) -> TableOutcome:
+        """Commit a difference that is not empty, with the changes it makes for those who read the mart."""
+        metadata = dict(metadata)
+        if self.mart.name in self.spec.fed_tables and self.timeline.last:
+            feed_df = visible_changes(difference_df, self.query.columns)
+            metadata[CHANGES_KEY] = write_changes(feed_df, self.mart.name, self.settings)
+        return self._commit(changed_rows(difference_df), mart_layout(self.mart), metadata)
+
+    def append(self, rows_df: DataFrame, *, is_anew: bool) -> TableOutcome:
+        """Commit rows of a mart of mode append: more of them, or all of them in place of what there is."""
+        form = StorageForm.REPLACED if is_anew else StorageForm.APPENDED
+        outcome = self._commit(rows_df, mart_layout(self.mart, form=form), self.metadata)
+        self._remember(outcome.instant)
+        return outcome
+
+    def _commit(self, rows_df: DataFrame, layout: TableLayout, metadata: Mapping[str, str]) -> TableOutcome:
+        layout, is_first = fit_layout(layout, self.timeline), self.timeline.last is None
+        done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first)
+        return TableOutcome(table=self.mart.name, instant=done.instant, rows=done.rows, is_committed=True)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What every commit of the mart says of itself."""
+        metadata = {checkpoint_key(table): instant for table, instant in self.checkpoints.items()}
+        return {**metadata, CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition}
+
+    def _remember(self, instant: str | None) -> None:
+        notes = {**self.state.notes, **self.notes, CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition}
+        state = ConsumerState(checkpoints=self.checkpoints, tables={self.mart.name: instant}, notes=notes)
+        ConsumerRegistry(self.settings.base_path).write(self.mart.name, state, self.arguments.clock)

@@ -1,0 +1,188 @@
+"""Which scopes of a scoped mart have to be computed again."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType
+
+from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.mart_sql import expression_sql
+from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.sources import Source
+from spark_jobs.marts.windows import TimeRange, in_utc, interval_range, values_of, window_range
+
+SCOPE = "__scope"
+_MOST_BROADCAST = 200_000
+_MOST_LITERALS = 200
+_MOST_SORTED = 100_000
+_MOST_RANGES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scopes:
+    """Distinct scopes in the one column ``__scope``, pinned. ``few`` are their values, unless they are many.
+
+    Of many whole numbers ``ranges`` are where they lie, first and last of each, when that was found out: files without
+    any of them need not be read then.
+    """
+
+    rows_df: DataFrame
+    count: int
+    few: tuple[Any, ...] | None
+    ranges: tuple[tuple[int, int], ...] = ()
+
+    def keep(self, rows_df: DataFrame, scope: Column) -> DataFrame:
+        """Rows whose ``scope`` is among them; an unknown one (null) is a scope like others."""
+        if self.few is not None:
+            known = [F.lit(value) for value in self.few if value is not None]
+            is_kept = scope.isin(*known) if known else F.lit(False)
+            return rows_df.where(is_kept | scope.isNull() if None in self.few else is_kept)
+        if self.ranges:
+            lies_inside = reduce(operator.or_, (scope.between(first, last) for first, last in self.ranges))
+            rows_df = rows_df.where(scope.isNull() | lies_inside)
+        scopes_df = F.broadcast(self.rows_df) if self.count <= _MOST_BROADCAST else self.rows_df
+        return rows_df.join(scopes_df, scope.eqNullSafe(F.col(SCOPE)), "left_semi")
+
+    def values(self) -> Sequence[Any]:
+        """All of them."""
+        return self.few if self.few is not None else [row[0] for row in self.rows_df.collect()]
+
+
+def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | None) -> Scopes:
+    """The union of the parts, inside the window when there is one."""
+    frames = list(parts)
+    if not frames:
+        return Scopes(rows_df=refresh.views.spark.createDataFrame([], f"{SCOPE} string"), count=0, few=())
+    scopes_df = reduce(lambda one, other: one.unionByName(other), frames)
+    if window is not None:
+        scopes_df = scopes_df.where(window.holds(F.col(SCOPE)))
+    pinned_df = refresh.views.pin(scopes_df.distinct(), "scopes")
+    first = tuple(in_utc(row[0]) for row in pinned_df.limit(_MOST_LITERALS + 1).collect())
+    if len(first) <= _MOST_LITERALS:
+        return Scopes(rows_df=pinned_df, count=len(first), few=first)
+    count = pinned_df.count()
+    return Scopes(
+        rows_df=pinned_df, count=count, few=None, ranges=_ranges_of(pinned_df) if count <= _MOST_SORTED else ()
+    )
+
+
+def _ranges_of(scopes_df: DataFrame) -> tuple[tuple[int, int], ...]:
+    """Ranges that all scopes but null lie in, parted where nothing lies for longest; none unless they are numbers."""
+    if not isinstance(scopes_df.schema[SCOPE].dataType, IntegralType):
+        return ()
+    ((values,),) = scopes_df.select(F.sort_array(F.collect_list(SCOPE))).collect()
+    return cut_at_gaps(values, _MOST_RANGES)
+
+
+def cut_at_gaps(values: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:
+    """At most so many ranges that the sorted ``values`` lie in, with as little between their ends as can be."""
+    gaps = sorted(range(1, len(values)), key=lambda place: values[place - 1] - values[place])
+    cuts = sorted(place for place in gaps[: most - 1] if values[place] - values[place - 1] > 1)
+    places = [0, *cuts, len(values)]
+    return tuple((values[first], values[end - 1]) for first, end in pairwise(places) if first < end)
+
+
+def scope_of(read: ReadSpec, spec: LakeSpec) -> Column:
+    """The scope a row of a scoped read belongs to."""
+    return F.expr(expression_sql(read.scope, time_zone=spec.time_zone))
+
+
+def scopes_of(refresh: Refresh, read: ReadSpec, rows_df: DataFrame) -> DataFrame:
+    """The scopes of rows of a scoped read."""
+    return rows_df.select(scope_of(read, refresh.spec).alias(SCOPE)).distinct()
+
+
+def changed_scopes(refresh: Refresh, window: TimeRange | None) -> Iterator[DataFrame]:
+    """Scopes of what is new: of changed rows as they were and are, and of rows that look a changed one up."""
+    for source in refresh.sources:
+        if not source.has_moved:
+            continue
+        changed_df = source.changes(refresh.views, refresh.query).both_df
+        if source.read.scope:
+            yield scopes_of(refresh, source.read, changed_df)
+        else:
+            yield from _scopes_looking_up(refresh, source, changed_df, window)
+
+
+def entering_scopes(refresh: Refresh, window: TimeRange, before: TimeRange | None, unit: TimeUnit) -> DataFrame:
+    """Scopes of the window that were not in the one before."""
+    known = set(values_of(before, unit)) if before else set()
+    values = [value for value in values_of(window, unit) if value not in known]
+    return refresh.views.spark.range(1).select(F.explode(F.array(*map(F.lit, values))).alias(SCOPE))
+
+
+def scopes_of_interval(refresh: Refresh, interval: Interval) -> Iterator[DataFrame]:
+    """Scopes that a backfill names: those of the log's events of these dates, or of the mart's own time."""
+    mart = refresh.mart
+    for source in refresh.sources:
+        if source.table == refresh.spec.log and source.read.scope:
+            dates = values_of(interval_range(interval, TimeUnit.DAY), TimeUnit.DAY)
+            yield scopes_of(refresh, source.read, source.snapshot(refresh.views, dates))
+        elif source.read.scope and mart.time and mart.time.column == mart.scope:
+            range_ = interval_range(interval, mart.time.unit)
+            yield scopes_in_range(refresh, source, range_)
+    stored_df = refresh.stored()
+    if stored_df is not None and mart.time:
+        held_df = stored_df.where(interval_range(interval, mart.time.unit).holds(F.col(mart.time.column)))
+        yield held_df.select(F.col(mart.scope).alias(SCOPE)).distinct()
+
+
+def scopes_in_range(refresh: Refresh, source: Source, range_: TimeRange) -> DataFrame:
+    """Scopes of a source's rows that lie in a range of time."""
+    scopes_df = scopes_of(refresh, source.read, source.snapshot(refresh.views))
+    return scopes_df.where(range_.holds(F.col(SCOPE)))
+
+
+def windows(refresh: Refresh) -> tuple[TimeRange | None, TimeRange | None]:
+    """The mart's window at the run's clock, and the one it was last brought to."""
+    mart, before = refresh.mart, refresh.previous_clock
+    if mart.window is None or mart.time is None:
+        return None, None
+    zone, unit = refresh.spec.time_zone, mart.time.unit
+    now = window_range(mart.window, refresh.clock, zone, unit=unit)
+    return now, window_range(mart.window, before, zone, unit=unit) if before else None
+
+
+def partitions_of(
+    scopes: Scopes, read: ReadSpec, mart: MartSpec, spec: LakeSpec, partition: str
+) -> Sequence[str] | None:
+    """The partitions of the table (by its column ``partition``) that can hold rows of the scopes; None for all."""
+    if partition and partition in (read.scope, read.partition):
+        found = list(scopes.values())
+    elif read.partition:
+        value = F.expr(expression_sql(read.partition, time_zone=spec.time_zone))
+        named_df = scopes.rows_df.select(F.col(SCOPE).alias(mart.scope))
+        found = [row[0] for row in named_df.select(value).distinct().collect()]
+    else:
+        return None
+    return None if None in found else sorted(found)
+
+
+def _scopes_looking_up(
+    refresh: Refresh, lookup: Source, changed_df: DataFrame, window: TimeRange | None
+) -> Iterator[DataFrame]:
+    """Scopes of rows that point to a row of the lookup that changed."""
+    keys_df = changed_df.select(F.col(_key_of(refresh.spec, lookup.table)).alias("__key")).distinct()
+    for source in refresh.sources:
+        if not source.read.scope:
+            continue
+        rows_df = source.snapshot(refresh.views)
+        if window is not None:
+            rows_df = rows_df.where(window.holds(scope_of(source.read, refresh.spec)))
+        if lookup.read.by in rows_df.columns:
+            pointing_df = rows_df.join(F.broadcast(keys_df), F.col(lookup.read.by) == F.col("__key"), "left_semi")
+            yield scopes_of(refresh, source.read, pointing_df)
+
+
+def _key_of(spec: LakeSpec, table: str) -> str:
+    return spec.mart(table).grain[0] if table in spec.mart_names else spec.table(table).key

@@ -1,0 +1,123 @@
+"""What a mart reads: how far each table was read, what is new in it, and the table as it was at an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.mart_sql import MartQuery
+from spark_jobs.contracts.marts import ReadSpec
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.views import Views
+from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
+from spark_jobs.storage.layouts import partition_of
+from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.visible import visible_rows
+
+
+class ChangesUnknownError(Exception):
+    """A commit in the window kept no changes; never leaves the engine."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(f"a commit of {table} kept no changes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """Rows of a source that came and rows that left; ``left_df`` is None for a table whose rows never change."""
+
+    came_df: DataFrame
+    left_df: DataFrame | None
+
+    @property
+    def both_df(self) -> DataFrame:
+        """All of them."""
+        return self.came_df if self.left_df is None else self.came_df.unionByName(self.left_df)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One table that a mart reads. ``pull`` bounds what is new since the mart's checkpoint."""
+
+    read: ReadSpec
+    timeline: Timeline
+    pull: Pull
+    spec: LakeSpec
+    settings: Settings
+
+    @classmethod
+    def plan(
+        cls, read: ReadSpec, checkpoint: str, *, spec: LakeSpec, settings: Settings, is_held: bool = False
+    ) -> Source:
+        """Look at the table's timeline, and bound what is new after ``checkpoint``; nothing is when it ``is_held``."""
+        timeline = Timeline(table=read.table, path=settings.table_path(read.table))
+        timeline.check_version()
+        held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
+        pull = held if is_held else plan_pull(timeline, after=checkpoint)
+        return cls(read=read, timeline=timeline, pull=pull, spec=spec, settings=settings)
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return self.read.table
+
+    @property
+    def up_to(self) -> str:
+        """The instant the mart is brought to; ``BEGINNING`` while the table has no commit."""
+        return self.pull.window.up_to
+
+    @property
+    def is_absent(self) -> bool:
+        """True before the table's first commit."""
+        return self.up_to == BEGINNING
+
+    @property
+    def is_new(self) -> bool:
+        """True when the mart has never read it, or has to begin anew."""
+        return self.pull.window.after == BEGINNING and not self.is_absent
+
+    @property
+    def has_moved(self) -> bool:
+        """True when there is something to read."""
+        return not self.is_absent and (self.is_new or bool(self.timeline.changes_in(self.pull.window)))
+
+    def snapshot(self, views: Views, partitions: Collection[str] | None = None) -> DataFrame:
+        """Its visible rows as of ``up_to``; of these partitions alone when they are given."""
+        rows_df = read_as_of(views.spark, self.timeline.path, self.up_to)
+        if partitions is not None:
+            rows_df = rows_df.where(F.col(self._partition_column).isin(*partitions))
+        return visible_rows(rows_df, self.table, self.spec)
+
+    def changes(self, views: Views, query: MartQuery) -> Changes:
+        """What is new in its visible rows.
+
+        Args:
+            views: keeps the rows, which are read once.
+            query: says which columns count; a row in which only others changed is no change.
+
+        Raises:
+            ChangesUnknownError: a commit kept no changes; the mart has to be computed anew.
+        """
+        if self.spec.is_append_only(self.table):
+            came_df = read_pull(views.spark, self.timeline.path, self.pull)
+            return Changes(came_df=views.pin(visible_rows(came_df, self.table, self.spec), "came"), left_df=None)
+        feed_df = read_changes(views.spark, self.timeline, self.pull.window, self.settings)
+        if feed_df is None:
+            raise ChangesUnknownError(self.table)
+        columns = sorted(query.used_columns(self.table, feed_df.select(f"{AFTER}.*").columns))
+        before, after = (F.struct(*(F.col(f"{side}.{name}") for name in columns)) for side in (BEFORE, AFTER))
+        is_same = F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull() & before.eqNullSafe(after)
+        changed_df = views.pin(feed_df.where(~is_same), "changed")
+        came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
+        return Changes(came_df=came_df, left_df=left_df)
+
+    @property
+    def _partition_column(self) -> str:
+        return partition_of(self.table, self.spec)

@@ -1,0 +1,104 @@
+"""Mode stitch: a rolling window over cached cells, plus what came after the cache's cut.
+
+The cache is an aggregate mart; the *cut* is its checkpoint on its source. The cells of the window are read from it, and
+what changed after the cut is added and taken away, and the stitch mart's SQL runs over that. So the
+answer at any moment is the one that computing everything anew would give, wherever the cut lies.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.mart_sql import expression_sql
+from spark_jobs.contracts.marts import CELL_ID
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.marts.cache import fingerprint_of_files, is_intact
+from spark_jobs.marts.modes import cell_changes, changed_cells, compute_full
+from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.windows import TimeRange, window_range
+from spark_jobs.storage.reader import read_as_of
+from spark_jobs.transforms.cells import with_cell_id
+from spark_jobs.transforms.visible import visible_rows
+
+CHECKED_FILES = "checked_files"
+"""The note that says which files of the cache the last refresh found to be as they were committed."""
+
+
+class CacheBrokenError(Exception):
+    """The cache does not hold what was committed to it; never leaves the engine."""
+
+
+def window_of(refresh: Refresh, cache: Refresh, clock: datetime) -> TimeRange:
+    """The window at a clock, as values of the cache's time column."""
+    if refresh.mart.window is None or cache.mart.time is None:
+        raise ContractError(f"mart {refresh.mart.name}: needs a window, and its cache {cache.mart.name} a time")
+    return window_range(refresh.mart.window, clock, refresh.spec.time_zone, unit=cache.mart.time.unit)
+
+
+def stitch(refresh: Refresh, cache: Refresh, window: TimeRange) -> TableOutcome:
+    """Bring the mart to the newest instant of the cache's source. The caller holds both leases.
+
+    Raises:
+        CacheBrokenError: the cells read are not those that were committed.
+        ChangesUnknownError: a commit after the cut kept no changes.
+    """
+    cells_df = _cells_of_window(refresh, cache, window)
+    visible_df = visible_rows(cells_df, cache.mart.name, cache.spec)
+    result_df = with_cell_id(refresh.select({cache.mart.name: visible_df}), refresh.mart.grain)
+    return refresh.write(refresh.difference(result_df, refresh.stored()))
+
+
+def _cells_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFrame:
+    """The cells of the window as they would be if the cut lay at the newest instant."""
+    is_inside = window.holds(F.col(_time(cache)))
+    cached_df = _cached_cells(refresh, cache, window)
+    if not cache.sources[0].has_moved:
+        return compute_full(cache).limit(0) if cached_df is None else cached_df.where(is_inside)
+    change_df = cell_changes(cache).where(is_inside)
+    if cached_df is None:
+        return changed_cells(cache, change_df, None)
+    touched_df = cached_df.join(change_df.select(CELL_ID), CELL_ID, "left_semi")
+    untouched_df = cached_df.where(is_inside).join(change_df.select(CELL_ID), CELL_ID, "left_anti")
+    return untouched_df.unionByName(changed_cells(cache, change_df, touched_df))
+
+
+def _cached_cells(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFrame | None:
+    """The cells in the partitions of the cache that the window touches; None for none.
+
+    Their checksums are seen to once for every state of their files: reading all of them twice in every refresh would
+    cost more than what has changed.
+    """
+    if cache.timeline.newest is None:
+        return None
+    partitions = _partitions_of_window(refresh, cache, window)
+    files = fingerprint_of_files(cache, partitions)
+    cells_df = read_as_of(cache.views.spark, cache.timeline.path, cache.timeline.newest)
+    if partitions is not None:
+        cells_df = cells_df.where(partitions.holds(F.col(cache.mart.partition)))
+    if refresh.state.notes.get(CHECKED_FILES) != files:
+        cells_df = cache.views.pin(cells_df, "cached")
+        if not is_intact(cache, cells_df, partitions):
+            raise CacheBrokenError
+    refresh.notes[CHECKED_FILES] = files
+    return cells_df
+
+
+def _partitions_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -> TimeRange | None:
+    """The first and last partition of the cache that the window touches; None for all of them."""
+    text = refresh.mart.reads[0].partition
+    if not text:
+        return None
+    # Values in a query, and not rows of a session: Spark folds them while it plans, and starts no job.
+    ends = {"first": window.first, "last": window.last}
+    ends_df = cache.views.spark.sql("SELECT * FROM VALUES (:first), (:last)", args=ends).toDF(_time(cache))
+    partition = F.expr(expression_sql(text, time_zone=cache.spec.time_zone))
+    first, last = (row[0] for row in ends_df.select(partition).collect())
+    return TimeRange(first=first, last=last)
+
+
+def _time(cache: Refresh) -> str:
+    return cache.mart.time.column if cache.mart.time else ""

@@ -1,0 +1,132 @@
+"""The change feed: for each commit of a table, the rows it changed as its readers saw them before and after.
+
+Hudi's incremental pull says what a row is now. A mart that adds rows up must also know what a row was, to take it
+away. So a writer puts both beside the table, as Parquet in a folder of its own below ``<base>/.changes/<table>``, and
+then commits with the folder's name in the commit's metadata. There is no moment at which feed and table disagree: a
+folder that no commit names never happened, a commit that is rolled back or restored away takes its folder with it.
+
+A feed is never needed to be right, just to be quick: whoever finds a part of it missing computes from the table.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.changes import AFTER, BEFORE
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.consumers import ConsumerState
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Instant, Timeline
+
+__all__ = ["AFTER", "BEFORE", "CHANGES_KEY", "drop_changes", "forget_changes", "read_changes", "write_changes"]
+
+FOLDER = ".changes"
+CHANGES_KEY = "changes"
+"""The commit metadata key (without prefix) of the name of the commit's folder."""
+MAX_KEPT = 1000
+"""Commits whose folders are kept at most, however far behind a consumer is."""
+MIN_AGE_NS = 60 * 60 * 10**9
+"""A folder is removed only when nothing in it was changed for so long: a writer may be about to commit it."""
+_COMPLETE = "_SUCCESS"
+"""Spark's mark in a folder that was written to its end."""
+
+log = logging.getLogger(__name__)
+
+
+def write_changes(changes_df: DataFrame, table: str, settings: Settings) -> str:
+    """Write ``before`` and ``after`` of a commit that is about to be made; gives the folder's name for its metadata."""
+    folder = uuid.uuid4().hex
+    changes_df.select(BEFORE, AFTER).write.parquet(f"{_root(table, settings)}/{folder}")
+    return folder
+
+
+def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, settings: Settings) -> DataFrame | None:
+    """What the commits in ``(after, up_to]`` changed: ``before`` and ``after``, one row for each key and commit.
+
+    A key that several commits changed comes several times, in no order: what each took away the one before had added,
+    so sums over ``after`` less sums over ``before`` are right. A column that was declared between two commits is null
+    in the older one.
+
+    What comes back is a scan of Parquet files. Hudi's incremental reader turns vectorized reading off for the session
+    while a plan is being carried out; the project's sessions read structs without it, so the feed may stand in one
+    plan with anything. In a session that somebody else configured, pin and count it first.
+
+    Returns:
+        None when it cannot be known what changed, and the caller has to compute anew: ``after`` is no write of the
+        timeline, a commit names no folder or its folder is gone, a column changed its type between two commits. None
+        too when no commit of the window changed rows (see :meth:`Timeline.changes_in`): there is nothing to ask for.
+    """
+    if not timeline.holds(window.after):
+        return None
+    files = Filesystem(_root(timeline.table, settings))
+    folders: list[str] = []
+    for commit in timeline.changes_in(window):
+        folder = _folder_of(timeline, commit)
+        if folder is None or files.read(f"{folder}/{_COMPLETE}") is None:
+            log.info("table %s: no change feed of commit %s", timeline.table, commit.time)
+            return None
+        folders.append(folder)
+    return _read_merged(spark, timeline.table, folders, settings) if folders else None
+
+
+def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], settings: Settings, *, now_ns: int) -> int:
+    """Remove the folders that no consumer will read again, and that nobody touched for an hour; gives how many.
+
+    Needed are those of commits beyond the smallest checkpoint that a consumer has on the table, among the newest
+    ``MAX_KEPT``; with no consumer, of all of these. Everything else goes, also what a dead writer left. It needs no
+    lease: a commit whose folder is gone is one that readers compute anew.
+
+    Args:
+        timeline: the table, listed before the call.
+        consumers: every registered consumer, also those that do not read the table.
+        settings: where the lake is.
+        now_ns: the clock, in nanoseconds since 1970, as file times are.
+    """
+    files = Filesystem(_root(timeline.table, settings))
+    checkpoints = [state.checkpoints[timeline.table] for state in consumers if timeline.table in state.checkpoints]
+    read_by_all = min(checkpoints, default=BEGINNING)
+    needed = {_folder_of(timeline, commit) for commit in timeline.writes[-MAX_KEPT:] if commit.time > read_by_all}
+    removed = 0
+    for folder in sorted(set(files.folders()) - needed):
+        if now_ns - files.newest_change(folder) > MIN_AGE_NS:
+            # The mark goes first: a removal that is cut off leaves a folder that counts as gone.
+            files.delete(f"{folder}/{_COMPLETE}")
+            with suppress(FileNotFoundError):
+                Filesystem(f"{_root(timeline.table, settings)}/{folder}").delete_tree()
+            removed += 1
+    return removed
+
+
+def drop_changes(table: str, settings: Settings) -> None:
+    """Remove the whole feed of a table: readers that had not read it compute anew."""
+    with suppress(FileNotFoundError):
+        Filesystem(_root(table, settings)).delete_tree()
+
+
+def _root(table: str, settings: Settings) -> str:
+    return f"{settings.table_path(FOLDER)}/{table}"
+
+
+def _folder_of(timeline: Timeline, commit: Instant) -> str | None:
+    return timeline.metadata(commit).get(METADATA_PREFIX + CHANGES_KEY)
+
+
+def _read_merged(spark: SparkSession, table: str, folders: Iterable[str], settings: Settings) -> DataFrame | None:
+    paths = [f"{_root(table, settings)}/{folder}" for folder in folders]
+    try:
+        feed_df = spark.read.option("mergeSchema", "true").parquet(*paths)
+        # Asked for by name: over Spark Connect the files are looked at no earlier.
+        log.info("table %s: %d commits of the change feed, %s", table, len(paths), feed_df.schema.simpleString())
+    except Exception as error:
+        if "CANNOT_MERGE_SCHEMAS" in str(error):
+            log.info("table %s: a column changed its type between two commits of the change feed", table)
+            return None
+        raise
+    return feed_df

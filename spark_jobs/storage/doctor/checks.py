@@ -1,0 +1,197 @@
+"""Looks at one table, without Spark: its timeline, its listing, its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
+from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.erasures import Pending
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.recovery import MARKERS
+from spark_jobs.storage.services.state import TableState
+from spark_jobs.storage.timeline import TABLE_VERSION, Timeline
+
+GRACE = timedelta(hours=1)
+"""What is younger may still be at work."""
+_LOCK, _LOCKS = ".hoodie/lock", ".hoodie/.locks"
+_METADATA = ".hoodie/metadata"
+_LONG = 2
+"""A timeline is long when it has so many times the commits at which it should be archived."""
+
+
+def check_version(timeline: Timeline) -> Iterator[Finding]:
+    """Another table version: nothing else is looked at then."""
+    try:
+        timeline.check_version()
+    except TableVersionError as error:
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.VERSION,
+            what=f"is of version {error.found}: Athena and Trino cannot read it, and every job refuses to write it",
+            then=f"find the writer that upgraded it; move the table away, or bring it back to version {TABLE_VERSION}",
+        )
+
+
+def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterator[Finding]:
+    """What a table's own folder tells."""
+    files = Filesystem(state.timeline.path)
+    yield from _pending(state.timeline)
+    yield from _orphans(state, clock)
+    yield from _markers(state.timeline, files, clock)
+    yield from _locks(state.timeline, files, clock)
+    if _METADATA.rsplit("/", 1)[-1] in files.folders(".hoodie"):
+        yield Finding(
+            table=state.layout.name,
+            ailment=Ailment.METADATA_TABLE,
+            what="has a metadata table that no writer here keeps up: who reads by it misses files",
+            then="drop it: CALL delete_metadata_table(table => …)",
+        )
+    if (commits := len(state.timeline.writes)) > _LONG * targets.archive_commits:
+        yield Finding(
+            table=state.layout.name,
+            ailment=Ailment.TIMELINE,
+            what=f"has {commits} commits on its timeline, which every reader and writer lists",
+            then=f"services run --table {state.layout.name} --service archive; if that keeps them: consumers list",
+        )
+
+
+def check_consumers(timelines: Mapping[str, Timeline], consumers: Mapping[str, ConsumerState]) -> Iterator[Finding]:
+    """Readers whose place is not on the timeline of what they read."""
+    for name, state in sorted(consumers.items()):
+        for table, place in sorted(state.checkpoints.items()):
+            timeline = timelines.get(table)
+            if timeline is None or not timeline.writes or timeline.holds(place):
+                continue
+            where = "ahead of" if place > timeline.writes[-1].time else "no longer on"
+            yield Finding(
+                table=table,
+                ailment=Ailment.CONSUMER,
+                what=f"consumer {name} stands at {place}, {where} its timeline: it will read the whole table",
+                then="nothing, if the table was restored or made anew; else look who archived or rolled back",
+            )
+
+
+def check_checkpoints(timelines: Mapping[str, Timeline]) -> Iterator[Finding]:
+    """Tables that say they hold more of a source than the source has: it went back, and they did not."""
+    for table, timeline in sorted(timelines.items()):
+        for source, read in sorted(timelines.items()):
+            place = timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source))
+            if place and read.newest and place > read.newest:
+                yield Finding(
+                    table=table,
+                    ailment=Ailment.CHECKPOINT,
+                    what=f"holds {source} up to {place}, which {source} has no more (its newest is {read.newest})",
+                    then=f"bring it to a state that agrees: restore it too, or compute it anew from {source}",
+                )
+
+
+def check_erasure(pending: Pending | None) -> Iterator[Finding]:
+    """An erasure that was cut off."""
+    if pending:
+        yield Finding(
+            table="",
+            ailment=Ailment.ERASURE,
+            what=f"that of one {pending.role} was cut off: older states may still name them, and ingest waits",
+            then="run the same erase once more",
+        )
+
+
+def check_temporary(base_path: str, clock: datetime) -> Iterator[Finding]:
+    """Files that a process was replacing when it died, beside the tables."""
+    files = Filesystem(base_path)
+    folders = [name for name in files.folders() if name.startswith(".")]
+    found = [entry for folder in folders for entry in files.list_files(folder, recursive=True)]
+    old = [entry.path for entry in found if entry.path.endswith(".tmp") and is_old(entry.modified_ns, clock)]
+    if old:
+        yield Finding(
+            table="",
+            ailment=Ailment.TEMPORARY,
+            what=f"{len(old)} files that a process was writing when it died",
+            then="doctor repair removes them",
+            paths=tuple(old),
+        )
+
+
+def _pending(timeline: Timeline) -> Iterator[Finding]:
+    for instant in timeline.pending_restores:
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.PENDING_RESTORE,
+            what=f"a restore that began at {instant} did not end: nobody can write the table",
+            then="run the same restore once more",
+        )
+    for instant in timeline.unfinished:
+        held = "; consumers wait below it" if instant in timeline.pending_writes else ""
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.PENDING_WRITE,
+            what=f"a write of {instant} did not end{held}",
+            then="the next job that writes the table waits for it or rolls it back; doctor repair does so now",
+        )
+    for instant, action in timeline.pending_plans.items():
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.PENDING_PLAN,
+            what=f"a {'compaction' if action == 'compaction' else 'clustering'} planned at {instant} did not end",
+            then="the next run of table_services carries it out; doctor repair does so now",
+        )
+
+
+def _orphans(state: TableState, clock: datetime) -> Iterator[Finding]:
+    timeline = state.timeline
+    begun = {*timeline.unfinished, *timeline.pending_plans}
+    orphans = [
+        file
+        for group in state.groups
+        for slice_ in group.slices
+        if slice_.instant not in begun and not timeline.is_finished(slice_.instant)
+        for file in slice_.files
+        if is_old(file.modified_ns, clock)
+    ]
+    if orphans:
+        yield Finding(
+            table=state.layout.name,
+            ailment=Ailment.ORPHAN,
+            what=f"{len(orphans)} files of no commit ({sum(file.size for file in orphans):,} bytes): of a writer that "
+            f"was rolled back while it slept. Readers that list files would count their rows twice once it is archived",
+            then="doctor repair removes them",
+            paths=tuple(file.path for file in orphans),
+        )
+
+
+def _markers(timeline: Timeline, files: Filesystem, clock: datetime) -> Iterator[Finding]:
+    at_work = {*timeline.unfinished, *timeline.pending_plans}
+    left = [f"{MARKERS}/{instant}" for instant in files.folders(MARKERS) if instant not in at_work]
+    old = [folder for folder in left if is_old(files.changed_ns(folder) or 0, clock)]
+    if old:
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.MARKERS,
+            what=f"markers of {len(old)} writes that ended",
+            then="doctor repair removes them",
+            paths=tuple(f"{files.root}/{folder}" for folder in old),
+        )
+
+
+def _locks(timeline: Timeline, files: Filesystem, clock: datetime) -> Iterator[Finding]:
+    found = [entry for entry in files.list_files(".hoodie") if entry.path == f"{files.root}/{_LOCK}"]
+    found += files.list_files(_LOCKS)
+    old = [entry.path for entry in found if is_old(entry.modified_ns, clock)]
+    if old and not timeline.unfinished:
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.LOCK,
+            what="a lock file of another kind of writer, and nothing is being written: who uses it waits for ever",
+            then="doctor repair removes it",
+            paths=tuple(old),
+        )
+
+
+def is_old(changed_ns: int, clock: datetime) -> bool:
+    """True for a file that nobody can still be writing."""
+    return clock.timestamp() - changed_ns / 1e9 > GRACE.total_seconds()

@@ -1,0 +1,72 @@
+"""What is known of an erasure: while it goes on, of whom; afterwards, what was found and that it is gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from spark_jobs.contracts.errors import ErasureUnfinishedError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.filesystem import Filesystem
+
+FOLDER = ".erasures"
+_PENDING = "pending.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """An erasure that has begun: tables may name the person no more, and older file versions still do."""
+
+    role: str
+    id: str
+    names: tuple[str, ...]
+    found: tuple[tuple[str, str, int], ...] = ()
+    """Place, what and how much, as it was found before anything was changed."""
+    ledger: str = ""
+    """What was known of the landing files then, as the log's commits have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One place: how much in it named the person before, and after; ``left`` 0 is what the erasure is for."""
+
+    place: str
+    what: str
+    found: int
+    left: int
+
+
+class Erasures:
+    """The files below ``<base>/.erasures``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._files = Filesystem(settings.base_path)
+
+    def pending(self) -> Pending | None:
+        """The erasure that has begun and not ended, or None."""
+        content = self._files.read(f"{FOLDER}/{_PENDING}")
+        if content is None:
+            return None
+        fields = json.loads(content)
+        found = tuple((place, what, count) for place, what, count in fields["found"])
+        return Pending(**{**fields, "names": tuple(fields["names"]), "found": found})
+
+    def begin(self, pending: Pending) -> None:
+        """Remember whom: once the tables have forgotten the names, nobody else knows what to look for."""
+        self._files.write(f"{FOLDER}/{_PENDING}", json.dumps(asdict(pending)).encode())
+
+    def finish(self, role: str, clock: str, findings: Sequence[Finding]) -> str:
+        """Keep the proof, which says nothing of who it was, and forget the rest; gives the proof's path."""
+        name = f"{FOLDER}/{role}-{clock[:19].replace(':', '').replace('-', '')}.json"
+        proof = {"role": role, "clock": clock, "places": [asdict(finding) for finding in findings]}
+        self._files.write(name, json.dumps(proof, indent=1).encode())
+        self._files.delete(f"{FOLDER}/{_PENDING}")
+        return f"{self._files.root}/{name}"
+
+
+def check_no_erasure(settings: Settings) -> None:
+    """Raise ErasureUnfinishedError while one has begun: its landing files are half-way, and would be read again."""
+    pending = Erasures(settings).pending()
+    if pending:
+        raise ErasureUnfinishedError(role=pending.role)

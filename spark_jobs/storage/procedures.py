@@ -1,0 +1,48 @@
+"""Hudi's SQL procedures (``CALL …``). Some take options from the session alone, which has them (session.py)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from pyspark.sql import Row, SparkSession
+
+
+def call(
+    spark: SparkSession,
+    table: str,
+    path: str,
+    procedure: str,
+    given: Mapping[str, str | int | bool],
+    *,
+    options: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """Run a procedure on the table at ``path``; gives its rows.
+
+    Args:
+        spark: the session.
+        table: the table's name.
+        path: its folder.
+        procedure: such as ``run_clean``.
+        given: its arguments but for the table.
+        options: write options, of a procedure that takes them; no value may hold a comma.
+    """
+    arguments: dict[str, str | int | bool] = {"table": register_table(spark, table, path), **given}
+    if options:
+        arguments["options"] = ",".join(f"{key}={value}" for key, value in options.items())
+    listed = ", ".join(f"{name} => {_literal(value)}" for name, value in arguments.items())
+    return spark.sql(f"CALL {procedure}({listed})").collect()
+
+
+def register_table(spark: SparkSession, table: str, path: str) -> str:
+    """Make the table known to Spark SQL under a name of its own and return it: procedures want names, not paths."""
+    name = f"lakehouse_{hashlib.sha256(path.encode()).hexdigest()[:12]}_{table}"
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING hudi LOCATION {_literal(path)}")
+    return name
+
+
+def _literal(value: str | int | bool) -> str:
+    if not isinstance(value, str):
+        return str(value).lower()
+    text = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

@@ -1,0 +1,152 @@
+"""The whole lake taken back to a savepoint: every table to its state of then, and every consumer to its place of then.
+
+What was committed since is rolled back by Hudi and gone from the timelines. Tables go back before those they are made
+from, so a restore that dies between two tables leaves a lake that any job may work on: a mart of then over tables of
+now is brought on again. (One that dies within a table stops its writers until it is run again.) Run once more, the
+restore does what is still to do. The log is last: with it goes back how far the landing folder was taken in, and what
+came since is taken in again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.errors import ContractError, TransientError
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.procedures import call
+from spark_jobs.storage.recovery import settled_timeline, sweep_markers
+from spark_jobs.storage.savepoints import Record
+from spark_jobs.storage.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReturn:
+    """One table's way back: ``back_to`` is None for a table that was made later and goes as a whole."""
+
+    table: str
+    newest: str
+    back_to: str | None
+    commits: int
+
+    def describe(self) -> str:
+        """What happens to it, in a few words."""
+        if self.back_to is None:
+            return "made later: removed"
+        return f"{self.commits} commits taken back" if self.commits else "stays as it is"
+
+
+def plan_restore(spec: LakeSpec, record: Record, settings: Settings) -> list[TableReturn]:
+    """What a restore would do, in its order; tables that are not there and were not then are left out.
+
+    Raises:
+        ContractError: a state is not kept any more. Nothing was changed.
+    """
+    if unknown := sorted(set(record.tables) - set(spec.table_names)):
+        raise ContractError(f"savepoint {record.id} is of tables this lake spec does not have: {unknown}")
+    return list(_returns(spec, record, settings))
+
+
+def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[TableReturn]:
+    order = [*reversed([mart.name for mart in spec.marts]), *(t.name for t in spec.tables), spec.quarantine, spec.log]
+    for name in order:
+        timeline = Timeline(table=name, path=settings.table_path(name))
+        timeline.check_version()
+        back_to = record.tables.get(name)
+        if back_to is None:
+            if timeline.writes:
+                yield TableReturn(table=name, newest=timeline.newest or "", back_to=None, commits=len(timeline.writes))
+            continue
+        if back_to not in timeline.savepoints or not timeline.holds(back_to):
+            raise ContractError(
+                f"{name}: its state of {back_to} is not kept any more (the table was made anew, or its savepoint "
+                f"deleted by hand); delete savepoint {record.id} and take another one"
+            )
+        later = sum(1 for time in (*(write.time for write in timeline.writes), *timeline.pending) if time > back_to)
+        yield TableReturn(table=name, newest=timeline.newest or "", back_to=back_to, commits=later)
+
+
+def later_records(records: Iterable[Record], record: Record) -> list[Record]:
+    """Savepoints that hold a state which the restore takes away: they go first, or Hudi refuses."""
+    return [
+        each
+        for each in records
+        if any(instant > record.tables.get(table, "") for table, instant in each.tables.items())
+    ]
+
+
+def restore_table(spark: SparkSession, way: TableReturn, settings: Settings) -> TableOutcome:
+    """Take one table back and see that it is. The caller holds its lease and that of its services.
+
+    Raises:
+        TransientError: the table is not at its state of then; run it again.
+    """
+    path = settings.table_path(way.table)
+    if way.back_to is None:
+        Filesystem(path).delete_tree()
+        return TableOutcome(table=way.table, instant=None, rows=0, is_committed=True)
+    timeline = Timeline(table=way.table, path=path)
+    if not timeline.pending_restores:  # else the call below goes on with it
+        timeline = settled_timeline(spark, way.table, settings)
+    if is_there(timeline, way.back_to):
+        return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=False)
+    log.info("%s: back to %s", way.table, way.back_to)
+    call(spark, way.table, path, "rollback_to_savepoint", {"instant_time": way.back_to})
+    timeline = Timeline(table=way.table, path=path)
+    timeline.check_version()
+    if not is_there(timeline, way.back_to):
+        raise TransientError(f"{way.table}: it is not back at {way.back_to}; run the restore again")
+    sweep_markers(timeline)
+    return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=True)
+
+
+def is_there(timeline: Timeline, instant: str) -> bool:
+    """True when nothing, done or begun, came after the instant."""
+    later = [*timeline.pending_plans, *timeline.unfinished, timeline.newest or ""]
+    return timeline.holds(instant) and max(later) <= instant and not timeline.pending_restores
+
+
+def return_consumers(
+    registry: ConsumerRegistry,
+    spec: LakeSpec,
+    record: Record,
+    clock: datetime,
+    find_timeline: Callable[[str], Timeline],
+) -> list[str]:
+    """Bring every consumer to a place that its tables have; gives a line for each reader outside that had read more.
+
+    The lake's own remember what they did then. Others stay where they are while their place is still on the timeline,
+    else they are set to where they were then, or to the table's newest instant when they were not there yet.
+    """
+    messages = []
+    own = own_consumers(spec)
+    then = {name: ConsumerState.from_content(content) for name, content in record.consumers.items()}
+    for name in sorted({*registry.all(), *then}):
+        if name in own:
+            if name in then:
+                registry.write(name, then[name], clock)
+            else:
+                registry.forget(name)
+            continue
+        state = registry.read(name)
+        places = dict(state.checkpoints)
+        for table, place in state.checkpoints.items():
+            timeline = find_timeline(table)
+            if place.strip("0") and not timeline.holds(place):
+                known = then[name].checkpoints.get(table) if name in then else None
+                places[table] = known or timeline.readable_up_to
+                messages.append(f"{name} had read {table} up to {place}; it goes on after {places[table]}")
+        if places != state.checkpoints:
+            changed = ConsumerState(checkpoints=places, tables=state.tables, notes=state.notes)
+            registry.write(name, changed, clock)
+    return messages

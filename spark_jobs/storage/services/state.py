@@ -1,0 +1,64 @@
+"""What the services of a table look at: its timeline, and the files of its listing by what has become of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from spark_jobs.storage.filesystem import FileEntry
+from spark_jobs.storage.layouts import TableLayout
+from spark_jobs.storage.table_files import FileGroup, Slice, list_file_groups
+from spark_jobs.storage.timeline import Timeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableState:
+    """One table as it was listed; the timeline was listed before the files."""
+
+    layout: TableLayout
+    timeline: Timeline
+    groups: tuple[FileGroup, ...]
+
+    @classmethod
+    def look(cls, layout: TableLayout, path: str) -> TableState:
+        """List a table; TableVersionError when it is of another version."""
+        timeline = Timeline(table=layout.name, path=path)
+        timeline.check_version()
+        return cls(layout=layout, timeline=timeline, groups=tuple(list_file_groups(path)))
+
+    @cached_property
+    def replaced(self) -> Mapping[tuple[str, str], str]:
+        """Partition and id of file groups that a commit of the active timeline replaced, and its instant."""
+        return self.timeline.replaced_groups
+
+    def current_slices(self) -> Iterator[tuple[FileGroup, Slice]]:
+        """The slice of each live group that readers see: the newest whose base file is of a finished commit."""
+        for group in self.groups:
+            if (group.partition, group.id) not in self.replaced:
+                slices = [s for s in group.slices if s.base and self.timeline.is_finished(s.instant)]
+                if slices:
+                    yield group, slices[-1]
+
+    def small_files(self, below_bytes: int) -> Mapping[str, int]:
+        """How many base files smaller than that each partition has, in live groups."""
+        return Counter(
+            group.partition for group, slice_ in self.current_slices() if slice_.base and slice_.base.size < below_bytes
+        )
+
+    def superseded(self, earliest: str) -> Iterator[FileEntry]:
+        """Files that no state of the table as of ``earliest`` or later needs.
+
+        As Hudi cleans: of each group the slices before the newest one that began before ``earliest``, and all of a
+        group that was replaced before it.
+        """
+        for group in self.groups:
+            replaced_at = self.replaced.get((group.partition, group.id))
+            if replaced_at is not None and replaced_at < earliest:
+                yield from (file for slice_ in group.slices for file in slice_.files)
+                continue
+            for older, newer in pairwise(group.slices):
+                if newer.instant < earliest and newer.base and self.timeline.is_finished(newer.instant):
+                    yield from older.files

@@ -1,0 +1,64 @@
+"""Which past states of a table can still be read, and the one that a person means."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import format_instant, parse_instant
+from spark_jobs.storage.procedures import call
+from spark_jobs.storage.timeline import Timeline
+
+_MOST_CLEANS = 100_000
+_DIGITS = re.compile(r"^\d{17}$")
+
+
+def parse_moment(text: str) -> str:
+    """An instant as it is, or the instant of a time such as ``2026-01-31T18:00:00Z``."""
+    return parse_instant(text) if _DIGITS.match(text) else format_instant(parse_clock(text))
+
+
+def state_at(spark: SparkSession, timeline: Timeline, moment: str) -> str:
+    """The newest write of the table at a moment, as of which it is read.
+
+    Raises:
+        ContractError: the table had no commit then, or that state was cleaned.
+    """
+    if found := find_state(spark, timeline, moment):
+        return found
+    raise _unreadable(timeline, moment, readable_from="")
+
+
+def find_state(spark: SparkSession, timeline: Timeline, moment: str) -> str | None:
+    """The same; None for a table that was made after that moment.
+
+    Asked of the cleans first: Hudi refuses a state that was cleaned too, with no word of which can be read.
+    """
+    known = [write.time for write in timeline.writes if write.time <= moment]
+    readable_from = cleaned_up_to(spark, timeline)
+    if known and (known[-1] >= readable_from or known[-1] in timeline.savepoints):
+        return known[-1]
+    if known or readable_from or timeline.is_archived:
+        raise _unreadable(timeline, moment, readable_from=readable_from)
+    return None
+
+
+def _unreadable(timeline: Timeline, moment: str, *, readable_from: str) -> ContractError:
+    kept = sorted(timeline.savepoints)
+    first = next((write.time for write in timeline.writes if write.time >= readable_from), None)
+    also = f"; kept by savepoints: {', '.join(kept)}" if kept else ""
+    return ContractError(
+        f"{timeline.table}: its state at {moment} cannot be read any more, or never was"
+        + (f"; the oldest that can is {first}{also}" if first else "; it has no commit yet")
+    )
+
+
+def cleaned_up_to(spark: SparkSession, timeline: Timeline) -> str:
+    """The oldest instant as of which the table is whole, by its cleans; before all instants when it had none."""
+    if not timeline.has_cleans:
+        return ""
+    rows = call(spark, timeline.table, timeline.path, "show_cleans", {"limit": _MOST_CLEANS})
+    return max((str(row["earliest_commit_to_retain"] or "") for row in rows), default="")

@@ -1,0 +1,167 @@
+"""Driver processes of their own: they work on a table when told to, and can be paused, woken and killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import Interval, parse_clock
+from spark_jobs.contracts.services import Service
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.storage.layouts import TableLayout
+from tests.faults.storage import open_faulty_session
+from tests.faults.verdicts import attempt
+from tests.support.lakes import Lake
+from tests.support.numbered_tables import LAYOUTS, NumberedTable
+from tests.support.processes import wait_until
+
+SETTINGS = Settings(driver_memory="1g")
+JARS = PROJECT_ROOT / ".run" / "jars"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a driver is to do: one commit after the other, or a service, or jobs of the product over some days.
+
+    ``base`` is where the table lies, of ``jobs`` the folder of a lake. Before an operation it may write ``sign``.
+    """
+
+    base: str
+    layout: str = ""
+    writer: str = ""
+    numbers: Sequence[int] = ()
+    service: str = ""
+    jobs: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    days: tuple[str, str] = ("", "")
+    pause_at: int = 0
+    sign: str = ""
+
+    def table(self, spark: SparkSession) -> NumberedTable:
+        """The table it works on."""
+        layout: TableLayout = next(each for each in LAYOUTS if each.name == self.layout)
+        settings = Settings(base_path=self.base, lease_wait_seconds=60)
+        return NumberedTable(spark, layout, settings, self.writer)
+
+    def do(self, spark: SparkSession) -> None:
+        """Do it in this session."""
+        if self.jobs:
+            lake = Lake(spark=spark, folder=Path(self.base))
+            start, end = map(parse_clock, self.days)
+            for job, options in self.jobs:
+                lake.run(job, interval=Interval(start=start, end=end), **options)
+            return
+        table = self.table(spark)
+        for number in self.numbers:
+            table.put(number)
+        if self.service:
+            table.run(Service(self.service), is_forced=True)
+
+
+class Driver:
+    """A process with a session of its own. Python and the engine are a group: signals reach both."""
+
+    def __init__(self, log: IO[bytes]) -> None:
+        """Start it; what its engine says goes to ``log``."""
+        self._log = log
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.drivers"],
+            cwd=PROJECT_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        )
+
+    def wait_until_ready(self) -> None:
+        """Wait for its session."""
+        assert self._answer() == "ready"
+
+    def begin(self, task: Task) -> None:
+        """Let it begin; :meth:`outcome` waits for the end."""
+        self._in.write(json.dumps(asdict(task)) + "\n")
+        self._in.flush()
+
+    def outcome(self) -> str:
+        """The error that the task ended with, or ""."""
+        return self._answer()
+
+    @contextmanager
+    def paused(self, sign: Path) -> Iterator[None]:
+        """Once the sign is there: the whole process stands still while the block runs, its heartbeats too."""
+        wait_until(sign.exists, "the driver came to the operation")
+        os.killpg(self._process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGCONT)
+            sign.unlink()
+
+    def kill(self) -> None:
+        """End it at once, as a machine that goes down does."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._in.close()
+        self._out.close()
+
+    @property
+    def _in(self) -> IO[str]:
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def _out(self) -> IO[str]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _answer(self) -> str:
+        for line in self._out:
+            if line.startswith("{"):
+                return str(json.loads(line)["answer"])
+        self._log.seek(0)
+        raise AssertionError(f"the driver ended: {self._log.read()[-2000:].decode(errors='replace')}")
+
+
+@contextmanager
+def open_driver() -> Iterator[Driver]:
+    """A driver that is ready; killed at the end."""
+    with tempfile.TemporaryFile() as log:
+        driver = Driver(log)
+        try:
+            driver.wait_until_ready()
+            yield driver
+        finally:
+            driver.kill()
+
+
+def main() -> None:
+    """Work on the tasks that come as lines, and answer each with a line."""
+    spark, storage = open_faulty_session(SETTINGS, JARS)
+    _say("ready")
+    for line in sys.stdin:
+        task = Task(**json.loads(line))
+        with storage.pausing(Path(task.base), task.pause_at, Path(task.sign or os.devnull)):
+            error = attempt(partial(task.do, spark))
+        _say(error)
+
+
+def _say(answer: str) -> None:
+    print(json.dumps({"answer": answer}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Storage that stops: the local file system of Hadoop with a switch (FaultyFileSystem.scala), and a session on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from local_stack.connect_server import spark_home
+from local_stack.java import find_java
+from local_stack.scala_jar import build_scala_jar
+from spark_jobs import session
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage import options
+from spark_jobs.storage.options import Hudi
+
+SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
+_CLASS = "lakehouse.faults.FaultyFileSystem"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The switch. Only what lies below the armed folder is counted and fails."""
+
+    faults: Any
+
+    @contextmanager
+    def counting(self, folder: Path) -> Iterator[None]:
+        """Count the operations of the block."""
+        self.faults.arm(str(folder), 0, False)
+        try:
+            yield
+        finally:
+            self.faults.disarm()
+
+    @contextmanager
+    def stopping(self, folder: Path, at: int, *, is_done: bool) -> Iterator[None]:
+        """Stop at the operation of this number; ``is_done``: it is carried out and its answer lost."""
+        self.faults.arm(str(folder), at, is_done)
+        try:
+            yield
+        finally:
+            self.faults.disarm()
+
+    @contextmanager
+    def stopping_before(self, folder: Path, pattern: str) -> Iterator[None]:
+        """Stop before the first operation on a path that matches the regular expression as a whole."""
+        self.faults.armName(str(folder), pattern)
+        try:
+            yield
+        finally:
+            self.faults.disarm()
+
+    @contextmanager
+    def pausing(self, folder: Path, at: int, sign: Path) -> Iterator[None]:
+        """Before the operation of this number (0: none) write the file ``sign``, and wait until somebody removes it."""
+        self.faults.armPause(str(folder), at, str(sign))
+        try:
+            yield
+        finally:
+            self.faults.disarm()
+
+    @property
+    def operations(self) -> list[str]:
+        """What was counted: number, kind and path of each operation."""
+        text: str = self.faults.listing()
+        return text.splitlines()
+
+
+def close_session(spark: SparkSession) -> None:
+    """Stop the session and its engine: heartbeats that nobody stops would go on to write, whatever is removed."""
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+
+
+def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession, Storage]:
+    """A session of the product's settings on storage that can stop; a dead writer is known after four seconds.
+
+    ``folder`` keeps the compiled jar.
+    """
+    quick: dict[str, str] = {Hudi.HEARTBEAT_INTERVAL: "1000", Hudi.HEARTBEAT_MISSES: "4"}
+    options._SAFETY = {**options._SAFETY, **quick}
+    home = spark_home()
+    hadoop = [str(jar) for jar in sorted((home / "jars").glob("hadoop-client-*.jar"))]
+    jar = build_scala_jar(SOURCE, folder, java_home=find_java().home, spark_home=home, libraries=hadoop)
+    real = session.find_jars
+
+    def find_jars(settings: Settings) -> list[str]:
+        return [*real(settings), str(jar)]
+
+    session.find_jars = find_jars
+    build = session.build_session_options
+
+    def build_session_options(settings: Settings) -> dict[str, str]:
+        # On the class path from the start: a file system is looked up before the session's own jars are.
+        return {**build(settings), "spark.driver.extraClassPath": str(jar), "spark.hadoop.fs.file.impl": _CLASS}
+
+    session.build_session_options = build_session_options
+    spark = session.open_session(replace(settings, spark_master="local[2]"), app_name="faults")
+    jvm: Any = spark._jvm
+    return spark, Storage(jvm.lakehouse.faults.Faults)

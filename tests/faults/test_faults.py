@@ -1,0 +1,49 @@
+"""A part of the campaign: every eighth stop of the storage, a pause and a kill of each kind, some races.
+
+``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.faults.backfills import KIND
+from tests.faults.races import KINDS
+from tests.faults.scenarios import SCENARIOS
+from tests.faults.zombies import Fate
+
+pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1500)]
+
+
+def run_campaign(folder: Path, *options: str) -> list[dict[str, Any]]:
+    """The points of a campaign in which nothing may be wrong."""
+    file = folder / "points.json"
+    line = [sys.executable, "-m", "tests.faults.campaign", *options, "--json", str(file)]
+    done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    points: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return points
+
+
+def test_wherever_the_storage_stops_nothing_is_lost_doubled_or_stuck(tmp_path: Path):
+    points = run_campaign(tmp_path, "--part", "stops", "--every", "8", "--offset", "1")
+    assert {point["kind"] for point in points} == {scenario.kind for scenario in SCENARIOS}
+    assert len(points) > 2 * len(SCENARIOS)
+    assert {point["operation"].rsplit("(")[-1] for point in points} == {"before)", "after)"}
+
+
+def test_drivers_that_are_paused_or_killed_and_two_at_a_time(tmp_path: Path):
+    counts = ("--pauses", "1", "--seeds", "3", "--backfills", "1")
+    points = run_campaign(tmp_path, "--part", "zombies", "--part", "races", *counts)
+    kinds = [point["kind"] for point in points]
+    acting = [scenario.kind for scenario in SCENARIOS if scenario.task]
+    races = (*KINDS, KIND)
+    assert set(kinds) == {f"{kind}: {fate}" for kind in acting for fate in Fate} | set(races)
+    assert [kinds.count(kind) for kind in races] == [3, 3, 1]

@@ -1,0 +1,109 @@
+"""What came of an interruption: were rows lost or doubled, is the table stuck, is something left over."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.storage.layouts import TableLayout
+from spark_jobs.storage.options import heartbeat_seconds
+from spark_jobs.storage.services.state import TableState
+from tests.support.numbered_tables import NumberedTable, Rows
+
+TRIES = 2
+HEAD = ("kind", "operations", "points", "lost", "duplicated", "stuck", "left over", "slowest recovery (s)")
+LOST, _DOUBLED = "rows lost", "rows doubled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One interruption and what came of it; the last three say what is wrong, or are empty."""
+
+    kind: str
+    operation: str
+    seconds: float
+    stuck: str = ""
+    rows: str = ""
+    left_over: str = ""
+
+    @property
+    def said(self) -> str:
+        """What is wrong, or ""."""
+        return self.stuck or self.rows or self.left_over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """The points of one kind, out of how many operations."""
+
+    kind: str
+    operations: int
+    points: tuple[Point, ...]
+
+    def cells(self) -> tuple[object, ...]:
+        """A line of the table, under ``HEAD``."""
+        points = self.points
+        lost = sum(point.rows.startswith(LOST) for point in points)
+        doubled = sum(point.rows.startswith(_DOUBLED) for point in points)
+        stuck, left = (sum(bool(getattr(point, name)) for point in points) for name in ("stuck", "left_over"))
+        slowest = max((point.seconds for point in points), default=0.0)
+        return (self.kind, self.operations or "-", len(points), lost, doubled, stuck, left, f"{slowest:.1f}")
+
+
+def attempt(do: Callable[[], object]) -> str:
+    """The error that it ended with, or ""."""
+    with ThreadPoolExecutor(1) as thread:
+        error = thread.submit(do).exception()
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200] if error else ""
+
+
+def retry(do: Callable[[], object]) -> str:
+    """The platform's own retry: the error of the last try, or "" when one of them ended well."""
+    error = ""
+    for _ in range(TRIES):
+        if not (error := attempt(do)):
+            break
+    return error
+
+
+def judge(kind: str, operation: str, table: NumberedTable, last: int, *, stuck: str, seconds: float) -> Point:
+    """Look at the rows by both readers, make the next commit, look again, and then at what is left over two runs later.
+
+    ``last`` is the number of the newest commit that was acknowledged.
+    """
+    rows = "" if stuck else wrong_rows(table, table.expected(last))
+    stuck = stuck or retry(lambda: table.put(last + 1))
+    rows = rows or ("" if stuck else wrong_rows(table, table.expected(last + 1)))
+    left = "" if stuck else ", ".join(left_over(table.layout, table.path))
+    if left:  # what may be somebody's work is left alone for a while
+        time.sleep(3 * heartbeat_seconds())
+        stuck = retry(lambda: table.put(last + 2))
+        left = ", ".join(left_over(table.layout, table.path))
+    return Point(kind=kind, operation=operation, seconds=round(seconds, 1), stuck=stuck, rows=rows, left_over=left)
+
+
+def left_over(layout: TableLayout, path: str) -> Iterator[str]:
+    """What a fault left behind that no run took away: pending instants, plans, markers, files of no commit."""
+    state = TableState.look(layout, path)
+    timeline = state.timeline
+    yield from (f"pending {instant}" for instant in sorted(timeline.pending))
+    yield from (f"marker {folder.name}" for folder in Path(path, ".hoodie/.temp").glob("*"))
+    for group in state.groups:
+        for slice_ in group.slices:
+            if slice_.base and not timeline.is_finished(slice_.instant):
+                yield f"file {slice_.base.path.rsplit('/', 1)[-1]}"
+
+
+def wrong_rows(table: NumberedTable, expected: Rows) -> str:
+    """Rows that are missing or too many by one of the readers, or ""."""
+    for reader, rows in (("Spark", table.rows_by_spark()), ("Rust", table.rows_by_rust())):
+        lost, more = Counter(expected) - Counter(rows), Counter(rows) - Counter(expected)
+        if lost or more:
+            return (
+                f"{LOST if lost else _DOUBLED} by {reader}: {len(list(lost.elements()))} missing, {more.total()} more"
+            )
+    return ""

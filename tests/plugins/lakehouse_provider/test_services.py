@@ -1,0 +1,24 @@
+"""What the DAG ``table_services`` makes of a plan."""
+
+from __future__ import annotations
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.services import due_services, services_params
+from spark_jobs.contracts.results import DONE, JobResult
+
+
+def test_each_service_that_is_due_is_a_task_of_its_own() -> None:
+    due = (("sales", "compaction"), ("sales_log", "clean"))
+    plan = JobResult(job="services", status=DONE, clock="2026-01-01T00:00:00Z", due=due)
+    fields = {"due": [list(pair) for pair in plan.due]}  # as XCom keeps it
+    assert due_services.function(fields) == [
+        {"table": "sales", "service": "compaction"},
+        {"table": "sales_log", "service": "clean"},
+    ]
+
+
+def test_the_form_offers_every_table_and_service() -> None:
+    spec = load_assets().spec
+    params = services_params(spec)
+    assert params["table"].schema["enum"] == [None, *spec.table_names]
+    assert params["service"].schema["enum"] == [None, "compaction", "clustering", "clean", "archive"]

@@ -1,0 +1,85 @@
+"""A real lake, damaged: the doctor names each damage, repairs what is safe, and the tables are what they were."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.storage.doctor.findings import Ailment
+from spark_jobs.storage.services.run import TableServices
+from tests.support.crashes import CrashError
+from tests.support.lakes import SpecLake, assert_equals_oracle
+from tests.support.schedules import build_schedule
+from tests.support.service_lakes import make_service_lake
+
+pytestmark = pytest.mark.hudi
+
+LATER = datetime.now(UTC) + timedelta(days=2)
+
+
+@pytest.fixture
+def damaged(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[SpecLake, list[bytes]]:
+    """Two rounds of a schedule, and what four accidents left: see the comments."""
+    lake, schedule = make_service_lake(spark, tmp_path), build_schedule(5, 1)
+    for number in range(2):
+        schedule.land(lake.folder / "landing", number)
+        lake.run("ingest")
+        lake.run("split")
+    # A plan that nobody carried out.
+    with monkeypatch.context() as patch:
+        patch.setattr(TableServices, "_carry_out", _die)
+        with pytest.raises(CrashError):
+            lake.run("services", clock=LATER, action="run", table="sales", service="compaction", all=True)
+    # A base file of a writer that was rolled back while it slept: the rows of agents once more.
+    agents = Path(lake.path("agents"))
+    base = next(agents.glob("*.parquet"))
+    shutil.copy(base, agents / f"{base.name.rpartition('_')[0]}_{'9' * 17}.parquet")
+    # Markers of a commit that ended, a lock of somebody else's writer.
+    last = max(path.name.split(".")[0] for path in (agents / ".hoodie").glob("*commit"))
+    (agents / f".hoodie/.temp/{last}").mkdir(parents=True)
+    (Path(lake.path("units")) / ".hoodie/lock").touch()
+    schedule.land(lake.folder / "landing", 2)
+    return lake, schedule.lines
+
+
+def _die(*_: Any) -> None:
+    raise CrashError
+
+
+def ailments(lake: SpecLake, action: str, **options: Any) -> set[tuple[str, str]]:
+    result = lake.run("doctor", clock=LATER, action=action, **options)
+    return {(said.split(": ")[0], said.split(": ")[1]) for said in result.messages}
+
+
+def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: tuple[SpecLake, list[bytes]]):
+    lake, lines = damaged
+    expected = {
+        ("sales", Ailment.PENDING_PLAN.value),
+        ("agents", Ailment.ORPHAN.value),
+        ("agents", Ailment.MARKERS.value),
+        ("units", Ailment.LOCK.value),
+    }
+    assert ailments(lake, "check") == expected
+    assert ailments(lake, "check", deep=True) == expected
+    assert ailments(lake, "check", table="units") == {("units", Ailment.LOCK.value)}
+    result = lake.run("doctor", clock=LATER, action="repair", deep=True)
+    assert result.counters == {"findings": 0, "repaired": 4}
+    lake.run("ingest")
+    lake.run("split")
+    assert_equals_oracle(lake, lines)
+    assert lake.run("doctor", clock=LATER, action="check", deep=True).status == "nothing_to_do"
+
+
+def test_rows_that_stand_twice_are_found_by_looking_at_them(damaged: tuple[SpecLake, list[bytes]]):
+    """The same file, once it counts: a second base file in a group of its own, of the instant of a commit."""
+    lake, _ = damaged
+    agents = Path(lake.path("agents"))
+    base = next(file for file in agents.glob("*.parquet") if "9" * 17 not in file.name)
+    shutil.copy(base, agents / base.name.replace("0000000", "7000000", 1))
+    assert ("agents", Ailment.DUPLICATES.value) in ailments(lake, "check", deep=True)
+    assert ("agents", Ailment.DUPLICATES.value) not in ailments(lake, "check")

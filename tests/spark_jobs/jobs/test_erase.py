@@ -1,0 +1,167 @@
+"""Somebody taken out of a lake: it is as if the events had never named them, and no file below it does any more."""
+
+from __future__ import annotations
+
+import shutil
+from copy import copy
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.errors import ConsumersBehindError, ContractError, ErasureUnfinishedError
+from spark_jobs.storage.erasures import Erasures
+from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.timeline import Timeline
+from tests.support import oracle
+from tests.support.crashes import CrashError
+from tests.support.erasures import (
+    AGENT,
+    AGENT_NAMES,
+    CUSTOMER,
+    CUSTOMER_NAMES,
+    LATE_NAME,
+    Events,
+    PeopleLake,
+    erased,
+    traces,
+)
+from tests.support.lakes import SpecLake, tables_by_rust_reader, tables_by_spark
+from tests.support.mart_checks import assert_fast_is_right, assert_slow_is_right, assert_stitch_is_right
+
+pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
+
+WORDS_OF_AGENT = (str(AGENT), *AGENT_NAMES)
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> PeopleLake:
+    return PeopleLake(spark, tmp_path_factory.mktemp("people"))
+
+
+@pytest.fixture
+def people(made: PeopleLake, tmp_path: Path) -> PeopleLake:
+    shutil.copytree(made.lake.folder, tmp_path, dirs_exist_ok=True)
+    other = copy(made)
+    other.rounds = list(made.rounds)
+    other.lake = SpecLake(spark=made.lake.spark, folder=tmp_path, spec=tmp_path / made.lake.spec.name)
+    return other
+
+
+def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake):
+    lake = people.lake
+    people.land_late()
+    sizes = {path: path.stat().st_size for path in (lake.folder / "landing").rglob("*.jsonl")}
+    assert traces(lake.folder / "lake", WORDS_OF_AGENT), "or the test shows nothing"
+    plan = lake.run("erase", clock=people.clock, agent=AGENT)
+    assert plan.status == "nothing_to_do"
+    assert plan.counters["findings"] > 20
+    result = lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    assert result.status == "done"
+    assert traces(lake.folder / "lake", (*WORDS_OF_AGENT, LATE_NAME)) == []
+    assert traces(lake.folder / "landing", (*WORDS_OF_AGENT, LATE_NAME)) == []
+    assert {path: path.stat().st_size for path in sizes} == sizes
+    events, _ = oracle.read_lines(people.lines)
+    events = erased(events, "agent_id", "agent_name", AGENT, (*AGENT_NAMES, LATE_NAME))
+    assert_is_right(people, events)
+    assert SavepointRecords(lake.settings).all() == []
+    assert lake.run("ingest", clock=people.clock).status == "nothing_to_do", "no file is read again"
+    assert lake.run("split", clock=people.clock).status == "nothing_to_do"
+    assert lake.run("erase", clock=people.clock, agent=AGENT, yes=True).status == "nothing_to_do"
+
+    lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
+    assert traces(lake.folder, (str(CUSTOMER), *CUSTOMER_NAMES)) == []
+    assert_is_right(people, erased(events, "customer_id", "customer_name", CUSTOMER, CUSTOMER_NAMES))
+
+
+def assert_is_right(people: PeopleLake, events: Events) -> None:
+    """Tables by both readers, the log row by row, and every mart."""
+    lake, expected = people.lake, oracle.fold(events)
+    assert tables_by_rust_reader(lake) == expected
+    assert tables_by_spark(lake) == expected
+    wanted = sorted(repr(sorted(event.row.items())) for event in events)
+    columns = [name for name, _ in oracle.COLUMNS.values()]
+    logged = [{name: row[name] for name in columns if row[name] is not None} for row in lake.rows("sales_log")]
+    assert sorted(repr(sorted(row.items())) for row in logged) == wanted
+    assert_fast_is_right(lake, people.clock, "UTC")
+    assert_stitch_is_right(lake, people.clock, "UTC")
+    assert_slow_is_right(lake, "UTC")
+    assert all(Timeline(table=table, path=lake.path(table)).pending == frozenset() for table in expected)
+
+
+@pytest.mark.parametrize(
+    ("step", "is_done"),
+    [("erase_in_log", False), ("apply_edits", True), ("erase_in_table", True), ("purge", True)],
+    ids=["before the log", "amid landing files", "after the tables", "amid the purge"],
+)
+def test_one_that_dies_is_finished_by_the_next(
+    people: PeopleLake, monkeypatch: pytest.MonkeyPatch, step: str, is_done: bool
+):
+    people.lake.run("consumers", clock=people.clock, action="register", name="report", table="agents", at=None)
+    owner = "spark_jobs.storage.erasures.Erasures" if step in ("begin", "finish") else "spark_jobs.jobs.erasure.eraser"
+    die_at(monkeypatch, f"{owner}.{step}", is_done=is_done)
+    with pytest.raises(CrashError):
+        people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    monkeypatch.undo()
+    if Erasures(people.lake.settings).pending():
+        with pytest.raises(ErasureUnfinishedError, match="the erasure of one agent was cut off"):
+            people.lake.run("ingest", clock=people.clock)
+    people.lake.run("split", clock=people.clock)
+    with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
+        people.lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
+    assert people.lake.run("erase", clock=people.clock, agent=AGENT).counters["findings"] > 0, "or nobody is asked"
+    people.land_late()
+    people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    assert traces(people.lake.folder, (*WORDS_OF_AGENT, LATE_NAME)) == []
+    events, _ = oracle.read_lines(people.lines)
+    assert_is_right(people, erased(events, "agent_id", "agent_name", AGENT, (*AGENT_NAMES, LATE_NAME)))
+    assert people.lake.run("ingest", clock=people.clock).status == "nothing_to_do"
+
+
+def die_at(patch: pytest.MonkeyPatch, place: str, *, is_done: bool) -> None:
+    """Die the second time a step is taken (or the first, of those taken once): before it, or when it is done."""
+    import importlib
+
+    owner, name = place.rsplit(".", 1)
+    try:
+        target = importlib.import_module(owner)
+    except ModuleNotFoundError:
+        module, cls = owner.rsplit(".", 1)
+        target = getattr(importlib.import_module(module), cls)
+    real, calls = getattr(target, name), []
+    wanted = 2 if name in ("apply_edits", "purge", "erase_in_table") else 1
+
+    def step(*arguments: object, **options: object) -> object:
+        calls.append(1)
+        if len(calls) < wanted:
+            return real(*arguments, **options)
+        if is_done:
+            real(*arguments, **options)
+        raise CrashError
+
+    patch.setattr(target, name, step)
+
+
+def test_a_reader_who_is_behind_stops_it_before_anything_changes(people: PeopleLake):
+    lake = people.lake
+    lake.run("consumers", clock=people.clock, action="register", name="report", table="sales", at="0" * 17)
+    before = lake.instants()
+    with pytest.raises(ConsumersBehindError, match="consumer report of sales: would miss what they have not read"):
+        lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    assert lake.instants() == before
+    plan = lake.run("erase", clock=people.clock, agent=AGENT)
+    assert "consumer report of sales: has to read on first, or be forgotten" in plan.messages
+    lake.run("consumers", clock=people.clock, action="register", name="report", table="sales", at=None)
+    plan = lake.run("erase", clock=people.clock, agent=AGENT)
+    assert not any("report" in message for message in plan.messages)
+
+
+def test_what_is_refused(people: PeopleLake):
+    for options, message in (
+        ({}, "name one person: --agent ID or --customer ID"),
+        ({"agent": 7, "customer": 8}, "name one person"),
+        ({"agent": "Ann"}, "agent_id is a whole number"),
+        ({"agent": "0"}, "stands for everybody who was erased before"),
+    ):
+        with pytest.raises(ContractError, match=message):
+            people.lake.run("erase", clock=people.clock, **options)

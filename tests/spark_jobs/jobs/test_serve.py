@@ -1,0 +1,173 @@
+"""serve puts what stands in a mart's Hudi table into the serving store, each commit as it was, and reads no mart twice.
+
+The mart fast_daily_deals gets two commits of its own form on storage. The first: agents 1, 2 and 3 with 1, 2 and 3
+deals. The second: agent 2 has 5 deals, agent 3 none any more, agent 4 is new. fast_hourly_events has no commit.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError, TableBusyError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs import serve as job
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
+from spark_jobs.storage.layouts import mart_layout
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.reader import read_as_of
+from spark_jobs.storage.writer import commit
+from tests.support.commands import run, run_well
+from tests.support.lakes import CLOCK, Lake
+
+MART, EMPTY = "fast_daily_deals", "fast_hourly_events"
+COLUMNS = (
+    "cell_id string, day string, project_id bigint, agent_id bigint, deals bigint, contract_total decimal(38,4), "
+    "contract_total__count bigint, _hoodie_is_deleted boolean"
+)
+TOTAL = Decimal("9999999999999999999999999999999999.0001")
+FIRST = [(agent, agent, False) for agent in (1, 2, 3)]
+SECOND = [(2, 5, False), (3, 3, True), (4, 1, False)]
+
+
+def write(lake: Lake, rows: Sequence[tuple[int, int, bool]], *, clock: datetime = CLOCK, is_first: bool = False) -> str:
+    """Commit rows of the mart as its own job does: key, columns, a technical one, deletes as a mark."""
+    mart = load_lake_spec(lake.settings.lake_spec).mart(MART)
+    values = [(f"|{a}", "2026-01-02", None, a, deals, TOTAL, deals, is_gone) for a, deals, is_gone in rows]
+    rows_df = lake.spark.createDataFrame(values, COLUMNS)
+    metadata = {"clock": format_clock(clock)}
+    return commit(rows_df, mart_layout(mart), metadata=metadata, settings=lake.settings, is_first=is_first).instant
+
+
+def ask(lake: Lake, sql: str) -> list[Any]:
+    file = f"{lake.settings.base_path}/.serving/serving.sqlite"
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def served(lake: Lake) -> tuple[set[str], list[tuple[int, int]]]:
+    """Instants and deals by agent."""
+    rows = ask(lake, f"SELECT true_for, agent_id, deals FROM {MART} ORDER BY agent_id")
+    return {row[0] for row in rows}, [row[1:] for row in rows]
+
+
+@pytest.mark.hudi
+def test_the_newest_commit_is_served_once(lake: Lake):
+    one = write(lake, FIRST, is_first=True)
+    result = lake.run("serve", layer=["fast"])
+    by_mart = {outcome.table: outcome for outcome in result.tables}
+    assert set(by_mart) == {MART, EMPTY}
+    assert (by_mart[MART].instant, by_mart[MART].rows, by_mart[MART].is_committed) == (one, 3, True)
+    assert (by_mart[EMPTY].instant, by_mart[EMPTY].is_committed) == (None, False)
+    assert result.messages == (f"{EMPTY} has no commit yet: nothing to serve",)
+    assert result.status == DONE
+    assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
+    columns = [row[1] for row in ask(lake, f"PRAGMA table_info({MART})")]
+    assert columns == ["day", "project_id", "agent_id", "deals", "contract_total", "true_for", "true_at"]
+    assert ask(lake, f"SELECT DISTINCT contract_total, project_id FROM {MART}") == [(str(TOTAL), None)]
+
+    again = lake.run("serve", layer="fast", mart=MART)
+    assert (again.status, [o.is_committed for o in again.tables]) == (NOTHING_TO_DO, [False])
+
+    two = write(lake, SECOND)
+    assert lake.run("serve", layer=["stitch,fast"], mart=[MART]).tables[0].instant == two
+    assert served(lake) == ({two}, [(1, 1), (2, 5), (4, 1)])
+
+
+@pytest.mark.hudi
+def test_rows_are_those_of_the_commit_that_is_named(lake: Lake, monkeypatch: pytest.MonkeyPatch):
+    """Between the look at the timeline and the read, the mart is committed again: the rows must not be the new ones."""
+    one = write(lake, FIRST, is_first=True)
+    commits: list[str] = []
+
+    def overtaken(*arguments: Any) -> Any:
+        if not commits:
+            commits.append(write(lake, SECOND))
+        return read_as_of(*arguments)
+
+    monkeypatch.setattr("spark_jobs.jobs.serve.read_as_of", overtaken)
+    assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == one
+    assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
+    assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == commits[0]
+    assert served(lake) == ({commits[0]}, [(1, 1), (2, 5), (4, 1)])
+
+
+@pytest.mark.hudi
+def test_a_restored_mart_and_a_clock_that_moves_on(lake: Lake):
+    """The mart's folder is put back as it was after the first commit; then a run finds nothing new an hour later."""
+    one = write(lake, FIRST, is_first=True)
+    copy = lake.folder / "copy"
+    shutil.copytree(lake.path(MART), copy)
+    two = write(lake, SECOND, clock=CLOCK + timedelta(minutes=5))
+    lake.run("serve", layer=["fast"])
+    assert served(lake)[0] == {two}
+    shutil.rmtree(lake.path(MART))
+    copy.rename(lake.path(MART))
+    assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].is_committed
+    assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
+
+    def clock() -> datetime:
+        ((text,),) = ask(lake, f"SELECT clock FROM served_marts WHERE mart = '{MART}'")
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+    assert clock() == CLOCK
+    later = CLOCK + timedelta(hours=1)
+    state = ConsumerState(tables={MART: one}, notes={"clock": format_clock(later)})
+    ConsumerRegistry(lake.settings.base_path).write(MART, state, later)
+    assert lake.run("serve", layer=["fast"], mart=[MART]).status == NOTHING_TO_DO
+    assert clock() == later
+    stale = ConsumerState(tables={MART: two}, notes={"clock": format_clock(later + timedelta(hours=1))})
+    ConsumerRegistry(lake.settings.base_path).write(MART, stale, later)
+    lake.run("serve", layer=["fast"], mart=[MART])
+    assert clock() == CLOCK, "a note about another state of the mart is not believed"
+
+
+@pytest.mark.spark
+def test_one_writer_a_mart(lake: Lake):
+    impatient = replace(lake.settings, lease_wait_seconds=0)
+    arguments = JobArguments(job="serve", clock=CLOCK, options={"layer": ["fast"], "mart": [MART]})
+    with hold_tables((f"{MART}.serving",), job="another", settings=impatient), pytest.raises(TableBusyError):
+        job.run(lake.spark, arguments, impatient)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"layer": ["fats"]}, "--layer 'fats': the marts that can be served are of the layers ['fast'"),
+        ({"layer": [","]}, "--layer ''"),
+        ({"layer": ["fast", "nothing"]}, "--layer 'fast,nothing'"),
+        ({"layer": ["fast"], "mart": ["stitch_agent_contracts"]}, "--mart stitch_agent_contracts: of these layers are"),
+        ({"layer": ["stitch"], "mart": ["stitch_agent_days"]}, "--mart stitch_agent_days: of these layers are"),
+    ],
+)
+def test_what_cannot_be_chosen(lake: Lake, options: dict[str, Any], words: str):
+    with pytest.raises(ContractError) as caught:
+        lake.run("serve", **options)
+    assert words in str(caught.value)
+
+
+@pytest.mark.hudi
+@pytest.mark.e2e
+def test_from_the_command_line(lake: Lake):
+    """The password comes in by the environment, and no line that goes out has it."""
+    one = write(lake, FIRST, is_first=True)
+    base = {"LAKEHOUSE_BASE_PATH": lake.settings.base_path}
+    result = run_well("serve", "--layer", "fast,stitch", "--mart", MART, environment=base)
+    assert [(o.table, o.instant, o.rows) for o in result.tables] == [(MART, one, 3)]
+    secret = "hunter-two"
+    url = f"postgresql://me:{secret}@127.0.0.1:1/db"
+    code, output, errors = run("serve", "--layer", "fast", environment={**base, "LAKEHOUSE_SERVING_URL": url})
+    assert (code, output) == (1, "")
+    assert errors[-1].startswith("try again: serving store postgresql://127.0.0.1:1/db: ")
+    assert not [line for line in errors if secret in line]

@@ -1,0 +1,134 @@
+"""``spec check`` as a person runs it: a line for every mart, all that is wrong, and an exit code.
+
+Every case is the lake that is shipped with its marts copied, and files added to them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.commands import run, run_well
+
+INCLUDE = PROJECT_ROOT / "include"
+MARTS = sorted(path.stem for path in (INCLUDE / "marts").glob("*.yaml"))
+# By name: how it is declared, its SQL, and what is wrong with it.
+BROKEN = {
+    "deletes": (
+        "mode: append\ngrain: [event_id]\nreads: [{table: sales_log}]",
+        "SELECT event_id, COUNT(*) AS n FROM sales_log GROUP BY event_id",
+        "mode append maps and filters rows one by one, and its SQL has GROUP BY; take it out, or use mode scoped",
+    ),
+    "distinct_agents": (
+        "mode: aggregate\ngrain: [unit_id]\nreads: [{table: sales}]",
+        "SELECT unit_id, COUNT(DISTINCT agent_id) AS agents FROM sales GROUP BY unit_id",
+        "agents is COUNT(DISTINCT agent_id): neither a group nor one COUNT, SUM, MIN, MAX or AVG alone; use mode "
+        "scoped, or compute it in a view",
+    ),
+    "ranks": (
+        "mode: scoped\nscope: sale_id\ngrain: [sale_id]\nreads: [{table: sales, scope: sale_id}]",
+        "SELECT sale_id, RANK() OVER (ORDER BY contract_subtotal) AS place FROM sales",
+        "a window without the scope in its PARTITION BY mixes scopes; add it, or use mode full",
+    ),
+    "today": (
+        "mode: full\ngrain: [sale_id]\nreads: [{table: sales}]",
+        "SELECT sale_id, current_date() AS day FROM sales",
+        "current_date does not give the same for the same rows; take times from the rows, or declare a window",
+    ),
+}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A folder with lakes/sales.yaml and marts/."""
+    for folder in ("lakes", "marts"):
+        shutil.copytree(INCLUDE / folder, tmp_path / folder)
+    return tmp_path
+
+
+def declare(lake: Path, name: str, declared: str, sql: str) -> None:
+    (lake / "marts" / f"{name}.yaml").write_text(f"name: {name}\nlayer: slow\n{declared}\n")
+    (lake / "marts" / f"{name}.sql").write_text(f"{sql}\n")
+
+
+def refused(lake: Path) -> tuple[list[str], str]:
+    """What was printed, and the only line of the error."""
+    code, output, errors = run("spec", "check", environment={"LAKEHOUSE_LAKE_SPEC": str(lake / "lakes" / "sales.yaml")})
+    assert (code, len(errors)) == (2, 1), "\n".join(errors)
+    return output.splitlines(), errors[0]
+
+
+def test_the_marts_that_are_shipped_are_right():
+    code, output, errors = run("spec", "check", environment={})
+    assert (code, errors) == (0, [])
+    head, _, *lines, result = output.splitlines()
+    assert head.split() == ["mart", "layer", "mode", "reads", "grain", "result"]
+    assert sorted(line.split()[0] for line in lines) == MARTS
+    assert all(line.endswith("  ok") for line in lines)
+    assert json.loads(result)["counters"] == {"marts": len(MARTS)}
+
+
+def test_it_needs_neither_java_nor_jars(tmp_path):
+    result = run_well("spec", "check", environment={"JAVA_HOME": str(tmp_path), "LAKEHOUSE_JARS_PATH": str(tmp_path)})
+    assert (result.job, result.status, result.tables) == ("spec", "done", ())
+
+
+def test_all_that_is_wrong_is_printed_and_the_first_is_the_error(lake):
+    for name, (declared, sql, _) in BROKEN.items():
+        declare(lake, name, declared, sql)
+    lines, error = refused(lake)
+    results = {line.split()[0]: line for line in lines[2:]}
+    assert sorted(results) == sorted([*MARTS, *BROKEN])
+    assert all(results[name].endswith("  ok") for name in MARTS)
+    assert all(results[name].endswith("  " + why) for name, (_, _, why) in BROKEN.items())
+    first = BROKEN["deletes"][2]
+    assert error == f"error: 4 wrong: mart deletes: {first}; the other 3 are printed above"
+
+
+def test_one_mistake_is_no_others(lake):
+    declare(lake, "ranks", *BROKEN["ranks"][:2])
+    assert refused(lake)[1] == f"error: 1 wrong: mart ranks: {BROKEN['ranks'][2]}"
+
+
+def test_files_that_cannot_be_understood_are_all_named(lake):
+    declare(lake, "a", "mode: weekly\ngrain: [x]\nreads: [{table: sales}]", "SELECT 1 AS x FROM sales")
+    (lake / "marts" / "b.yaml").write_text("name: [")
+    declare(lake, "c", *BROKEN["today"][:2])
+    (lake / "marts" / "c.sql").unlink()
+    lines, error = refused(lake)
+    assert len(lines) == 3
+    assert lines[0].startswith("a.yaml: mart 'a': 'weekly' is not a valid MartMode; choose one of")
+    assert "b.yaml cannot be read" in lines[1]
+    assert lines[2].startswith("mart c needs its SQL in ")
+    assert error == f"error: 3 wrong: {lines[0]}; the other 2 are printed above"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("log: sales_log", "log: events", "reads 'sales_log', which is no table"),
+        ("marts: ../marts", "marts: ../nowhere", "there is no folder"),
+        ("lake: sales", "lake: [", "cannot be read"),
+        ("time_zone: UTC", "time_zone: Mars", "time_zone 'Mars' is unknown"),
+    ],
+)
+def test_a_lake_that_is_wrong_itself(lake, old, new, message):
+    path = lake / "lakes" / "sales.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    lines, error = refused(lake)
+    assert error == f"error: 1 wrong: {lines[0]}"
+    assert message in error
+
+
+def test_a_lake_spec_that_is_not_there(tmp_path):
+    assert "cannot be read" in refused(tmp_path)[1]
+
+
+def test_there_is_nothing_else_to_do_with_a_spec():
+    code, _, errors = run("spec", "mend", environment={})
+    assert code == 2
+    assert "invalid choice: 'mend'" in errors[0]

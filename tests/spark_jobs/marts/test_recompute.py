@@ -1,0 +1,203 @@
+"""History under another rule: a plan first, all or nothing in each table, and a way back.
+
+The lake holds 24 months of deals of agents 5 and 6, one reservation and one signing a month each, counted by rules v1.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.timeline import Timeline
+from tests.support.crashes import crash_at_commit, run_and_crash
+from tests.support.envelopes import line, sqlserver
+from tests.support.lakes import Lake, SpecLake
+from tests.support.mart_checks import assert_slow_is_right
+from tests.support.mart_lakes import cells, make_mart_lake
+
+pytestmark = pytest.mark.hudi
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+PERFORMANCE = "slow_agent_performance"
+MONTHS = [f"{2024 + number // 12}-{number % 12 + 1:02d}" for number in range(24)]
+RANGE: dict[str, Any] = {"layer": "slow", "from_date": "2024-01-01", "to_date": "2025-12-31"}
+
+
+def deals() -> list[bytes]:
+    lines = []
+    for number, month in enumerate(MONTHS):
+        for agent in (5, 6):
+            sale, at = 100 * agent + number, datetime.fromisoformat(f"{month}-15T12:00:00+00:00")
+            row: dict[str, Any] = {"SaleId": sale, "UnitId": number, "AgentId": agent, "ProjectId": 1 + number % 3}
+            row |= {"ContractSubtotal": f"{1000 * agent + number}.1234"}
+            for step, (status, days) in enumerate(((6, 0), (7, 3), (8, 9))):
+                moment = int((at + timedelta(days=days)).timestamp() * 1000)
+                signed = {"ContractSigningDate": moment} if status == 8 else {}
+                position = number * 100 + agent * 10 + step
+                lines.append(line(sqlserver("u", {**row, "StatusId": status, **signed}, position, ts_ms=moment)))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory) -> SpecLake:
+    """The lake as it is before each test; nobody writes to it."""
+    lake = make_mart_lake(spark, tmp_path_factory.mktemp("made"))
+    lake.land("deals.jsonl", deals())
+    for job in ("ingest", "split"):
+        lake.run(job)
+    lake.run("mart", clock=NOON, layer="slow")
+    return lake
+
+
+@pytest.fixture
+def lake(made, tmp_path) -> Lake:
+    """A copy of it."""
+    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
+    return replace(made, folder=tmp_path, spec=tmp_path / made.spec.name)
+
+
+class LakeWithRules(SpecLake):
+    """A lake with rule versions of its own."""
+
+    @property
+    def settings(self) -> Settings:
+        return replace(super().settings, rules_path=str(self.folder / "rules"))
+
+
+def versions(lake: Lake) -> dict[str, str]:
+    rows = cells(lake, PERFORMANCE, "month", "agent_id").values()
+    return {row["month"]: row["rules_version"] for row in rows}
+
+
+def test_a_plan_changes_nothing_and_says_what_would(lake, capsys):
+    before = lake.instants()
+    result = lake.run("recompute", clock=NOON, rules="v2", **RANGE)
+    assert (result.status, result.counters["rows_written"]) == ("nothing_to_do", 0)
+    assert result.counters["rows_planned"] >= 48
+    shown = capsys.readouterr().out
+    assert PERFORMANCE in shown
+    assert "24 (2024-01 to 2025-12)" in shown
+    assert result.messages[-1] == "nothing was changed; do it with --yes"
+    assert lake.instants() == before
+    dry = lake.run("recompute", clock=NOON, rules="v2", yes=True, dry_run=True, **RANGE)
+    assert (dry.counters["rows_written"], lake.instants()) == (0, before)
+
+
+def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake):
+    assert set(versions(lake).values()) == {"v1"}
+    some = {**RANGE, "to_date": "2024-12-31"}
+    done = lake.run("recompute", clock=NOON, rules="v2", yes=True, **some)
+    overrides = dict.fromkeys(MONTHS[:12], "v2")
+    assert_slow_is_right(lake, "UTC", overrides)
+    assert {month: version for month, version in versions(lake).items() if version == "v2"} == overrides
+
+    # A correction to a month counted by v2 is counted by v2, also in an ordinary run.
+    lake.land("late.jsonl", [line(sqlserver("u", {"SaleId": 501, "ContractSubtotal": "9.0000"}, 9001))])
+    for job in ("ingest", "split"):
+        lake.run(job)
+    lake.run("mart", clock=NOON, layer="slow")
+    assert_slow_is_right(lake, "UTC", overrides)
+
+    words = next(message for message in done.messages if "--undo" in message).split()
+    shown = lake.run("recompute", clock=NOON, undo=words[words.index("--undo") + 1])
+    assert shown.counters["rows_written"] == 0
+    lake.run("recompute", clock=NOON, undo=words[words.index("--undo") + 1], yes=True)
+    assert set(versions(lake).values()) == {"v1"}
+    lake.run("mart", clock=NOON, layer="slow")
+    assert_slow_is_right(lake, "UTC")
+    with pytest.raises(ContractError, match="no savepoint made by recompute is called"):
+        lake.run("recompute", clock=NOON, undo="slow-1", yes=True)
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_committed):
+    seen: list[set[str]] = []
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.is_set():
+            seen.append({row["rules_version"] for row in lake.rows_of_rust_reader(PERFORMANCE)})
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        crash = crash_at_commit("marts.refresh", 1, is_committed=is_committed)
+        assert run_and_crash(lake, "recompute", crash, clock=NOON, rules="v2", yes=True, **RANGE)
+        lake.run("recompute", clock=NOON, rules="v2", yes=True, **RANGE)
+    finally:
+        is_over.set()
+        watcher.join()
+    assert_slow_is_right(lake, "UTC", dict.fromkeys(MONTHS, "v2"))
+    assert {frozenset(versions_) for versions_ in seen} <= {frozenset({"v1"}), frozenset({"v2"})}
+    assert seen[0] == {"v1"}
+    before = lake.instants()
+    again = lake.run("recompute", clock=NOON, rules="v2", yes=True, **RANGE)
+    assert (again.status, lake.instants()) == ("nothing_to_do", before)
+
+    way_back = next(message for message in again.messages if "--undo" in message).split()
+    lake.run("recompute", clock=NOON, undo=way_back[way_back.index("--undo") + 1], yes=True)
+    assert set(versions(lake).values()) == {"v1"}, "the way back of a run that was killed leads before its first try"
+
+
+def test_a_version_that_was_edited_after_it_counted_stops_the_layer_until_a_person_decides(lake):
+    own = LakeWithRules(spark=lake.spark, folder=lake.folder, spec=lake.spec)
+    shutil.copytree(lake.settings.rules_path, own.settings.rules_path)
+    rules = own.folder / "rules" / "v1.yaml"
+    text = rules.read_text(encoding="utf-8")
+    rules.write_text(text.replace("# Contract signed", "# a comment is no change"), encoding="utf-8")
+    own.land("late.jsonl", [line(sqlserver("u", {"SaleId": 501, "ContractSubtotal": "9.0000"}, 9001))])
+    own.run("ingest")
+    own.run("mart", clock=NOON, layer="slow")
+
+    rules.write_text(text.replace("status_id: 8", "status_id: 7"), encoding="utf-8")
+    own.land("later.jsonl", [line(sqlserver("u", {"SaleId": 502, "ContractSubtotal": "9.0000"}, 9002))])
+    own.run("ingest")
+    before = own.rows(PERFORMANCE)
+    with pytest.raises(ContractError, match="rules v1 say something else than when 2024-03 was counted") as caught:
+        own.run("mart", clock=NOON, layer="slow")
+    assert "recompute --rules v1" in str(caught.value)
+    assert own.rows(PERFORMANCE) == before
+
+    own.run("recompute", clock=NOON, rules="v1", yes=True, **RANGE)
+    own.run("mart", clock=NOON, layer="slow")
+    assert_slow_is_right(own, "UTC", rules=rules.parent)
+
+
+def test_a_savepoint_keeps_the_table_version(lake):
+    lake.run("recompute", clock=NOON, rules="v2", yes=True, **RANGE)
+    timeline = Timeline(table=PERFORMANCE, path=lake.path(PERFORMANCE))
+    assert timeline.properties["hoodie.table.version"] == "6"
+    assert timeline.savepoints == {timeline.writes[-2].time}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": "v9"}, "v9"),
+        ({"layer": "fast", "rules": "v2"}, "no mart of layer fast counts by rules"),
+        ({"layer": "nowhere"}, "no mart .* is of layer 'nowhere'"),
+        ({"to_date": "2023-01-01"}, "lies before"),
+        ({"from_date": "yesterday"}, "dates such as"),
+        ({"from_date": None}, "needs --layer, --from and --to"),
+    ],
+)
+def test_what_makes_no_sense_is_one_clear_line(spark, tmp_path, options: dict[str, Any], message):
+    with pytest.raises(ContractError, match=message):
+        make_mart_lake(spark, tmp_path).run("recompute", clock=NOON, **{**RANGE, **options})
+
+
+def test_the_stitch_layer_and_the_fast_layer_can_be_computed_again(lake):
+    lake.run("mart", clock=NOON, layer="stitch")
+    lake.run("mart", clock=NOON, layer="fast")
+    before = lake.instants()
+    for layer in ("stitch", "fast"):
+        result = lake.run("recompute", clock=NOON, yes=True, **{**RANGE, "layer": layer})
+        assert (result.status, result.counters["rows_planned"]) == ("nothing_to_do", 0)
+    assert lake.instants() == before

@@ -1,0 +1,53 @@
+"""What a commit puts on storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.errors import LeaseLostError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.tables import TableType
+from spark_jobs.storage import lease
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
+
+pytestmark = pytest.mark.hudi
+
+LAYOUTS = (
+    TableLayout(name="log", record_key="id", partition="day", form=StorageForm.APPENDED),
+    TableLayout(name="anew", record_key="id", partition="day", form=StorageForm.REPLACED),
+    TableLayout(name="merged", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ),
+    TableLayout(name="copied", record_key="id", form=StorageForm.KEYED, type=TableType.COPY_ON_WRITE),
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layout in LAYOUTS])
+def test_files_hold_rows_and_no_footers_made_for_sixty_thousand_keys(
+    spark: SparkSession, tmp_path: Path, layout: TableLayout
+):
+    """A base file with the bloom filter that Hudi writes by default has 435 KB, however few rows."""
+    rows_df = spark.createDataFrame([("1", "2026-01-01", 1), ("2", "2026-01-01", 2)], "id string, day string, v int")
+    settings = Settings(base_path=str(tmp_path))
+    for number in range(2):
+        is_first = number == 0 and layout.form is StorageForm.KEYED
+        commit(rows_df, layout, metadata={}, settings=settings, is_first=is_first)
+    sizes = [file.stat().st_size for file in tmp_path.rglob("*.parquet")]
+    assert sizes
+    assert max(sizes) < 10_000
+
+
+@pytest.mark.parametrize("looks_held", [0, 1], ids=["before it writes", "while it writes"])
+def test_who_lost_the_lease_does_not_report_a_commit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_held: int
+):
+    answers = [True] * looks_held + [False]
+    settings, layout = Settings(base_path=str(tmp_path)), LAYOUTS[0]
+    monkeypatch.setitem(lease._HELD, (settings.base_path, layout.name), lambda: answers.pop(0))
+    rows_df = spark.createDataFrame([("1", "2026-01-01", 1)], "id string, day string, v int")
+    with pytest.raises(LeaseLostError, match="log: the lease was lost while the table was written; run the job again"):
+        commit(rows_df, layout, metadata={}, settings=settings)
+    assert len(Timeline(table=layout.name, path=settings.table_path(layout.name)).writes) == looks_held

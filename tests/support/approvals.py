@@ -1,0 +1,49 @@
+"""Runs of DAGs that plan, ask a person and apply, in a real Airflow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Running
+
+PAUSE_SECONDS = 5
+
+
+def states(running: Running, dag_id: str, run_id: str) -> dict[str, str]:
+    """The state of each task."""
+    return {task["task_id"]: task["state"] for task in running.stack.airflow.api.tasks(dag_id, run_id)}
+
+
+def ask(running: Running, dag_id: str, conf: Mapping[str, Any]) -> str:
+    """Start a run and wait until it asks a person."""
+    run_id = running.stack.airflow.api.trigger(dag_id, conf)
+    wait_until(
+        lambda: states(running, dag_id, run_id).get("approve") == "awaiting_input",
+        "it asks a person",
+        limit_seconds=600,
+    )
+    return run_id
+
+
+def decide(running: Running, dag_id: str, run_id: str, option: str) -> None:
+    """Answer, and see the run to its end.
+
+    Not at once, as no person would: when the answer comes before Airflow 3.3's scheduler has noticed that the task
+    waits, it takes the try for a lost one, and asks again or fails the run.
+    """
+    time.sleep(PAUSE_SECONDS)
+    api = running.stack.airflow.api
+
+    def is_decided() -> bool:
+        state = states(running, dag_id, run_id).get("approve")
+        if state == "awaiting_input" and not api.question(dag_id, run_id, "approve")["response_received"]:
+            api.answer(dag_id, run_id, "approve", option)
+        return state in ("success", "failed", "skipped")
+
+    wait_until(is_decided, "the answer is taken", limit_seconds=300)
+    running.chain.wait()

@@ -1,0 +1,64 @@
+"""Lakes whose marts are the shipped ones and those that the tests alone declare (tests/data/marts)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.storage.timeline import Timeline
+from tests.support.lakes import Lake, SpecLake
+from tests.support.oracle import Event
+
+TEST_MARTS = PROJECT_ROOT / "tests" / "data" / "marts"
+LAYERS = ("fast", "stitch", "slow", "test")
+
+
+def make_mart_lake(spark: SparkSession, folder: Path, *, time_zone: str = "UTC") -> SpecLake:
+    """An empty lake of that time zone with all marts."""
+    marts = folder / "marts"
+    for source in (PROJECT_ROOT / "include" / "marts", TEST_MARTS):
+        shutil.copytree(source, marts, dirs_exist_ok=True)
+    text = (PROJECT_ROOT / "include" / "lakes" / "sales.yaml").read_text(encoding="utf-8")
+    text = text.replace("time_zone: UTC", f"time_zone: {time_zone}").replace("marts: ../marts", "marts: marts")
+    spec = folder / "sales.yaml"
+    spec.write_text(text, encoding="utf-8")
+    (folder / "landing").mkdir(exist_ok=True)
+    return SpecLake(spark=spark, folder=folder, spec=spec)
+
+
+def logged_events(lake: Lake) -> list[Event]:
+    """The events that are in the log now, read by the Rust reader, in the order of the log's own text."""
+    events = []
+    for row in lake.rows_of_rust_reader("sales_log"):
+        known = {name: value for name, value in row.items() if value is not None}
+        order = ((0,), f"{row['event_order']}/{row['event_id']}")
+        events.append(Event(origin="", order=order, op=row["op"], time=row["event_time"], row=known))
+    return sorted(events, key=lambda event: event.order)
+
+
+def cells(lake: Lake, mart: str, *grain: str) -> dict[Any, dict[str, Any]]:
+    """Rows of a mart by its grain (a single column's value, or a tuple), by the Rust reader; each once."""
+    rows = lake.rows_of_rust_reader(mart)
+    found = {tuple(row[name] for name in grain) if len(grain) > 1 else row[grain[0]]: row for row in rows}
+    assert len(found) == len(rows), f"{mart}: a cell is there twice"
+    return {
+        key: {name: value for name, value in row.items() if name != "cell_id" and "__" not in name}
+        for key, row in found.items()
+    }
+
+
+def take_commits_away(lake: Lake, table: str, count: int) -> None:
+    """What a restore does to a timeline: the newest commits are gone, and with them what they wrote.
+
+    A service among them stays, and nothing happens: what was there before it may have been cleaned away.
+    """
+    folder = Path(lake.path(table)) / ".hoodie"
+    timeline = Timeline(table=table, path=lake.path(table))
+    newest = timeline.writes[-count:]
+    for write in () if any(map(timeline.is_service, newest)) else newest:
+        for file in folder.glob(f"*{write.time}.*"):
+            file.unlink()

@@ -1,0 +1,107 @@
+"""Tables whose n-th commit is known by its values: keys 0 to 9, of the log ten more each time, all with the value n.
+
+Several writers may share one: each has keys of its own and says in its commits which of its own numbers they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.services import Service, ServiceTargets
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.tables import TableType
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.services.run import ServiceRun, TableServices
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
+from tests.support.service_lakes import HUNGRY
+
+MERGED = TableLayout(name="merged", record_key="id", form=StorageForm.KEYED, buckets=2, type=TableType.MERGE_ON_READ)
+COPIED = TableLayout(name="copied", record_key="id", form=StorageForm.KEYED, type=TableType.COPY_ON_WRITE)
+LOG = TableLayout(name="log", record_key="id", partition="day", form=StorageForm.APPENDED)
+ANEW = TableLayout(name="anew", record_key="id", partition="day", form=StorageForm.REPLACED)
+LAYOUTS = (MERGED, COPIED, LOG, ANEW)
+NUMBER = "number"
+Rows = list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class NumberedTable:
+    """One such table; its writer is what every job of the product is, in small."""
+
+    spark: SparkSession
+    layout: TableLayout
+    settings: Settings
+    writer: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.layout.name
+
+    @property
+    def path(self) -> str:
+        return self.settings.table_path(self.name)
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline(table=self.name, path=self.path)
+
+    def put(self, number: int) -> str | None:
+        """Make the commit of this number, unless the table says that it has it; gives the table's last instant.
+
+        As jobs do: under the lease, at rest, what was taken in stands in the commit that holds it.
+        """
+        with hold_tables([self.name], job="test", settings=self.settings):
+            timeline = settled_timeline(self.spark, self.name, self.settings)
+            key = NUMBER + self.writer
+            if int(timeline.newest_metadata(METADATA_PREFIX + key) or -1) >= number:
+                return timeline.last
+            is_first = timeline.last is None and self.layout.form is StorageForm.KEYED
+            rows_df = self._rows_of(number)
+            metadata = {key: str(number)}
+            return commit(rows_df, self.layout, metadata=metadata, settings=self.settings, is_first=is_first).instant
+
+    def put_all(self, first: int, last: int) -> None:
+        """The commits of these numbers, both ends included."""
+        for number in range(first, last + 1):
+            self.put(number)
+
+    def run(self, service: Service, *, is_forced: bool = False, **targets: Any) -> ServiceRun:
+        """Run a service with targets that are soon reached, at a time when everything is old."""
+        services = TableServices(
+            spark=self.spark,
+            layout=self.layout,
+            targets=ServiceTargets(**{**HUNGRY, **targets}),
+            settings=self.settings,
+            clock=datetime.now(UTC) + timedelta(days=2),
+        )
+        return services.run(service, is_forced=is_forced)
+
+    def expected(self, last: int) -> Rows:
+        """The rows after the commit of this number."""
+        numbers = range(last + 1) if self.layout.form is StorageForm.APPENDED else [last]
+        return sorted((self._id(number, n), number) for number in numbers for n in range(10))
+
+    def rows_by_spark(self) -> Rows:
+        rows = self.spark.read.format("hudi").load(self.path).select("id", "v").collect()
+        return sorted((row["id"], row["v"]) for row in rows)
+
+    def rows_by_rust(self) -> Rows:
+        from hudi import HudiTableBuilder
+
+        batches = HudiTableBuilder.from_base_uri(self.path).build().read()
+        return sorted((row["id"], row["v"]) for batch in batches for row in batch.to_pylist())
+
+    def _rows_of(self, number: int) -> DataFrame:
+        rows = [(self._id(number, n), f"day-{n % 2}", number) for n in range(10)]
+        return self.spark.createDataFrame(rows, "id string, day string, v int").coalesce(1)
+
+    def _id(self, number: int, n: int) -> str:
+        return f"{self.writer}{number * 10 + n if self.layout.form is StorageForm.APPENDED else n:05d}"

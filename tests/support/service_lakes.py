@@ -1,0 +1,49 @@
+"""Lakes whose tables get their services at once: small targets, and a clock at which everything is old."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import yaml
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.results import JobResult
+from spark_jobs.contracts.services import Service
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.lakes import Lake, SpecLake
+
+HUNGRY = {
+    "compact_log_files": 2,
+    "cluster_small_files": 2,
+    "keep_hours": 1,
+    "keep_commits": 1,
+    "clean_files": 1,
+    "archive_commits": 3,
+}
+
+
+def make_hungry(spec: Path) -> None:
+    """Let the services of a lake spec be due at the first occasion."""
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    document["services"] = HUNGRY
+    spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+
+
+def make_service_lake(spark: SparkSession, folder: Path) -> SpecLake:
+    """An empty lake of the shipped spec whose services are always due."""
+    spec = folder / "sales.yaml"
+    source = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
+    marts = PROJECT_ROOT / "include" / "marts"
+    spec.write_text(source.read_text(encoding="utf-8").replace("../marts", str(marts)), encoding="utf-8")
+    make_hungry(spec)
+    (folder / "landing").mkdir(exist_ok=True)
+    return SpecLake(spark=spark, folder=folder, spec=spec)
+
+
+def run_services(lake: Lake, rng: random.Random) -> JobResult:
+    """What is due at a time when everything there is was written long ago; sometimes one service alone."""
+    later = datetime.now(UTC) + timedelta(days=2)
+    service = rng.choice([None, None, *(service.value for service in Service)])
+    return lake.run("services", clock=later, action="run", service=service, all=rng.random() < 0.2)

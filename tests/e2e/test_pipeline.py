@@ -84,6 +84,7 @@ def test_a_backfill_succeeds_and_changes_nothing(running: Running, dag_id: str) 
     assert_one_at_a_time(api, dag_id)
     running.chain.wait()
     assert running.snapshot() == before
+    assert running.differing_marts() == {}
 
 
 def test_backfills_and_scheduled_runs_take_turns(running: Running) -> None:

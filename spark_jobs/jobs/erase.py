@@ -19,6 +19,7 @@ from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.erasure.eraser import Eraser
 from spark_jobs.jobs.erasure.rows import is_stand_in_taken
+from spark_jobs.sources.erasure import problems_of
 from spark_jobs.storage.erasures import Erasures
 
 _HEAD = ("place", "what names them", "found", "left")
@@ -54,16 +55,17 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         raise ContractError(
             f"{person.spec.key} {STAND_IN} is somebody's own key in this lake; erased people have it as their stand-in"
         )
-    found, is_meant = eraser.look(), bool(arguments.options.get("yes"))
+    landing = eraser.search_landing(eraser.landing_parts({}))
+    found, is_meant = eraser.look(landing), bool(arguments.options.get("yes"))
     said = [f"{place}: {count} {what}" for (place, what), count in found.items() if count]
     has_work = bool(said)
     if not is_meant or not has_work:
         print(format_table(_HEAD[:-1], [(place, what, count) for (place, what), count in found.items()]))
         said += [f"{reader}: has to read on first, or be forgotten" for reader in eraser.readers_behind()]
-        said += [f"cannot be searched, so nothing could begin: {file}" for file in eraser.unreadable()]
+        said += [f"cannot be searched, so nothing could begin: {file}" for file in problems_of(landing)]
         said.append("nothing was changed; do it with --yes" if has_work else f"nothing names this {person.spec.role}")
         return _result(arguments, found, said, is_done=False)
-    findings, proof = eraser.erase(found)
+    findings, proof = eraser.erase(found, problems_of(landing))
     said.append(f"the proof is {proof}")
     print(format_table(_HEAD, [(each.place, each.what, each.found, each.left) for each in findings]))
     return replace(_result(arguments, found, said, is_done=True), tables=eraser.outcomes(found))

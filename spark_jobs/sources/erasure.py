@@ -10,12 +10,11 @@ import gzip
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.file_blocks import (
@@ -34,111 +33,87 @@ from spark_jobs.storage.filesystem import FileEntry, Filesystem
 if TYPE_CHECKING:
     import pyarrow
 
-_SCHEMA = "path string, offset bigint, content binary, problem string"
+_SCHEMA = "path string, records bigint, taken_in bigint, digest string, problem string"
 _MOST_TASKS = 64
 
 Batches = Iterable["pyarrow.RecordBatch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileEdits:
-    """What has to change in one landing file: new bytes by their place, after decompression.
+class FilePart:
+    """A landing file and what is known of it, in bytes after decompression.
 
-    ``size`` is that of the file as it is stored, when it was listed; ``problem`` says why a part of it could not be
-    looked at, or is empty.
+    Whole lines up to ``consumed`` were taken in, and so was every record that begins before ``read_to``. A last line
+    without its end belongs to a record that is still being delivered, unless the file ``is_settled``.
     """
 
     path: str
-    size: int
-    edits: Mapping[int, bytes] = field(default_factory=dict)
-    problem: str = ""
+    is_settled: bool
+    consumed: int
+    read_to: int
 
 
-def find_in_files(
-    spark: SparkSession,
-    spec: LakeSpec,
-    person: Person,
-    root: str,
-    entries: Sequence[FileEntry],
-    *,
-    settled_before_ns: int,
-) -> list[FileEdits]:
-    """Look through every landing file, on the executors; gives the files in which something is to be done or said.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFinding:
+    """What names somebody in one landing file: ``records`` in all, and those of them that were ``taken_in``.
 
-    A last line without its end belongs to a record that is still being delivered, unless the file has not changed since
-    ``settled_before_ns`` (nanoseconds since 1970).
+    ``digest`` is the SHA-256 of the bytes that were consumed, as they are without them; ``problem`` says why a part of
+    the file could not be looked at, or is empty.
     """
-    if not entries:
-        return []
-    tasks = min(len(entries), _MOST_TASKS)
-    paths = [(entry.path, entry.modified_ns < settled_before_ns) for entry in entries]
-    search = _build_search(spec, person, root, paths, tasks)
-    found: dict[str, dict[int, bytes]] = {}
-    problems: dict[str, str] = {}
-    for row in spark.range(0, tasks, 1, tasks).mapInArrow(search, _SCHEMA).toLocalIterator():
-        found.setdefault(row["path"], {})
-        if row["problem"]:
-            problems[row["path"]] = row["problem"]
-        else:
-            found[row["path"]][row["offset"]] = bytes(row["content"])
-    sizes = {entry.path: entry.size for entry in entries}
-    return [
-        FileEdits(path=path, size=sizes[path], edits=dict(sorted(edits.items())), problem=problems.get(path, ""))
-        for path, edits in sorted(found.items())
-    ]
+
+    path: str
+    records: int
+    taken_in: int
+    digest: str
+    problem: str
 
 
-def apply_edits(files: Filesystem, entry: FileEntry, edits: Mapping[int, bytes], redactor: Redactor) -> None:
-    """Change the file. Done again, it changes nothing; cut off in the middle, the rest is found again.
-
-    Raises:
-        TransientError: the file is another one by now; nothing of it was changed where it differs.
-    """
-    with files.open(entry.path) as file:
-        is_packed = is_gzip(file)
-        content = bytearray(b"".join(iter_blocks(file))) if is_packed or not files.is_local else None
-    if content is None:
-        with open(entry.path, "r+b") as plain:
-            for offset, text in edits.items():
-                plain.seek(offset)
-                _check_same(plain.read(len(text)), text, redactor, entry.path)
-                plain.seek(offset)
-                plain.write(text)
-            plain.flush()
-            os.fsync(plain.fileno())
-        # The same size and time as before: the next ingest need not read it again to see that nothing came.
-        os.utime(entry.path, ns=(entry.modified_ns, entry.modified_ns))
-        return
-    for offset, text in edits.items():
-        _check_same(bytes(content[offset : offset + len(text)]), text, redactor, entry.path)
-    _overlay(content, 0, edits)
-    written = gzip.compress(bytes(content), mtime=0) if is_packed else bytes(content)
-    relative = entry.path.removeprefix(f"{files.root}/")
-    if files.changed_ns(relative) != entry.modified_ns:
-        raise TransientError(f"{entry.path} changed meanwhile; run the erasure again")
-    files.write(relative, written)
-
-
-def read_part(file: FileEdits, ledger: Mapping[str, LedgerEntry]) -> FileEdits:
-    """The edits in what was taken in of a file: an edited record has another identity, and must not be taken in later.
+def parts_of(
+    entries: Iterable[FileEntry], ledger: Mapping[str, LedgerEntry], *, settled_before_ns: int
+) -> list[FilePart]:
+    """The files with what the ledger says was taken in of them; settled are those unchanged since that time (1970).
 
     With the end of a file that ingest has given up, because it was cut off long ago.
     """
-    entry = ledger.get(file.path)
-    if entry is None:
-        return replace(file, edits={})
-    read_to = entry.consumed + (entry.size == file.size)
-    return replace(file, edits={at: text for at, text in file.edits.items() if at < read_to})
+    parts = []
+    for entry in entries:
+        known = ledger.get(entry.path)
+        consumed = known.consumed if known else 0
+        read_to = consumed + (known.size == entry.size) if known else 0
+        is_settled = entry.modified_ns < settled_before_ns
+        parts.append(FilePart(path=entry.path, is_settled=is_settled, consumed=consumed, read_to=read_to))
+    return parts
 
 
-def edited_ledger(
-    files: Filesystem, ledger: Mapping[str, LedgerEntry], found: Iterable[FileEdits]
-) -> dict[str, LedgerEntry]:
-    """The ledger once these edits are made: hashes of the bytes that were read, as they will be."""
+def find_in_files(
+    spark: SparkSession, spec: LakeSpec, person: Person, root: str, parts: Sequence[FilePart]
+) -> list[FileFinding]:
+    """Look through landing files, on the executors; gives those in which something is to be done or said."""
+    return _on_executors(spark, spec, person, root, parts, find_in_file)
+
+
+def edit_files(
+    spark: SparkSession, spec: LakeSpec, person: Person, root: str, parts: Sequence[FilePart]
+) -> list[FileFinding]:
+    """Take the person out of what was taken in of the files, on the executors; gives what was edited.
+
+    A record that comes to be taken in later is left: it would have another identity. Done again, it changes nothing;
+    cut off in the middle, the rest is found again. A file with a ``problem`` was not changed.
+    """
+    return _on_executors(spark, spec, person, root, parts, edit_file)
+
+
+def problems_of(found: Iterable[FileFinding]) -> list[str]:
+    """The files that could not be looked through, and why."""
+    return [f"{file.path} {file.problem}" for file in found if file.problem]
+
+
+def edited_ledger(ledger: Mapping[str, LedgerEntry], found: Iterable[FileFinding]) -> dict[str, LedgerEntry]:
+    """The ledger once the files are edited: hashes of the bytes that were consumed, as they will be."""
     changed = dict(ledger)
     for file in found:
-        if file.edits and (entry := ledger.get(file.path)) and entry.consumed:
-            changed[file.path] = replace(entry, digest=_digest(files, file, entry.consumed))
+        if file.taken_in and (entry := ledger.get(file.path)) and entry.consumed:
+            changed[file.path] = replace(entry, digest=file.digest)
     return changed
 
 
@@ -150,81 +125,108 @@ def redact_quarantine(rows_df: DataFrame, spec: LakeSpec, person: Person) -> Dat
     return rows_df.mapInArrow(_build_redaction(spec, person), rows_df.schema)
 
 
-def _build_search(
-    spec: LakeSpec, person: Person, root: str, paths: Sequence[tuple[str, bool]], tasks: int
-) -> Callable[[Batches], Batches]:
-    def search(batches: Batches) -> Batches:
+Step = Callable[[Filesystem, FilePart, Redactor], FileFinding]
+
+
+def _on_executors(
+    spark: SparkSession, spec: LakeSpec, person: Person, root: str, parts: Sequence[FilePart], step: Step
+) -> list[FileFinding]:
+    if not parts:
+        return []
+    tasks = min(len(parts), _MOST_TASKS)
+
+    def take(batches: Batches) -> Batches:
         import pyarrow as pa
 
         files, redactor = Filesystem(root), Redactor.build(spec, person)
-        schema = pa.schema(
-            [("path", pa.string()), ("offset", pa.int64()), ("content", pa.binary()), ("problem", pa.string())]
-        )
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                for path, is_settled in paths[task::tasks]:
-                    rows = [
-                        {"path": path, "offset": at, "content": text, "problem": problem}
-                        for at, text, problem in _search_file(files, path, redactor, is_settled=is_settled)
-                    ]
-                    yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                found = [step(files, part, redactor) for part in parts[task::tasks]]
+                rows = [asdict(finding) for finding in found if finding.records or finding.problem]
+                if rows:
+                    yield pa.RecordBatch.from_pylist(rows)
 
-    return search
+    rows = spark.range(0, tasks, 1, tasks).mapInArrow(take, _SCHEMA).collect()
+    return sorted((FileFinding(**row.asDict()) for row in rows), key=lambda finding: finding.path)
 
 
-def _search_file(
-    files: Filesystem, path: str, redactor: Redactor, *, is_settled: bool
-) -> Iterator[tuple[int | None, bytes | None, str]]:
-    """Place and new bytes of every record to be changed, or what could not be looked at."""
-    rest, start, problem = b"", 0, ""
-    with files.open(path) as file:
+def find_in_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
+    """Look through one file; what cannot be read of it is the finding's ``problem``."""
+    digest, records, taken_in, problem = hashlib.sha256(), 0, 0, ""
+    try:
+        for at, stored, wanted in _pieces(files, part, redactor):
+            digest.update(wanted[: max(part.consumed - at, 0)])
+            if wanted != stored:
+                records += 1
+                taken_in += at < part.read_to
+    except CutOffError:
+        problem = "is still being written, or ends too early"
+    except DamagedError:
+        problem = "is damaged, and what comes after the damage cannot be read"
+    return FileFinding(path=part.path, records=records, taken_in=taken_in, digest=digest.hexdigest(), problem=problem)
+
+
+def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
+    """Edit what was taken in of one file: a plain one where it stands, while others may append to it."""
+    found = find_in_file(files, part, redactor)
+    if found.problem or not found.taken_in:
+        return found
+    relative = part.path.removeprefix(f"{files.root}/")
+    changed_ns = files.changed_ns(relative)
+    with files.open(part.path) as file:
+        is_packed = is_gzip(file)
+    pieces = (
+        (at, stored, wanted if at < part.read_to else stored) for at, stored, wanted in _pieces(files, part, redactor)
+    )
+    if files.is_local and not is_packed:
+        with open(part.path, "r+b") as plain:
+            for at, stored, wanted in pieces:
+                if wanted != stored:
+                    plain.seek(at)
+                    plain.write(wanted)
+            plain.flush()
+            os.fsync(plain.fileno())
+        # The same size and time as before: the next ingest need not read it again to see that nothing came.
+        os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
+        return found
+    content = b"".join(wanted for _, _, wanted in pieces)
+    if files.changed_ns(relative) != changed_ns:
+        return replace(found, problem="changed meanwhile")
+    files.write(relative, gzip.compress(content, mtime=0) if is_packed else content)
+    return found
+
+
+def _pieces(files: Filesystem, part: FilePart, redactor: Redactor) -> Iterator[tuple[int, bytes, bytes]]:
+    """The file in its order: place, bytes as they are and as they should be; a piece that changes is one record.
+
+    Raises:
+        CutOffError: after the last piece, when the file ends too early.
+        DamagedError: after the last piece before damage.
+    """
+    rest, start = b"", 0
+    problem: CutOffError | DamagedError | None = None
+    with files.open(part.path) as file:
         try:
             for block in iter_blocks(file):
                 content = rest + block
                 end = content.rfind(b"\n") + 1
-                yield from _changed(iter_lines(content[:end], start), redactor)
+                yield from _lines(content[:end], start, redactor)
                 rest, start = content[end:], start + end
-        except CutOffError:
-            problem = "is still being written, or ends too early"
-        except DamagedError:
-            problem = "is damaged, and what comes after the damage cannot be read"
-    if rest and (is_settled or is_whole_object(rest)):  # to blank another would break the record that it is going to be
-        yield from _changed([(start, rest)], redactor)
+        except (CutOffError, DamagedError) as error:
+            problem = error
+    if rest:  # to blank another would break the record that it is going to be
+        is_record = part.is_settled or is_whole_object(rest)
+        yield start, rest, redactor.redact(rest) if is_record else rest
     if problem:
-        yield None, None, problem
+        raise problem
 
 
-def _changed(lines: Iterable[tuple[int, bytes]], redactor: Redactor) -> Iterator[tuple[int | None, bytes | None, str]]:
-    for at, line in lines:
-        redacted = redactor.redact(line)
-        if redacted != line:
-            yield at, redacted, ""
-
-
-def _digest(files: Filesystem, found: FileEdits, consumed: int) -> str:
-    digest, position = hashlib.sha256(), 0
-    with files.open(found.path) as file:
-        for block in iter_blocks(file):
-            content = bytearray(block[: consumed - position])
-            _overlay(content, position, found.edits)
-            digest.update(content)
-            position += len(content)
-            if position >= consumed:
-                break
-    return digest.hexdigest()
-
-
-def _overlay(content: bytearray, start: int, edits: Mapping[int, bytes]) -> None:
-    """Put the edits into a part of a file that begins at ``start``, as far as they lie in it."""
-    for at, text in edits.items():
-        first, last = max(at, start), min(at + len(text), start + len(content))
-        if first < last:
-            content[first - start : last - start] = text[first - at : last - at]
-
-
-def _check_same(current: bytes, text: bytes, redactor: Redactor, path: str) -> None:
-    if current != text and redactor.redact(current) != text:
-        raise TransientError(f"{path} changed meanwhile; run the erasure again")
+def _lines(content: bytes, start: int, redactor: Redactor) -> Iterator[tuple[int, bytes, bytes]]:
+    if not redactor.hint.search(content):  # at once, which is nearly always
+        yield start, content, content
+        return
+    for at, line in iter_lines(content, start):
+        yield at, line + b"\n", redactor.redact(line) + b"\n"
 
 
 def _redact_raw(raw: bytes, redactor: Redactor) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from spark_jobs.contracts.errors import (
     ConsumersBehindError,
     ContractError,
     ErasureUnfinishedError,
+    TransientError,
 )
 from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
@@ -21,17 +22,11 @@ from spark_jobs.jobs.erasure.search import Places, Search
 from spark_jobs.jobs.ingest import LEDGER_KEY, read_ledger, take_in
 from spark_jobs.jobs.split import fold_new
 from spark_jobs.marts.bring_on import Engine
-from spark_jobs.sources.erasure import (
-    apply_edits,
-    edited_ledger,
-    read_part,
-)
+from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
 from spark_jobs.sources.file_scan import LedgerEntry
-from spark_jobs.sources.landing import list_landing, pack_ledger, unpack_ledger
-from spark_jobs.sources.redaction import Redactor
+from spark_jobs.sources.landing import pack_ledger, unpack_ledger
 from spark_jobs.storage.change_feed import drop_changes
 from spark_jobs.storage.erasures import Erasures, Finding, Pending
-from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import all_layouts, quarantine_layout
 from spark_jobs.storage.lease import hold_tables, hold_whole
 from spark_jobs.storage.recovery import settled_timeline
@@ -54,7 +49,7 @@ class Eraser(Search):
         if behind := self.readers_behind():
             raise ConsumersBehindError(readers=behind)
 
-    def erase(self, found: Places) -> tuple[list[Finding], str]:
+    def erase(self, found: Places, landing_problems: Sequence[str]) -> tuple[list[Finding], str]:
         """Every step, each of which does what is still to do; then look again, in every file.
 
         Returns:
@@ -67,7 +62,7 @@ class Eraser(Search):
         tables = (self.spec.log, self.spec.quarantine, *(table.name for table in self.spec.tables))
         # Each mart's own lease when it is its turn: the engine takes it.
         with hold_whole(tables, services_of=self.spec.table_names, job=job, settings=settings):
-            self._check()
+            self._check(landing_problems)
             for layout in all_layouts(self.spec):
                 if layout.name in self.touched:
                     finish_plans(self.spark, layout, settings)
@@ -80,15 +75,16 @@ class Eraser(Search):
             clock = format_clock(self.arguments.clock)
             return findings, Erasures(settings).finish(self.person.spec.role, clock, findings)
 
-    def _check(self) -> None:
+    def _check(self, landing_problems: Sequence[str]) -> None:
         """Raise unless it may begin, or go on: one at a time, nobody misses anything, every file can be read."""
         person, pending = self.person, Erasures(self.settings).pending()
         if pending and (pending.role, pending.id) != (person.spec.role, person.id):
             raise ErasureUnfinishedError(role=pending.role)
         if not pending:  # else its own commits may lie before readers that had read everything
             self.check_readers()
-        if unreadable := self.unreadable():
-            raise ContractError(f"cannot be searched: {'; '.join(unreadable)}; mend or remove them, then run it again")
+        if landing_problems:
+            reasons = "; ".join(landing_problems)
+            raise ContractError(f"cannot be searched: {reasons}; mend or remove them, then run it again")
 
     def _erase_delivered(self, found: Places) -> tuple[Eraser, Places]:
         """Quarantine, log and landing files, and again while what was delivered meanwhile names the person.
@@ -149,17 +145,17 @@ class Eraser(Search):
             if rows_df is not None and not rows_df.isEmpty():
                 settled_timeline(self.spark, self.spec.quarantine, self.settings)
                 commit(rows_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
-        files = Filesystem(self.settings.landing_path)
-        found = [read_part(file, ledger) for file in self.search_landing()]
-        edited = edited_ledger(files, ledger, found)
+        parts = self.landing_parts(ledger)
+        found = {file.path: file for file in self.search_landing(parts) if file.taken_in}
+        edited = edited_ledger(ledger, found.values())
         about_df = rows_about(*self._of(self.spec.log))
         if about_df is not None and (edited != ledger or not about_df.isEmpty()):
             erase_in_log(self.spark, self.spec, self.person, {LEDGER_KEY: pack_ledger(edited)}, self.settings)
-        entries = {entry.path: entry for entry in list_landing(files, self.spec.source.topics)[0]}
-        for at, file in enumerate(found, start=1):
-            if file.edits:
-                apply_edits(files, entries[file.path], file.edits, Redactor.build(self.spec, self.person))
-                log.info("landing files: %d of %d done", at, len(found))
+        log.info("erasing in %d landing files", len(found))
+        named = [part for part in parts if part.path in found]
+        done = edit_files(self.spark, self.spec, self.person, self.settings.landing_path, named)
+        if problems := problems_of(done):
+            raise TransientError(f"{'; '.join(problems)}; see to it and run the erasure again")
 
     def _erase_in_tables(self) -> None:
         """The tables themselves, then what is new in the log, the stand-in's own row with it.

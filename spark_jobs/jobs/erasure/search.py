@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,11 +23,13 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.erasure.rows import count_in_files, known_names, rows_about
 from spark_jobs.jobs.ingest import read_ledger
 from spark_jobs.sources.erasure import (
-    FileEdits,
+    FileFinding,
+    FilePart,
     find_in_files,
-    read_part,
+    parts_of,
     redact_quarantine,
 )
+from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import list_landing
 from spark_jobs.storage.consumers import ConsumerRegistry, own_consumers
 from spark_jobs.storage.erasures import Erasures, Finding
@@ -54,9 +56,9 @@ class Search:
     arguments: JobArguments
     person: Person
 
-    def look(self) -> Places:
+    def look(self, landing: Sequence[FileFinding]) -> Places:
         """Where the person is named now, of what readers see, and the savepoints that hold it."""
-        found: Places = {_LANDING: sum(len(file.edits) for file in self.search_landing())}
+        found: Places = {_LANDING: sum(file.records for file in landing)}
         with self.quarantined() as rows_df:
             found[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
         for table in self.touched:
@@ -74,10 +76,6 @@ class Search:
         about_df = rows_about(*self._of(self.spec.log))
         with self.quarantined() as rows_df:
             return any(df is not None and not df.isEmpty() for df in (about_df, rows_df))
-
-    def unreadable(self) -> list[str]:
-        """Landing files that cannot be looked through."""
-        return [f"{file.path} {file.problem}" for file in self.search_landing() if file.problem]
 
     @cached_property
     def touched(self) -> tuple[str, ...]:
@@ -118,7 +116,7 @@ class Search:
         """
         findings = []
         ledger, problems = read_ledger(self.timeline(self.spec.log)), []
-        left: Places = {_LANDING: sum(len(read_part(file, ledger).edits) for file in self.search_landing())}
+        left: Places = {_LANDING: sum(file.taken_in for file in self.search_landing(self.landing_parts(ledger)))}
         with self.quarantined() as rows_df:
             left[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
         for table in self.touched:
@@ -146,19 +144,15 @@ class Search:
         with pinned(self.spark, rows_df, "quarantined") as pinned_df:
             yield pinned_df
 
-    def search_landing(self) -> list[FileEdits]:
-        """What names them in the landing files."""
-        files = Filesystem(self.settings.landing_path)
-        entries, _ = list_landing(files, self.spec.source.topics)
+    def landing_parts(self, ledger: Mapping[str, LedgerEntry]) -> list[FilePart]:
+        """The landing files, and how far the ledger says that they were taken in."""
+        entries, _ = list_landing(Filesystem(self.settings.landing_path), self.spec.source.topics)
         settled = self.arguments.clock - timedelta(seconds=self.settings.truncated_after_seconds)
-        return find_in_files(
-            self.spark,
-            self.spec,
-            self.person,
-            self.settings.landing_path,
-            entries,
-            settled_before_ns=int(settled.timestamp() * 1e9),
-        )
+        return parts_of(entries, ledger, settled_before_ns=int(settled.timestamp() * 1e9))
+
+    def search_landing(self, parts: Sequence[FilePart]) -> list[FileFinding]:
+        """What names them in the landing files."""
+        return find_in_files(self.spark, self.spec, self.person, self.settings.landing_path, parts)
 
     def _of(self, table: str) -> tuple[SparkSession, str, Person, Settings]:
         return self.spark, table, self.person, self.settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from bench.day_report import Day, Lake, Sample
+from bench.day_report import Day, Lake, Sample, TableCost
 from bench.lake import run_job
 from bench.race import say
 from bench.session import open_bench_session
@@ -20,7 +21,9 @@ from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.storage.layouts import TableLayout, all_layouts
 from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 
 BATCHES = 288
@@ -44,8 +47,10 @@ A day of {BATCHES} batches of {EVENTS:,} generated events, five minutes apart, e
 batch `services run` does what is due by the shipped targets. The day is run as fast as it goes; so that states are as
 old as they would be, the clock of the services is set such that the batch of six hours ago is six hours old.
 
-Bytes written are those of all commits, services included, by their own statistics; the share is that of the landing
-files' bytes. The query is a full aggregate of the snapshot of `sales`. Memory is the resident one of Python and JVM."""
+Bytes written are those of all commits, services included, by their own statistics. *Written* and *opened* are of each
+table the bytes written all day, and those of the files that a snapshot read opens at the end, each as a share of its
+rows at the end in one Parquet file. The query is a full aggregate of the snapshot of `sales`. Memory is the
+resident one of Python and JVM."""
 
 
 def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
@@ -56,15 +61,19 @@ def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
         name = "with services" if has_services else "without"
         home = folder / ("on" if has_services else "off")
         lake = replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
-        samples = tuple(_day(spark, lake, name, batches, has_services=has_services))
+        written: Counter[str] = Counter()
+        samples = tuple(_day(spark, lake, name, batches, written, has_services=has_services))
         query = median(_query(spark, lake) for _ in range(_QUERIES))
-        lakes.append(Lake(name=name, samples=samples, query_seconds=query))
+        tables = tuple(_cost(spark, lake, layout, written[layout.name]) for layout in _layouts(lake))
+        lakes.append(Lake(name=name, samples=samples, query_seconds=query, tables=tables))
     return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=tuple(lakes))
 
 
-def _day(spark: SparkSession, settings: Settings, name: str, batches: int, *, has_services: bool) -> Iterator[Sample]:
+def _day(
+    spark: SparkSession, settings: Settings, name: str, batches: int, written: Counter[str], *, has_services: bool
+) -> Iterator[Sample]:
     tables = load_lake_spec(settings.lake_spec).table_names
-    seen, written, instants = dict.fromkeys(tables, BEGINNING), 0, []
+    seen, instants = dict.fromkeys(tables, BEGINNING), []
     for number in range(batches):
         clock = START + (number + 1) * BATCH
         _deliver(settings, number, batches)
@@ -74,14 +83,14 @@ def _day(spark: SparkSession, settings: Settings, name: str, batches: int, *, ha
         seconds = time.perf_counter() - began
         timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
         instants.append(max(timeline.newest or "" for timeline in timelines))
-        written += _written_since(timelines, seen)
+        written.update(_written_since(timelines, seen))
         serving = 0.0
         if has_services and number % SERVICES_EVERY == SERVICES_EVERY - 1:
             began = time.perf_counter()
             run_job(spark, settings, "services", _service_clock(instants), action="run")
             serving = time.perf_counter() - began
             timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
-            written += _written_since(timelines, seen)
+            written.update(_written_since(timelines, seen))
         files, size = _files(Path(settings.base_path), tables)
         sample = Sample(
             seconds=seconds,
@@ -89,7 +98,7 @@ def _day(spark: SparkSession, settings: Settings, name: str, batches: int, *, ha
             files=files,
             bytes=size,
             commits=sum(len(timeline.writes) for timeline in timelines),
-            written=written,
+            written=written.total(),
             landed=sum(file.stat().st_size for file in Path(settings.landing_path).rglob("*.jsonl")),
             memory_mb=_memory_mb(),
         )
@@ -114,14 +123,33 @@ def _service_clock(instants: Sequence[str]) -> datetime:
     return moment_of(ago) + hours
 
 
-def _written_since(timelines: Sequence[Timeline], seen: dict[str, str]) -> int:
-    """Bytes of the commits that came since the last look, which ``seen`` remembers."""
-    total = 0
+def _written_since(timelines: Sequence[Timeline], seen: dict[str, str]) -> Mapping[str, int]:
+    """Bytes of each table's commits that came since the last look, which ``seen`` remembers."""
+    written = {}
     for timeline in timelines:
         window = InstantRange(after=seen[timeline.table], up_to=timeline.newest or seen[timeline.table])
-        total += sum(map(timeline.bytes_written, timeline.writes_in(window)))
+        written[timeline.table] = sum(map(timeline.bytes_written, timeline.writes_in(window)))
         seen[timeline.table] = window.up_to
-    return total
+    return written
+
+
+def _layouts(settings: Settings) -> list[TableLayout]:
+    """Of the tables that were made."""
+    layouts = all_layouts(load_lake_spec(settings.lake_spec))
+    return [layout for layout in layouts if Timeline(table=layout.name, path=settings.table_path(layout.name)).writes]
+
+
+def _cost(spark: SparkSession, settings: Settings, layout: TableLayout, written: int) -> TableCost:
+    path = settings.table_path(layout.name)
+    state, opened = TableState.look(layout, path), 0
+    for group in state.groups:
+        if (group.partition, group.id) not in state.replaced:
+            slices = [s for s in group.slices if not s.base or state.timeline.is_finished(s.instant)]
+            opened += sum(file.size for file in slices[-1].files) if slices else 0
+    alone = f"{settings.base_path}/.alone/{layout.name}"
+    read_snapshot(spark, path).coalesce(1).write.parquet(alone)
+    rows = sum(file.stat().st_size for file in Path(alone).glob("*.parquet"))
+    return TableCost(table=layout.name, written=written, opened=opened, rows=rows)
 
 
 def _files(base: Path, tables: Sequence[str]) -> tuple[int, int]:

@@ -28,12 +28,23 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableCost:
+    """Of one table, in bytes: written all day, opened by a snapshot read at the end, and its rows in a file alone."""
+
+    table: str
+    written: int
+    opened: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
     """One of the two days."""
 
     name: str
     samples: Sequence[Sample]
     query_seconds: float
+    tables: Sequence[TableCost]
 
     def early_and_late(self, what: Callable[[Sample], float]) -> tuple[float, float]:
         """The medians near the beginning and at the end."""
@@ -61,7 +72,8 @@ class Day:
         yield f"|---|{'--:|' * len(self.lakes)}"
         for what, cells in self._rows():
             yield f"| {what} | {' | '.join(cells)} |"
-        yield from ("", f"![Files, commits, seconds and memory over the day]({PICTURE})")
+        yield from ("", *self._costs(), "")
+        yield f"![Files, commits, seconds and memory over the day]({PICTURE})"
 
     def _rows(self) -> Iterator[tuple[str, list[str]]]:
         last = [lake.samples[-1] for lake in self.lakes]
@@ -76,6 +88,16 @@ class Day:
         )
         yield "bytes written / bytes landed", [f"{sample.written / max(sample.landed, 1):.1f}" for sample in last]
         yield "query over sales at the end, s", [f"{lake.query_seconds:.2f}" for lake in self.lakes]
+
+    def _costs(self) -> Iterator[str]:
+        """What was written and is opened of each table, as shares of its rows in a file alone."""
+        heads = [f"{what}, {lake.name}" for what in ("written", "opened") for lake in self.lakes]
+        yield f"| table | MB alone | {' | '.join(heads)} |"
+        yield f"|---|--:|{'--:|' * len(heads)}"
+        for costs in zip(*(lake.tables for lake in self.lakes), strict=True):
+            shares = [getattr(cost, what) / max(cost.rows, 1) for what in ("written", "opened") for cost in costs]
+            cells = [costs[0].table, f"{costs[0].rows / 1e6:.2f}", *(f"{share:,.1f}" for share in shares)]
+            yield f"| {' | '.join(cells)} |"
 
 
 _SERVICES = "seconds of services"
@@ -110,5 +132,13 @@ def draw(day: Day, file: Path) -> None:
 
 def read_day(fields: Mapping[str, Any]) -> Day:
     """What was kept in ``day.json``."""
-    lakes = [Lake(**{**lake, "samples": [Sample(**sample) for sample in lake["samples"]]}) for lake in fields["lakes"]]
+    lakes = [
+        Lake(
+            name=lake["name"],
+            samples=[Sample(**sample) for sample in lake["samples"]],
+            query_seconds=lake["query_seconds"],
+            tables=[TableCost(**cost) for cost in lake["tables"]],
+        )
+        for lake in fields["lakes"]
+    ]
     return Day(**{**fields, "lakes": lakes})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.day_report import PICTURE, Day, Lake, Sample, draw
+from bench.day_report import PICTURE, Day, Lake, Sample, TableCost, draw
 from bench.landing import covered
 from bench.race import differing
 from bench.refreshing import Rounds
@@ -184,16 +184,19 @@ def a_day(*file_counts: int) -> Lake:
         )
         for number, files in enumerate(file_counts)
     ]
-    return Lake(name=f"of {len(file_counts)}", samples=samples, query_seconds=0.5)
+    tables = [TableCost(table="sales", written=len(file_counts) * 10**6, opened=3 * 10**6, rows=2 * 10**6)]
+    return Lake(name=f"of {len(file_counts)}", samples=samples, query_seconds=0.5, tables=tables)
 
 
 def test_a_day_is_a_table_of_its_beginning_and_its_end_with_a_picture(tmp_path: Path):
-    day = Day(title="Day", method="Run.", events=10, lakes=[a_day(*range(16)), a_day(*[5] * 16)])
+    day = Day(title="Day", method="Run.", events=10, lakes=[a_day(*range(16)), a_day(*[5] * 20)])
     page = page_of(day)
-    assert "| | of 16 | of 16 |" in page
+    assert "| | of 16 | of 20 |" in page
+    assert "| table | MB alone | written, of 16 | written, of 20 | opened, of 16 | opened, of 20 |" in page
+    assert "| sales | 2.00 | 8.0 | 10.0 | 1.5 | 1.5 |" in page
     assert "| data files, in the second and in the last eighth | 2.5 → 14.5 | 5.0 → 5.0 |" in page
     assert "| bytes written / bytes landed | 3.0 | 3.0 |" in page
-    assert "| seconds of services, all day | 32 | 32 |" in page
+    assert "| seconds of services, all day | 32 | 40 |" in page
     assert f"]({PICTURE})" in page
     draw(day, tmp_path / PICTURE)
     assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<svg") == 1

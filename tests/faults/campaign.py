@@ -28,7 +28,7 @@ from tests.faults.scenarios import SCENARIOS, Scenario
 from tests.faults.stops import Stops
 from tests.faults.storage import Storage, close_session, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
-from tests.faults.zombies import Fate, Zombies
+from tests.faults.zombies import PLACES, Fate, Zombies
 
 PARTS = ("stops", "zombies", "races")
 
@@ -65,8 +65,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--every", type=int, default=1, help="stops: try every n-th operation (default: all, both sides)"
     )
-    parser.add_argument("--offset", type=int, default=0, help="stops and zombies: which of them")
-    parser.add_argument("--pauses", type=int, default=10, help="zombies: points of each kind (default: 10)")
+    parser.add_argument("--offset", type=int, default=0, help="the first of the operations, places and seeds to try")
+    parser.add_argument("--pauses", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
     parser.add_argument("--seeds", type=int, default=20, help="races: how many of each kind (default: 20)")
     parser.add_argument("--backfills", type=int, default=20, help="races: backfills beside a schedule (default: 20)")
     parser.add_argument("--json", type=Path, help="also write every point to this file")

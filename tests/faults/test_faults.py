@@ -1,6 +1,7 @@
-"""A part of the campaign: every eighth stop of the storage, a pause and a kill of each kind, some races.
+"""A part of the campaign, another one every day: an eighth of the storage's stops, a place of the drivers, some races.
 
-``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop.
+``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop. A
+failure names the command that tries the same part again.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults.backfills import KIND
 from tests.faults.races import KINDS
 from tests.faults.scenarios import SCENARIOS
-from tests.faults.zombies import Fate
+from tests.faults.zombies import PLACES, Fate
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1500)]
+EVERY = 8
+DAY = datetime.now(UTC).toordinal()
 
 
 def run_campaign(folder: Path, *options: str) -> list[dict[str, Any]]:
@@ -27,20 +31,20 @@ def run_campaign(folder: Path, *options: str) -> list[dict[str, Any]]:
     file = folder / "points.json"
     line = [sys.executable, "-m", "tests.faults.campaign", *options, "--json", str(file)]
     done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert done.returncode == 0, f"{' '.join(line)}\n{done.stdout}{done.stderr[-2000:]}"
     points: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return points
 
 
 def test_wherever_the_storage_stops_nothing_is_lost_doubled_or_stuck(tmp_path: Path):
-    points = run_campaign(tmp_path, "--part", "stops", "--every", "8", "--offset", "1")
+    points = run_campaign(tmp_path, "--part", "stops", "--every", f"{EVERY}", "--offset", f"{DAY % EVERY}")
     assert {point["kind"] for point in points} == {scenario.kind for scenario in SCENARIOS}
     assert len(points) > 2 * len(SCENARIOS)
     assert {point["operation"].rsplit("(")[-1] for point in points} == {"before)", "after)"}
 
 
 def test_drivers_that_are_paused_or_killed_and_two_at_a_time(tmp_path: Path):
-    counts = ("--pauses", "1", "--seeds", "3", "--backfills", "1")
+    counts = ("--pauses", "1", "--seeds", "3", "--backfills", "1", "--offset", f"{DAY % PLACES}")
     points = run_campaign(tmp_path, "--part", "zombies", "--part", "races", *counts)
     kinds = [point["kind"] for point in points]
     acting = [scenario.kind for scenario in SCENARIOS if scenario.task]

@@ -19,6 +19,9 @@ from tests.faults.scenarios import Scenario
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
 from tests.support.numbered_tables import NumberedTable
 
+PLACES = 10
+"""Where in the operations of a scenario drivers are paused or killed, evenly spread."""
+
 
 class Fate(StrEnum):
     """What happens to the first attempt."""
@@ -38,10 +41,11 @@ class Zombies:
     def run(
         self, scenario: Scenario, home: Home, fate: Fate, *, operations: Sequence[str], count: int, offset: int
     ) -> Tried:
-        """Try ``count`` points spread over the operations of the scenario."""
+        """Try ``count`` of the ``PLACES``, from the one numbered ``offset`` on."""
         kind = f"{scenario.kind}: {fate}"
         names = [name.split(" ", 1)[1] for name in operations]
-        chosen = sorted({(number * len(names) // count + offset) % len(names) for number in range(count)})
+        places = {(offset + number) % PLACES for number in range(count)}
+        chosen = sorted({place * len(names) // PLACES for place in places})
         points = [self._try(scenario, home, fate, kind, at, names[at]) for at in chosen]
         return Tried(kind=kind, operations=len(names), points=tuple(points))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from spark_jobs.session import build_session_options
 NAME = "connect"
 PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
 START_SECONDS = 120.0
+POLL_SECONDS = 0.25
 _CONNECT_JAR = "spark-connect_"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -59,22 +62,20 @@ def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.e
 
 
 def wait_for_connect_server(server: Service) -> str:
-    """Wait until the server answers; gives its address, ``sc://host:port``. SetupError when it ended or hangs."""
-    import grpc
+    """Wait until the server listens, which it does last; gives its address, ``sc://host:port``.
 
+    Raises:
+        SetupError: it ended, or hangs.
+    """
     deadline = time.monotonic() + START_SECONDS
-    with grpc.insecure_channel(f"{LOOPBACK}:{server.port}") as channel:
-        ready = grpc.channel_ready_future(channel)
-        while time.monotonic() < deadline:
-            if not server.is_alive:
-                raise SetupError(
-                    f"the Spark Connect server ended while starting; its log {server.log} says why: {server.tail(1)}"
-                )
-            try:
-                ready.result(timeout=0.5)
-            except grpc.FutureTimeoutError:
-                continue
+    while time.monotonic() < deadline:
+        if not server.is_alive:
+            raise SetupError(
+                f"the Spark Connect server ended while starting; its log {server.log} says why: {server.tail(1)}"
+            )
+        with suppress(OSError), socket.create_connection((LOOPBACK, server.port), timeout=POLL_SECONDS):
             return f"sc://{LOOPBACK}:{server.port}"
+        time.sleep(POLL_SECONDS)
     server.stop()
     raise SetupError(f"the Spark Connect server did not answer in {START_SECONDS:.0f} s; look at {server.log}")
 

@@ -1,7 +1,7 @@
-"""Every test that needs more than Python, in two pytest processes: those of a whole Airflow, and beside them the rest.
+"""Every test that needs more than Python, in two pytest processes that take about as long as each other.
 
-Airflow waits a lot, and so do those who wait for it; run one after the other, the machine would be idle half of the
-time. The end-to-end tests' output comes when the others are through.
+The first has the tests of a whole Airflow, which waits a lot, and then the campaign of faults, which has a session of
+its own anyway; the second has the rest. The first one's output comes when the second is through.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from pathlib import Path
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
+FIRST = "e2e or faults"
+SECOND = f"not ({FIRST}) and (spark or hudi or services)"
 _PYTEST = (sys.executable, "-m", "pytest", "-m")
 
 
 def main() -> int:
     """Run both; 0 when all tests of both pass."""
-    with tempfile.TemporaryDirectory(prefix="lakehouse-e2e-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lakehouse-first-") as folder:
         log = Path(folder) / "output"
         with log.open("wb") as stream:
-            airflow = subprocess.Popen([*_PYTEST, "e2e"], cwd=PROJECT_ROOT, stdout=stream, stderr=subprocess.STDOUT)
+            first = subprocess.Popen([*_PYTEST, FIRST], cwd=PROJECT_ROOT, stdout=stream, stderr=subprocess.STDOUT)
         try:
-            others = subprocess.run([*_PYTEST, "not e2e and (spark or hudi or services)"], cwd=PROJECT_ROOT).returncode
-            airflow.wait()
+            second = subprocess.run([*_PYTEST, SECOND], cwd=PROJECT_ROOT).returncode
+            print("waiting for the end-to-end tests", flush=True)
+            first.wait()
         except BaseException:
-            airflow.terminate()
-            airflow.wait()
+            first.terminate()
+            first.wait()
             raise
         print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
-    for name, code in (("end-to-end tests", airflow.returncode), ("all other tests", others)):
+    for name, code in (("end-to-end tests and faults", first.returncode), ("all other tests", second)):
         print(f"{name}: {'passed' if code == 0 else f'FAILED, see above (pytest ended with {code})'}")
-    return int(bool(others or airflow.returncode))
+    return int(bool(second or first.returncode))
 
 
 if __name__ == "__main__":

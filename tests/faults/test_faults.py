@@ -21,7 +21,7 @@ from tests.faults.races import KINDS
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.zombies import PLACES, Fate
 
-pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500)]
 EVERY = 8
 DAY = datetime.now(UTC).toordinal()
 

@@ -5,4 +5,5 @@ from __future__ import annotations
 import os
 import tempfile
 
-os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="lakehouse-airflow-home-")
+HOME = tempfile.TemporaryDirectory(prefix="lakehouse-airflow-home-")  # removed when the process ends
+os.environ["AIRFLOW_HOME"] = HOME.name

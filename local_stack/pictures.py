@@ -87,7 +87,12 @@ def _show_backfills(browser: Chrome, airflow: AirflowHome) -> None:
 
 def _show_recompute_approval(browser: Chrome, airflow: AirflowHome) -> None:
     """The question of the newest run that waits for an answer."""
-    waiting = [run.run_id for run in airflow.api.runs("recompute") if run.is_active]
+    waiting = [
+        run.run_id
+        for run in airflow.api.runs("recompute")
+        if run.is_active
+        and any(task["state"] == "awaiting_input" for task in airflow.api.tasks("recompute", run.run_id))
+    ]
     if not waiting:
         raise SetupError("no run of recompute waits for an answer; start one, without dry run")
     browser.get(f"{airflow.url}/dags/recompute/runs/{waiting[0]}/tasks/approve/required_actions")

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ConsumersBehindError, ContractError, ErasureUnfinishedError
-from spark_jobs.storage.erasures import Erasures
+from spark_jobs.jobs.erasure import eraser
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from tests.support import oracle
@@ -89,27 +89,20 @@ def assert_is_right(people: PeopleLake, events: Events) -> None:
     assert all(Timeline(table=table, path=lake.path(table)).pending == frozenset() for table in expected)
 
 
-@pytest.mark.parametrize(
-    ("step", "is_done"),
-    [("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)],
-    ids=["before the log", "amid landing files", "after the tables", "amid the purge"],
-)
-def test_one_that_dies_is_finished_by_the_next(
-    people: PeopleLake, monkeypatch: pytest.MonkeyPatch, step: str, is_done: bool
-):
+def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
+    """Before the log, amid the landing files, after the first tables, and amid the purge."""
     people.lake.run("consumers", clock=people.clock, action="register", name="report", table="agents", at=None)
-    owner = "spark_jobs.storage.erasures.Erasures" if step in ("begin", "finish") else "spark_jobs.jobs.erasure.eraser"
-    die_at(monkeypatch, f"{owner}.{step}", is_done=is_done)
-    with pytest.raises(CrashError):
-        people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
-    monkeypatch.undo()
-    if Erasures(people.lake.settings).pending():
+    for step, is_done in (("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)):
+        die_at(monkeypatch, step, is_done=is_done)
+        with pytest.raises(CrashError):
+            people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+        monkeypatch.undo()
         with pytest.raises(ErasureUnfinishedError, match="the erasure of one agent was cut off"):
             people.lake.run("ingest", clock=people.clock)
-    people.lake.run("split", clock=people.clock)
-    with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
-        people.lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
-    assert people.lake.run("erase", clock=people.clock, agent=AGENT).counters["findings"] > 0, "or nobody is asked"
+        people.lake.run("split", clock=people.clock)
+        with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
+            people.lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
+        assert people.lake.run("erase", clock=people.clock, agent=AGENT).counters["findings"] > 0, "or nobody is asked"
     people.land_late()
     people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
     assert traces(people.lake.folder, (*WORDS_OF_AGENT, LATE_NAME)) == []
@@ -118,20 +111,12 @@ def test_one_that_dies_is_finished_by_the_next(
     assert people.lake.run("ingest", clock=people.clock).status == "nothing_to_do"
 
 
-def die_at(patch: pytest.MonkeyPatch, place: str, *, is_done: bool) -> None:
+def die_at(patch: pytest.MonkeyPatch, name: str, *, is_done: bool) -> None:
     """Die the second time a step is taken (or the first, of those taken once): before it, or when it is done.
 
     Of the landing files, every second one is done.
     """
-    import importlib
-
-    owner, name = place.rsplit(".", 1)
-    try:
-        target = importlib.import_module(owner)
-    except ModuleNotFoundError:
-        module, cls = owner.rsplit(".", 1)
-        target = getattr(importlib.import_module(module), cls)
-    real, calls = getattr(target, name), []
+    real, calls = getattr(eraser, name), []
     wanted = 2 if name in ("purge", "erase_in_table") else 1
 
     def step(*arguments: object, **options: object) -> object:
@@ -146,7 +131,7 @@ def die_at(patch: pytest.MonkeyPatch, place: str, *, is_done: bool) -> None:
             assert len(real(*others, parts[::2])) < len(parts)
         raise CrashError
 
-    patch.setattr(target, name, step)
+    patch.setattr(eraser, name, step)
 
 
 def test_a_reader_who_is_behind_stops_it_before_anything_changes(people: PeopleLake):

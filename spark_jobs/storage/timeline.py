@@ -68,8 +68,8 @@ class Timeline:
         self.pending_rollbacks = tuple(sorted(t for t, a in pending.items() if a == "rollback"))
         self.has_cleans = "clean" in completed.values()
         self.savepoints = frozenset(savepoints)
-        # A writer that died early has made folders there and no file yet.
-        self.has_begun = bool(names) or bool(self._files.folders(".hoodie"))
+        # A writer that died early has made the folder and no file in it yet; Hudi takes that for a table.
+        self.has_begun = bool(names) or self._files.changed_ns(".hoodie") is not None
 
     @cached_property
     def last(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.errors import RestoreUnfinishedError
+from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage import recovery
@@ -26,8 +26,12 @@ def units(tmp_path: Path) -> MadeTable:
 
 
 def settle(table: MadeTable) -> None:
+    settle_below(table.folder.parent)
+
+
+def settle_below(base: Path) -> None:
     no_spark: Any = None
-    settled_timeline(no_spark, "units", Settings(base_path=str(table.folder.parent), lease_wait_seconds=0))
+    settled_timeline(no_spark, "units", Settings(base_path=str(base), lease_wait_seconds=0))
 
 
 def make_markers(table: MadeTable, *numbers: int) -> None:
@@ -79,3 +83,16 @@ def test_nobody_goes_on_with_a_table_whose_restore_was_cut_off(units: MadeTable)
         RestoreUnfinishedError, match=f"units: a restore that began at {at(7)} was cut off; run the same"
     ):
         settle(units)
+
+
+@pytest.mark.parametrize("made", [".hoodie", ".hoodie/.temp"])
+def test_what_is_left_of_a_creation_that_died_is_removed_once_it_is_quiet(tmp_path: Path, made: str):
+    """Hudi takes a folder ``.hoodie`` for a table and fails for want of its properties."""
+    (tmp_path / "units" / made).mkdir(parents=True)
+    with pytest.raises(TableBusyError):
+        settle_below(tmp_path)
+    long_ago = time.time() - 1000
+    for path in (tmp_path / "units").rglob("*"):
+        os.utime(path, (long_ago, long_ago))
+    settle_below(tmp_path)
+    assert not (tmp_path / "units").exists()

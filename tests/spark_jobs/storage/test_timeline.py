@@ -44,8 +44,9 @@ def test_a_table_that_is_not_there(tmp_path):
     assert not timeline.holds(at(1))
 
 
-def test_a_creation_that_was_cut_off_before_its_first_file_has_begun(tmp_path):
-    (tmp_path / "units/.hoodie/.aux").mkdir(parents=True)
+@pytest.mark.parametrize("folder", [".hoodie", ".hoodie/.aux"])
+def test_a_creation_that_was_cut_off_before_its_first_file_has_begun(tmp_path, folder):
+    (tmp_path / "units" / folder).mkdir(parents=True)
     timeline = Timeline(table="units", path=str(tmp_path / "units"))
     assert (timeline.exists, timeline.has_begun, timeline.writes) == (False, True, ())
 

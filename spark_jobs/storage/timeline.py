@@ -66,6 +66,7 @@ class Timeline:
         self.pending = frozenset(pending)
         self.pending_restores = tuple(sorted(t for t, a in pending.items() if a == "restore"))
         self.pending_rollbacks = tuple(sorted(t for t, a in pending.items() if a == "rollback"))
+        self.pending_cleans = tuple(sorted(t for t, a in pending.items() if a == "clean"))
         self.has_cleans = "clean" in completed.values()
         self.savepoints = frozenset(savepoints)
         # A writer that died early has made the folder and no file in it yet; Hudi takes that for a table.

@@ -76,11 +76,13 @@ def _clustering(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
 def _clean(state: TableState, retention: Retention, targets: ServiceTargets) -> Need:
     files = list(state.superseded(retention.earliest))
     size = sum(file.size for file in files) / _MB
+    cut_off = state.timeline.pending_cleans  # perhaps after the last file: then no file asks for it any more
     return Need(
         table=state.layout.name,
         service=Service.CLEAN,
-        is_due=len(files) >= targets.clean_files,
-        why=f"{len(files)} of {targets.clean_files} files can go ({size:.1f} MB); "
+        is_due=len(files) >= targets.clean_files or bool(cut_off),
+        why=(f"begun at {cut_off[0]} and not finished; " if cut_off else "")
+        + f"{len(files)} of {targets.clean_files} files can go ({size:.1f} MB); "
         f"states since {retention.earliest} stay for {retention.held_by}",
         keep_commits=retention.commits,
     )

@@ -107,6 +107,14 @@ def test_clean_takes_what_no_kept_state_needs(tmp_path: Path):
     assert need.why == f"2 of 2 files can go (0.0 MB); states since {at(4)} stay for keep_commits"
 
 
+def test_a_clean_that_was_cut_off_is_due_though_all_its_files_are_gone(tmp_path: Path):
+    table = MadeTable(COPIED, tmp_path / "t").commits(1, 2, 3, action="commit").base("a", 3)
+    assert not needs_of(table)[Service.CLEAN].is_due
+    need = needs_of(table.pending(4, "clean"))[Service.CLEAN]
+    assert need.is_due
+    assert need.why.startswith(f"begun at {at(4)} and not finished; 0 of 2 files can go")
+
+
 @pytest.mark.parametrize(("place", "files", "keep"), [(1, 0, 5), (2, 0, 4), (3, 1, 3), (4, 2, 2), (5, 2, 2)])
 def test_clean_never_passes_the_slowest_consumer(tmp_path: Path, place: int, files: int, keep: int):
     table = MadeTable(COPIED, tmp_path / "t").commits(1, 2, 3, 4, 5, action="commit")

@@ -28,12 +28,11 @@ DAY = datetime.now(UTC).toordinal()
 
 def run_campaign(folder: Path, *options: str) -> list[dict[str, Any]]:
     """The points of a campaign in which nothing may be wrong."""
-    file = folder / "points.json"
+    file = folder / "tried.json"
     line = [sys.executable, "-m", "tests.faults.campaign", *options, "--json", str(file)]
     done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(line)}\n{done.stdout}{done.stderr[-2000:]}"
-    points: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return points
+    return [point for tried in json.loads(file.read_text(encoding="utf-8")) for point in tried["points"]]
 
 
 def test_wherever_the_storage_stops_nothing_is_lost_doubled_or_stuck(tmp_path: Path):

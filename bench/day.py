@@ -148,11 +148,7 @@ def _layouts(settings: Settings) -> list[TableLayout]:
 
 def _cost(spark: SparkSession, settings: Settings, layout: TableLayout, written: int) -> TableCost:
     path = settings.table_path(layout.name)
-    state, opened = TableState.look(layout, path), 0
-    for group in state.groups:
-        if (group.partition, group.id) not in state.replaced:
-            slices = [s for s in group.slices if not s.base or state.timeline.is_finished(s.instant)]
-            opened += sum(file.size for file in slices[-1].files) if slices else 0
+    opened = sum(TableState.look(layout, path).read_bytes().values())
     alone = f"{settings.base_path}/.alone/{layout.name}"
     read_snapshot(spark, path).coalesce(1).write.parquet(alone)
     rows = sum(file.stat().st_size for file in Path(alone).glob("*.parquet"))

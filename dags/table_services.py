@@ -1,12 +1,13 @@
-"""### Compaction, clustering, clean and archive, of the tables that need them
+"""### Rescale, compaction, clustering, clean and archive, of the tables that need them
 
 Every half hour `plan` looks at every table, without Spark: its timeline, its files, and how far its readers are. What
 is due becomes one task each, named by table and service; nothing due, and the run ends there as skipped.
 
-- **Due by state:** log files over a base file, small files in a partition, files that no kept state needs, commits on
-  the timeline; the targets are in the lake spec, below `services`.
+- **Due by state:** the size of buckets, log files over a base file, small files in a partition, files that no kept
+  state needs, commits on the timeline; the targets are in the lake spec, below `services`.
 - **Beside writers and readers:** planning holds a table for a moment; merging files goes on while writers write, and
-  queries see whole commits. Instants of the data do not move, so nothing downstream starts.
+  queries see whole commits. Only for a rescale do writers wait. Instants of the data do not move, so nothing
+  downstream starts.
 - **Nobody falls off:** clean and archive leave what a registered consumer has yet to read, and `plan` warns of one that
   is far behind (`python -m spark_jobs.entrypoint consumers list`).
 - **Safe to retry:** what a killed run had planned is carried out by the next.

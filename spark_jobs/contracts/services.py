@@ -12,6 +12,8 @@ from spark_jobs.contracts.tables import check_identifier
 class Service(StrEnum):
     """Services in the order in which a table gets them."""
 
+    RESCALE = "rescale"
+    """A keyed table is written anew in more buckets, when it has outgrown those it was made with."""
     COMPACTION = "compaction"
     """Log files of a merge-on-read table are merged into base files."""
     CLUSTERING = "clustering"
@@ -26,6 +28,8 @@ class Service(StrEnum):
 class ServiceTargets:
     """When the services of a table are due, and how much of its past they leave."""
 
+    bucket_mb: int = 256
+    """Rescale is due when the buckets of a partition are larger than this on average; it doubles them until not."""
     compact_log_files: int = 12
     """Compaction is due when a file group has so many log files: each commit adds one, each reader merges them."""
     cluster_small_files: int = 8

@@ -41,6 +41,7 @@ class Hudi(StrEnum):
     TABLE_SERVICES = "hoodie.table.services.enabled"
     INLINE_COMPACTION = "hoodie.compact.inline"
     ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
+    OVERWRITE_AS = "hoodie.bulkinsert.overwrite.operation.type"
     BULK_INSERT_SORT = "hoodie.bulkinsert.sort.mode"
     UPSERT_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
     BULK_INSERT_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism"
@@ -113,8 +114,13 @@ OPERATIONS: Mapping[StorageForm, str] = {
 }
 
 
-def build_write_options(layout: TableLayout, *, parallelism: int, is_first: bool = False) -> dict[str, str]:
-    """Options of every write to a table; ``is_first`` when it has no commit yet and rows come one per key."""
+def build_write_options(
+    layout: TableLayout, *, parallelism: int, is_first: bool = False, is_rewrite: bool = False
+) -> dict[str, str]:
+    """Options of every write to a table.
+
+    ``is_first`` when it has no commit yet and rows come one per key; ``is_rewrite`` when they replace all it has.
+    """
     options = {
         **_SAFETY,
         **_LEAN,
@@ -135,9 +141,12 @@ def build_write_options(layout: TableLayout, *, parallelism: int, is_first: bool
     }
     if layout.form is not StorageForm.KEYED:
         return {**options, Hudi.BULK_INSERT_SORT: "NONE", Hudi.INDEX_TYPE: "SIMPLE"}
-    if is_first:
+    if is_first or is_rewrite:
         # Nothing to look up or lay over: the same buckets, a third of an upsert's time.
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(layout.buckets)}
+    if is_rewrite:
+        # Of every partition that has rows; the operation for whole tables would want a mode that removes folders.
+        options[Hudi.OVERWRITE_AS] = "insert_overwrite"
     return {
         **options,
         Hudi.INDEX_TYPE: "BUCKET",

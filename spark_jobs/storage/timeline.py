@@ -17,6 +17,8 @@ TABLE_VERSION = 6
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 _SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
 _PLANS = frozenset({"compaction", "replacecommit"})
+SERVICE_KEY = "lakehouse.service"
+"""In the metadata of a commit that a service of the project made, not one of Hudi."""
 _ROW_COUNTS = ("numInserts", "numUpdateWrites", "numDeletes")
 _FILE = re.compile(r"^(?P<time>\d{17})\.(?:(?P<action>[a-z]+)(?:\.(?P<state>requested|inflight))?)$")
 
@@ -104,8 +106,11 @@ class Timeline:
         return tuple(write for write in self.writes_in(window) if not self.is_service(write))
 
     def is_service(self, instant: Instant) -> bool:
-        """True for the commit of a table service (compaction, clustering): it moves rows between files, no more."""
-        return self._content(instant).get("operationType") in _SERVICES
+        """True for the commit of a table service (compaction, clustering, rescale): it moves rows between files.
+
+        After a rescale Hudi's own incremental pull gives every row once more; as Hudi sees it, each was written anew.
+        """
+        return self._content(instant).get("operationType") in _SERVICES or SERVICE_KEY in self.metadata(instant)
 
     def is_finished(self, time: str) -> bool:
         """True for a completed write, and for one so old that it was archived: only completed ones are."""

@@ -31,15 +31,20 @@ class Commit:
     rows: int
 
 
+def buckets_of(layout: TableLayout, timeline: Timeline) -> int:
+    """How many buckets the table was made with, or last rescaled to; as declared when it has no commit."""
+    return int(timeline.newest_metadata(BUCKETS_KEY) or layout.buckets)
+
+
 def fit_layout(layout: TableLayout, timeline: Timeline) -> TableLayout:
-    """The layout with as many buckets as the table was made with.
+    """The layout with as many buckets as the table has.
 
     A key's bucket is its hash modulo their number, which Hudi keeps nowhere: written with another one, old keys would
     go to other buckets and stand in the table twice.
     """
-    made_with = int(timeline.newest_metadata(BUCKETS_KEY) or layout.buckets)
-    if made_with != layout.buckets:
-        log.warning("%s: keeps the %d buckets it was made with, not %d", layout.name, made_with, layout.buckets)
+    made_with = buckets_of(layout, timeline)
+    if made_with < layout.buckets:
+        log.info("%s: has %d buckets until 'services run' rescales it to %d", layout.name, made_with, layout.buckets)
     return replace(layout, buckets=made_with)
 
 
@@ -51,6 +56,7 @@ def commit(
     settings: Settings,
     is_first: bool = False,
     operation: Operation | None = None,
+    is_rewrite: bool = False,
 ) -> Commit:
     """Write ``rows_df`` as one commit of the table.
 
@@ -61,12 +67,15 @@ def commit(
         settings: where the lake is.
         is_first: the table has no commit yet.
         operation: another one than the layout's own, to change or remove rows of any table by their keys.
+        is_rewrite: the rows are all that a keyed table is to have, in the buckets of ``layout``.
 
     Raises:
         TransientError: another writer won, the lease was lost, or the commit is not on the timeline afterwards.
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
-    options = build_write_options(layout, parallelism=settings.shuffle_partitions, is_first=is_first)
+    options = build_write_options(
+        layout, parallelism=settings.shuffle_partitions, is_first=is_first, is_rewrite=is_rewrite
+    )
     if operation:
         options[Hudi.OPERATION] = operation
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}

@@ -20,7 +20,7 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.services.run import ServiceRun, TableServices
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.writer import commit
+from spark_jobs.storage.writer import commit, fit_layout
 from tests.support.service_lakes import HUNGRY
 
 MERGED = TableLayout(name="merged", record_key="id", form=StorageForm.KEYED, buckets=2, type=TableType.MERGE_ON_READ)
@@ -66,7 +66,8 @@ class NumberedTable:
             is_first = timeline.last is None and self.layout.form is StorageForm.KEYED
             rows_df = self._rows_of(number)
             metadata = {key: str(number)}
-            return commit(rows_df, self.layout, metadata=metadata, settings=self.settings, is_first=is_first).instant
+            layout = fit_layout(self.layout, timeline)
+            return commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first).instant
 
     def put_all(self, first: int, last: int) -> None:
         """The commits of these numbers, both ends included."""

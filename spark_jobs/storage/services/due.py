@@ -12,6 +12,7 @@ from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm
 from spark_jobs.storage.services.retention import Retention, newest_with_metadata, plan_retention
 from spark_jobs.storage.services.state import TableState
+from spark_jobs.storage.writer import buckets_of
 
 _MB = 1024 * 1024
 _PLANNED_AS = {"compaction": Service.COMPACTION, "replacecommit": Service.CLUSTERING}
@@ -19,13 +20,17 @@ _PLANNED_AS = {"compaction": Service.COMPACTION, "replacecommit": Service.CLUSTE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What one service would find in a table. ``keep_commits`` is how many of the newest writes it has to leave."""
+    """What one service would find in a table.
+
+    ``keep_commits`` is how many of the newest writes it has to leave, ``buckets`` in how many it writes the table.
+    """
 
     table: str
     service: Service
     is_due: bool
     why: str
     keep_commits: int = 0
+    buckets: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,7 @@ def find_needs(
     if retention is None:
         return TableNeeds()
     needs = (
+        *_rescale(state, targets),
         *_compaction(state, targets),
         *_clustering(state, targets),
         _clean(state, retention, targets),
@@ -52,10 +58,29 @@ def find_needs(
     return TableNeeds(needs=needs, warnings=tuple(_warnings(state, retention, targets)))
 
 
+def _rescale(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
+    """By doubling, so that a table that grows is seldom written anew; never to fewer, unless a person asks for it."""
+    if state.layout.form is not StorageForm.KEYED:
+        return
+    declared, made_with = state.layout.buckets, buckets_of(state.layout, state.timeline)
+    largest = max(state.read_bytes().values(), default=0) / _MB
+    wanted = declared
+    while largest / wanted > targets.bucket_mb:
+        wanted *= 2
+    yield Need(
+        table=state.layout.name,
+        service=Service.RESCALE,
+        is_due=wanted > made_with,
+        why=f"{largest / made_with:.1f} of {targets.bucket_mb} MB in each of {made_with} buckets; "
+        f"{declared} declared, {wanted} would do",
+        buckets=wanted,
+    )
+
+
 def _compaction(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
     if state.layout.type is not TableType.MERGE_ON_READ or state.layout.form is not StorageForm.KEYED:
         return
-    most = max((len(group.slices[-1].logs) for group in state.groups), default=0)
+    most = max((len(group.slices[-1].logs) for group in state.live_groups), default=0)
     why = _planned(state, Service.COMPACTION) or f"{most} of {targets.compact_log_files} log files over a base file"
     is_due = most >= targets.compact_log_files or bool(_planned(state, Service.COMPACTION))
     yield Need(table=state.layout.name, service=Service.COMPACTION, is_due=is_due, why=why)
@@ -63,7 +88,7 @@ def _compaction(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
 
 def _clustering(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
     if state.layout.form is not StorageForm.APPENDED:
-        return  # the files of other tables are the buckets of their keys
+        return  # the files of other tables are the buckets of their keys: see rescale
     small = state.small_files(targets.small_file_mb * _MB)
     many = [partition for partition, count in small.items() if count >= targets.cluster_small_files]
     most = max(small.values(), default=0)

@@ -12,7 +12,7 @@ from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_OF_ONE_COMMIT = frozenset(METADATA_PREFIX + name for name in ("run", "changes"))
+_OF_ONE_COMMIT = frozenset(METADATA_PREFIX + name for name in ("run", "changes", "service"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

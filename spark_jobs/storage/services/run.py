@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -20,13 +20,16 @@ from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease, hold_tables, service_lease
-from spark_jobs.storage.options import Hudi, build_service_options
+from spark_jobs.storage.options import METADATA_PREFIX, Hudi, build_service_options
 from spark_jobs.storage.procedures import call
+from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.services.due import Need, find_needs
+from spark_jobs.storage.services.purge import finish_plans
 from spark_jobs.storage.services.retention import plan_retention
 from spark_jobs.storage.services.state import TableState
-from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
+from spark_jobs.storage.writer import commit, fit_layout
 
 _MB = 1024 * 1024
 _MOST_GROUPS = 100
@@ -78,9 +81,9 @@ class TableServices:
                 if need is None or not (need.is_due or is_forced):
                     return self._run(service, need.why if need else "nothing of the kind in this table", is_done=False)
                 log.info("%s: %s: %s", self._table, service.value, need.why)
-                held = {Service.CLEAN: self._clean, Service.ARCHIVE: self._archive}
+                held = {Service.RESCALE: self._rescale, Service.CLEAN: self._clean, Service.ARCHIVE: self._archive}
                 if service in held:
-                    return self._run(service, held[service](need))
+                    return held[service](need)
                 plans: Mapping[Service, Callable[[], None]] = {
                     Service.COMPACTION: self._plan_compaction,
                     Service.CLUSTERING: lambda: self._plan_clustering(state, is_forced=is_forced),
@@ -140,25 +143,43 @@ class TableServices:
             raise TransientError(f"{self._table}: {service.value} of {', '.join(left)} did not end; run it again")
         return self._run(service, f"committed at {', '.join(planned)}")
 
-    def _clean(self, need: Need) -> str:
+    def _rescale(self, need: Need) -> ServiceRun:
+        """Write the table anew. Writers wait: what they would add meanwhile would lie in the old buckets."""
+        finish_plans(self.spark, self.layout, self.settings)
+        fitting = fit_layout(self.layout, self._timeline())
+        if fitting.buckets == need.buckets:
+            return self._run(need.service, need.why, is_done=False)
+        done = commit(
+            read_stored(self.spark, self._path),
+            replace(fitting, buckets=need.buckets),
+            metadata={SERVICE_KEY.removeprefix(METADATA_PREFIX): need.service.value},
+            settings=self.settings,
+            is_rewrite=True,
+        )
+        return self._run(
+            need.service, f"{fitting.buckets} to {need.buckets} buckets, {done.rows} rows at {done.instant}"
+        )
+
+    def _clean(self, need: Need) -> ServiceRun:
         before = self._superseded()
         self._call("run_clean", {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": need.keep_commits})
         left = self._superseded() & before
         if left:
             log.warning("%s: clean could not remove %s", self._table, ", ".join(sorted(left)[:20]))
-        return f"{len(before - left)} files removed" + (f", {len(left)} could not be" if left else "")
+        did = f"{len(before - left)} files removed" + (f", {len(left)} could not be" if left else "")
+        return self._run(need.service, did)
 
     def _superseded(self) -> set[str]:
         state, consumers = self._look(), ConsumerRegistry(self.settings.base_path).all()
         retention = plan_retention(state.timeline, consumers, self.targets, self.clock)
         return {file.path for file in state.superseded(retention.earliest)} if retention else set()
 
-    def _archive(self, need: Need) -> str:
+    def _archive(self, need: Need) -> ServiceRun:
         before = len(self._timeline().writes)
         keep = need.keep_commits
         kept = {"min_commits": keep, "max_commits": keep + 1, "retain_commits": max(keep - 1, 1)}
         call(self.spark, self._table, self._path, "archive_commits", {**kept, "enable_metadata": False})
-        return f"{before - len(self._timeline().writes)} of {before} commits archived"
+        return self._run(need.service, f"{before - len(self._timeline().writes)} of {before} commits archived")
 
     def _call(self, procedure: str, given: Mapping[str, str | int], options: Mapping[Hudi, str] | None = None) -> None:
         lease = service_lease(self._table)

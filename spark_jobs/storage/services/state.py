@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -34,19 +34,34 @@ class TableState:
         """Partition and id of file groups that a commit of the active timeline replaced, and its instant."""
         return self.timeline.replaced_groups
 
-    def current_slices(self) -> Iterator[tuple[FileGroup, Slice]]:
-        """The slice of each live group that readers see: the newest whose base file is of a finished commit."""
-        for group in self.groups:
-            if (group.partition, group.id) not in self.replaced:
-                slices = [s for s in group.slices if s.base and self.timeline.is_finished(s.instant)]
-                if slices:
-                    yield group, slices[-1]
+    @property
+    def live_groups(self) -> Iterator[FileGroup]:
+        """Those that no commit replaced."""
+        return (group for group in self.groups if (group.partition, group.id) not in self.replaced)
+
+    def read_slices(self, group: FileGroup) -> tuple[Slice, ...]:
+        """What a reader opens of a live group: its newest base file of a finished commit, and all log files since.
+
+        These lie in several slices while a compaction is planned: what is written meanwhile begins a new one.
+        """
+        finished = [at for at, each in enumerate(group.slices) if each.base and self.timeline.is_finished(each.instant)]
+        return tuple(
+            each if at in finished else replace(each, base=None)
+            for at, each in enumerate(group.slices)
+            if at >= max(finished, default=0)
+        )
+
+    def read_bytes(self) -> Mapping[str, int]:
+        """Bytes of the files that a reader of the newest state opens, by partition."""
+        found: Counter[str] = Counter()
+        for group in self.live_groups:
+            found[group.partition] += sum(file.size for slice_ in self.read_slices(group) for file in slice_.files)
+        return found
 
     def small_files(self, below_bytes: int) -> Mapping[str, int]:
         """How many base files smaller than that each partition has, in live groups."""
-        return Counter(
-            group.partition for group, slice_ in self.current_slices() if slice_.base and slice_.base.size < below_bytes
-        )
+        bases = ((group, slice_.base) for group in self.live_groups for slice_ in self.read_slices(group))
+        return Counter(group.partition for group, base in bases if base and base.size < below_bytes)
 
     def superseded(self, earliest: str) -> Iterator[FileEntry]:
         """Files that no state of the table as of ``earliest`` or later needs.

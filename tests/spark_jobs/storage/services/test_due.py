@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -45,10 +46,28 @@ def test_services_that_a_table_can_have_in_their_order(tmp_path: Path):
         for n, layout in enumerate((KEYED, COPIED, LOG))
     }
     assert found == {
-        KEYED: [Service.COMPACTION, Service.CLEAN, Service.ARCHIVE],
-        COPIED: [Service.CLEAN, Service.ARCHIVE],
+        KEYED: [Service.RESCALE, Service.COMPACTION, Service.CLEAN, Service.ARCHIVE],
+        COPIED: [Service.RESCALE, Service.CLEAN, Service.ARCHIVE],
         LOG: [Service.CLUSTERING, Service.CLEAN, Service.ARCHIVE],
     }
+
+
+@pytest.mark.parametrize(
+    ("declared", "made_with", "largest_mb", "wanted"),
+    [(1, 1, 1, 1), (1, 1, 2, 2), (1, 1, 7, 8), (3, 3, 4, 6), (1, 4, 5, 8), (6, 4, 1, 6), (1, 4, 3, 4), (1, 4, 1, 1)],
+)
+def test_rescale_is_due_by_the_size_of_buckets_or_when_more_are_declared(
+    tmp_path: Path, declared: int, made_with: int, largest_mb: int, wanted: int
+):
+    """A file of the size and one byte over: it takes the next doubling. Replaced and unfinished files do not count."""
+    layout = replace(KEYED, buckets=declared)
+    kept = {"lakehouse.buckets": str(made_with)}
+    table = MadeTable(layout, tmp_path / "t").commits(1, 2, extraMetadata=kept)
+    table.commits(3, action="replacecommit", extraMetadata=kept, partitionToReplaceFileIds={"": ["gone"]})
+    table.base("gone", 1, size=50 * MB).base("a", 9, size=50 * MB).base("b", 2, partition="p", size=MB // 2)
+    table.base("a", 1, size=50 * MB).base("a", 2, size=(largest_mb - 1) * MB).logs("a", 2, 1, size=MB // 2 + 1)
+    need = needs_of(table, targets=replace(TARGETS, bucket_mb=1))[Service.RESCALE]
+    assert (need.is_due, need.buckets) == (wanted > made_with, wanted)
 
 
 @pytest.mark.parametrize(("logs", "is_due"), [(0, False), (2, False), (3, True), (7, True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_jobs.contracts.services import Service
@@ -39,6 +39,10 @@ def _put(number: int) -> Step:
 
 def _put_all(last: int) -> Step:
     return lambda table: table.put_all(0, last)
+
+
+def _put_all_in_one_bucket(table: NumberedTable) -> None:
+    replace(table, layout=replace(table.layout, buckets=1)).put_all(0, 3)
 
 
 def _nothing(_: NumberedTable) -> None:
@@ -87,6 +91,14 @@ SCENARIOS = (
         act=_run(Service.COMPACTION),
         last=3,
         task={"service": "compaction"},
+    ),
+    Scenario(
+        kind="rescale",
+        layout=MERGED,
+        prepare=_put_all_in_one_bucket,
+        act=_run(Service.RESCALE),
+        last=3,
+        task={"service": "rescale"},
     ),
     Scenario(
         kind="clustering",

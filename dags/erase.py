@@ -23,10 +23,9 @@ from airflow.sdk import Param, dag
 
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import dry_run_param
-from lakehouse_provider.operators.approval import PlanApprovalOperator
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
 from lakehouse_provider.serving import SERVING_CONN_ID
+from lakehouse_provider.tasks import approved_tasks
 
 ASSETS = load_assets()
 WHO = {each.role: f"{{{{ params.{each.role} or '' }}}}" for each in ASSETS.spec.people}
@@ -49,22 +48,14 @@ WHO = {each.role: f"{{{{ params.{each.role} or '' }}}}" for each in ASSETS.spec.
     },
 )
 def erase() -> None:
-    plan = LakehouseJobOperator(task_id="plan", job="erase", arguments=WHO, skips_idle=False)
-    approve = PlanApprovalOperator(
-        task_id="approve",
-        plan_task_id=plan.task_id,
+    approved_tasks(
+        "erase",
+        WHO,
         counter="findings",
         subject="Erase this person from the whole lake? There is no way back.",
-        max_active_tis_per_dag=None,
-    )
-    apply = LakehouseJobOperator(
-        task_id="apply",
-        job="erase",
-        arguments={**WHO, "yes": True},
+        outlets=ASSETS.all,
         serving_conn_id=SERVING_CONN_ID,
-        outlets=[*ASSETS.ingested, *ASSETS.tables, *ASSETS.marts],
     )
-    plan >> approve >> apply
 
 
 erase()

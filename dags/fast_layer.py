@@ -21,9 +21,8 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
-from lakehouse_provider.serving import SERVING_CONN_ID
+from lakehouse_provider.tasks import mart_task, serve_task
 
 ASSETS = load_assets()
 LAYER = "fast"
@@ -40,23 +39,7 @@ LAYER = "fast"
     params=DATE_PARAMS,
 )
 def fast_layer() -> None:
-    fast = LakehouseJobOperator(
-        task_id="fast",
-        job="mart",
-        arguments={"layer": LAYER},
-        reads_interval=True,
-        inlets=ASSETS.layer_sources(LAYER),
-        outlets=ASSETS.layer(LAYER),
-    )
-    serve = LakehouseJobOperator(
-        task_id="serve",
-        job="serve",
-        arguments={"layer": LAYER},
-        serving_conn_id=SERVING_CONN_ID,
-        inlets=ASSETS.layer(LAYER),
-        trigger_rule="none_failed",
-    )
-    fast >> serve
+    mart_task(ASSETS, LAYER) >> serve_task(ASSETS, LAYER)
 
 
 fast_layer()

@@ -26,10 +26,9 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.operators.approval import PlanApprovalOperator
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.recompute import recompute_params, rules_versions
 from lakehouse_provider.schedules import MONTHLY, START_DATE, WRITER_ARGS, clock_schedule, recompute_dates
+from lakehouse_provider.tasks import approved_tasks
 
 ASSETS = load_assets()
 WHAT = {
@@ -53,19 +52,15 @@ WHAT = {
     user_defined_macros={"dates": recompute_dates},
 )
 def recompute() -> None:
-    plan = LakehouseJobOperator(task_id="plan", job="recompute", arguments=WHAT, runs_by_clock=False, skips_idle=False)
-    approve = PlanApprovalOperator(
-        task_id="approve",
-        plan_task_id=plan.task_id,
+    approved_tasks(
+        "recompute",
+        WHAT,
         counter="rows_planned",
         subject="Rewrite {{ params.mart or 'the ' ~ params.layer ~ ' layer' }} "
         "from {{ dates(dag_run, params)['from'] }} to {{ dates(dag_run, params)['to'] }}?",
-        max_active_tis_per_dag=None,
+        outlets=ASSETS.marts,
+        runs_by_clock=False,
     )
-    apply = LakehouseJobOperator(
-        task_id="apply", job="recompute", arguments={**WHAT, "yes": True}, outlets=ASSETS.marts
-    )
-    plan >> approve >> apply
 
 
 recompute()

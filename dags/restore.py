@@ -22,9 +22,8 @@ from airflow.sdk import Param, dag
 
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import dry_run_param
-from lakehouse_provider.operators.approval import PlanApprovalOperator
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
+from lakehouse_provider.tasks import approved_tasks
 
 ASSETS = load_assets()
 WHERE = {"to": "{{ params.savepoint }}"}
@@ -44,21 +43,13 @@ WHERE = {"to": "{{ params.savepoint }}"}
     },
 )
 def restore() -> None:
-    plan = LakehouseJobOperator(task_id="plan", job="restore", arguments=WHERE, skips_idle=False)
-    approve = PlanApprovalOperator(
-        task_id="approve",
-        plan_task_id=plan.task_id,
+    approved_tasks(
+        "restore",
+        WHERE,
         counter="commits_planned",
         subject="Take the whole lake back to {{ params.savepoint }}?",
-        max_active_tis_per_dag=None,
+        outlets=ASSETS.all,
     )
-    apply = LakehouseJobOperator(
-        task_id="apply",
-        job="restore",
-        arguments={**WHERE, "yes": True},
-        outlets=[*ASSETS.ingested, *ASSETS.tables, *ASSETS.marts],
-    )
-    plan >> approve >> apply
 
 
 restore()

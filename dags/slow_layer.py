@@ -24,8 +24,8 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, WRITER_ARGS, clock_schedule
+from lakehouse_provider.tasks import mart_task
 
 ASSETS = load_assets()
 LAYER = "slow"
@@ -42,14 +42,7 @@ LAYER = "slow"
     params=DATE_PARAMS,
 )
 def slow_layer() -> None:
-    LakehouseJobOperator(
-        task_id="slow",
-        job="mart",
-        arguments={"layer": LAYER},
-        reads_interval=True,
-        inlets=ASSETS.layer_sources(LAYER),
-        outlets=ASSETS.layer(LAYER),
-    )
+    mart_task(ASSETS, LAYER)
 
 
 slow_layer()

@@ -21,9 +21,8 @@ from __future__ import annotations
 from airflow.sdk import Param, dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
-from lakehouse_provider.serving import SERVING_CONN_ID
+from lakehouse_provider.tasks import mart_task, serve_task
 
 ASSETS = load_assets()
 LAYER = "stitch"
@@ -44,23 +43,8 @@ LAYER = "stitch"
     },
 )
 def stitch_layer() -> None:
-    stitch = LakehouseJobOperator(
-        task_id="stitch",
-        job="mart",
-        arguments={"layer": LAYER, "move_cut": "{{ params.move_cut or dag_run.run_type == 'scheduled' }}"},
-        reads_interval=True,
-        inlets=ASSETS.layer_sources(LAYER),
-        outlets=ASSETS.layer(LAYER),
-    )
-    serve = LakehouseJobOperator(
-        task_id="serve",
-        job="serve",
-        arguments={"layer": LAYER},
-        serving_conn_id=SERVING_CONN_ID,
-        inlets=ASSETS.layer(LAYER),
-        trigger_rule="none_failed",
-    )
-    stitch >> serve
+    stitch = mart_task(ASSETS, LAYER, move_cut="{{ params.move_cut or dag_run.run_type == 'scheduled' }}")
+    stitch >> serve_task(ASSETS, LAYER)
 
 
 stitch_layer()

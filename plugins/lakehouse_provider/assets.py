@@ -42,6 +42,11 @@ class LakeAssets:
         """What the layers write, all of them."""
         return [self[mart.name] for mart in self.spec.marts]
 
+    @property
+    def all(self) -> list[Asset]:
+        """Every table."""
+        return list(self._tables.values())
+
     def layer(self, name: str) -> list[Asset]:
         """What this layer writes: its marts, with the caches they need."""
         return [self[mart.name] for mart in self.spec.marts if mart.layer == name]

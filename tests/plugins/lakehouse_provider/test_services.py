@@ -21,4 +21,4 @@ def test_the_form_offers_every_table_and_service() -> None:
     spec = load_assets().spec
     params = services_params(spec)
     assert params["table"].schema["enum"] == [None, *spec.table_names]
-    assert params["service"].schema["enum"] == [None, "compaction", "clustering", "clean", "archive"]
+    assert params["service"].schema["enum"] == [None, "rescale", "compaction", "clustering", "clean", "archive"]

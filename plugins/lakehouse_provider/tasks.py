@@ -1,0 +1,80 @@
+"""Tasks that several DAGs have alike: a layer's job, its copy to the serving store, a plan that a person approves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakehouse_provider.operators.approval import PlanApprovalOperator
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.serving import SERVING_CONN_ID
+
+if TYPE_CHECKING:
+    from airflow.sdk import Asset
+
+    from lakehouse_provider.assets import LakeAssets
+
+
+def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobOperator:
+    """Bring the marts of a layer on; named like the layer."""
+    return LakehouseJobOperator(
+        task_id=layer,
+        job="mart",
+        arguments={"layer": layer, **arguments},
+        reads_interval=True,
+        inlets=assets.layer_sources(layer),
+        outlets=assets.layer(layer),
+    )
+
+
+def serve_task(assets: LakeAssets, layer: str) -> LakehouseJobOperator:
+    """Copy a layer to the serving store, also when its marts did not move: the store may lack an earlier state."""
+    return LakehouseJobOperator(
+        task_id="serve",
+        job="serve",
+        arguments={"layer": layer},
+        serving_conn_id=SERVING_CONN_ID,
+        inlets=assets.layer(layer),
+        trigger_rule="none_failed",
+    )
+
+
+def approved_tasks(
+    job: str,
+    arguments: Mapping[str, Any],
+    *,
+    counter: str,
+    subject: str,
+    outlets: Sequence[Asset],
+    runs_by_clock: bool = True,
+    serving_conn_id: str | None = None,
+) -> None:
+    """``plan``, ``approve`` and ``apply`` of a job that changes history only after a person saw what it would do.
+
+    Args:
+        job: without ``--yes`` it plans, with it it does what it planned.
+        arguments: options of both.
+        counter: the number in the plan's result that is 0 when nothing would change.
+        subject: the question that the person is asked (templated).
+        outlets: tables that may have changed afterwards.
+        runs_by_clock: False where only a person or a backfill starts the DAG, whatever its schedule.
+        serving_conn_id: the connection of the serving store, for a job that changes it.
+    """
+    plan = LakehouseJobOperator(
+        task_id="plan", job=job, arguments=arguments, runs_by_clock=runs_by_clock, skips_idle=False
+    )
+    approve = PlanApprovalOperator(
+        task_id="approve",
+        plan_task_id=plan.task_id,
+        counter=counter,
+        subject=subject,
+        max_active_tis_per_dag=None,  # it writes nothing, and may wait for a day
+    )
+    apply = LakehouseJobOperator(
+        task_id="apply",
+        job=job,
+        arguments={**arguments, "yes": True},
+        serving_conn_id=serving_conn_id,
+        outlets=list(outlets),
+    )
+    plan >> approve >> apply

@@ -30,7 +30,7 @@ JOBS = {
     "rules": "rule versions: a table of them, or two laid side by side over the same history",
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec and its marts looked through: whether each mart's mode is right for its SQL",
-    "services": "compaction, clustering, clean and archive: which are due and why, and doing them",
+    "services": "rescale, compaction, clustering, clean and archive: which are due and why, and doing them",
     "savepoint": "the whole lake kept as it is now, to read it later or to take everything back to it",
     "restore": "the whole lake taken back to a savepoint, with its consumers; a plan first",
     "erase": "one person taken out of the whole lake, older states and landing files included; a plan first",

@@ -6,8 +6,10 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
@@ -40,40 +42,41 @@ JOBS: Sequence[tuple[str, Mapping[str, str]]] = (
 )
 QUERY = "SELECT agent_id, COUNT(*), SUM(contract_subtotal) FROM {sales} GROUP BY agent_id"
 _QUERIES = 3
+WITH_SERVICES, WITHOUT = "with services", "without"
+_LAKES = (WITH_SERVICES, WITHOUT)
 
 _METHOD = f"""\
 A day of {BATCHES} batches of {EVENTS:,} generated events, five minutes apart, each brought through `ingest`, `split`,
-`mart --layer fast` and `mart --layer stitch` in one warm session, as the DAGs would. Two lakes take turns, batch by
-batch, so that a busy machine slows both. With services: after every sixth batch `services run` does what is due by
-the shipped targets. The day is run as fast as it goes; so that states are as old as they would be, the clock of the
-services is set such that the batch of six hours ago is six hours old.
+`mart --layer fast` and `mart --layer stitch` in a warm session, as the DAGs would. Two lakes at the same time, each in
+a process of its own, so that a busy machine slows both. With services: after every sixth batch `services run` does what
+is due by the shipped targets. The day is run as fast as it goes; so that states are as old as they would be, the clock
+of the services is set such that the batch of six hours ago is six hours old.
 
 Bytes written are those of all commits, services included, by their own statistics. *Written* and *opened* are of each
 table the bytes written all day, and those of the files that a snapshot read opens at the end, each as a share of its
 rows at the end in one Parquet file. The query is a full aggregate of the snapshot of `sales`. Memory is the
-resident one of Python and JVM, which is the same for both."""
+resident one of Python and JVM."""
 
 
 def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
-    """The day in two lakes of one session, a batch in the one, then the same batch in the other."""
-    spark = open_bench_session(settings, folder=folder, with_peers=False)
-    homes = {"with services": folder / "on", "without": folder / "off"}
-    places = {
-        name: replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
-        for name, home in homes.items()
-    }
-    written: dict[str, Counter[str]] = {name: Counter() for name in places}
-    days = [
-        _day(spark, place, name, batches, written[name], has_services=name == "with services")
-        for name, place in places.items()
-    ]
-    samples = list(zip(*zip(*days, strict=True), strict=True))
-    lakes = []
-    for (name, place), series in zip(places.items(), samples, strict=True):
-        query = median(_query(spark, place) for _ in range(_QUERIES))
-        tables = tuple(_cost(spark, place, layout, written[name][layout.name]) for layout in _layouts(place))
-        lakes.append(Lake(name=name, samples=series, query_seconds=query, tables=tables))
-    return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=tuple(lakes))
+    """The day in two lakes at the same time, each in a process of its own."""
+    with ProcessPoolExecutor(len(_LAKES), mp_context=get_context("spawn")) as processes:
+        days = [processes.submit(_measure_lake, settings, folder, name, batches) for name in _LAKES]
+        lakes = tuple(day.result() for day in days)
+    return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=lakes)
+
+
+def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> Lake:
+    os.setpgid(0, 0)  # by its group are this process and its engine known
+    home = folder / name.replace(" ", "-")
+    spark = open_bench_session(settings, folder=home, with_peers=False)
+    place = replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
+    written: Counter[str] = Counter()
+    samples = tuple(_day(spark, place, name, batches, written, has_services=name == WITH_SERVICES))
+    query = median(_query(spark, place) for _ in range(_QUERIES))
+    tables = tuple(_cost(spark, place, layout, written[layout.name]) for layout in _layouts(place))
+    spark.stop()
+    return Lake(name=name, samples=samples, query_seconds=query, tables=tables)
 
 
 def _day(

@@ -37,6 +37,7 @@ JOBS = {
     "doctor": "what is wrong with the lake that nobody notices, what it means, and putting it right",
     "consumers": "who reads which table, how far and how often; readers outside the lake are registered here",
     "changes": "what commits of a table changed between two moments, each row before and after",
+    "sync": "the lake's tables in the AWS Glue catalog: what differs, and bringing it up to date",
     "query": "SQL over the lake's tables and views, printed as a table",
 }
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end"})

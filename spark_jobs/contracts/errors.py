@@ -94,6 +94,17 @@ class ErasureUnfinishedError(TerminalError):
         super().__init__(f"the erasure of one {role} was cut off; run the same erase command with --yes once more")
 
 
+class CatalogConflictError(TerminalError):
+    """A catalog has entries of the names of the lake's tables that are not the lake's."""
+
+    def __init__(self, *, database: str, names: list[str]) -> None:
+        self.database, self.names = database, names
+        super().__init__(
+            f"catalog database {database}: {', '.join(names)} are somebody else's and were left; rename or drop them, "
+            f"or give the lake another database (LAKEHOUSE_CATALOG_DATABASE)"
+        )
+
+
 class ConsumersBehindError(TerminalError):
     """Registered readers have not read what is about to go."""
 

@@ -45,6 +45,8 @@ class Settings:
     """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    catalog_database: str = ""
+    """Database of the catalog in which `sync` keeps the tables; empty: the lake's name."""
     serving_url: str = field(default="", repr=False)
     """SQLAlchemy URL of the serving store; it may hold a password, so it is never shown. Empty: a file of the lake."""
 

@@ -45,7 +45,7 @@ class TableType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSpec:
-    """One column: its name in the lake and at the source, and how its values are read."""
+    """One column: its name in the lake and at the source, how its values are read, and what it is for people."""
 
     name: str
     source: str
@@ -54,6 +54,7 @@ class ColumnSpec:
     scale: int = 0
     max_length: int = 4000
     unit: tuple[tuple[str, NumberUnit], ...] = (("default", NumberUnit.MILLISECONDS),)
+    comment: str = ""
 
     def __post_init__(self) -> None:
         check_identifier(self.name, "column")

@@ -1,0 +1,63 @@
+"""A table as a Hive-like catalog describes it, and the changes that bring a catalog up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SYNCED = "last_commit_time_sync"
+"""Table parameter: the instant up to which the catalog was brought, by the name that Hudi's own sync gives it."""
+OWNER = "lakehouse.lake"
+"""Table parameter: the lake that the entry belongs to. An entry without it is somebody else's and is not touched."""
+
+
+class Action(StrEnum):
+    """What is to be done with one entry of a catalog."""
+
+    CREATE_DATABASE = "create database"
+    CREATE = "create"
+    UPDATE = "update"
+    DROP = "drop"
+    ADD_PARTITIONS = "add partitions"
+    UPDATE_PARTITIONS = "update partitions"
+    DROP_PARTITIONS = "drop partitions"
+    REFUSE = "refuse"
+    """The name is taken by an entry that is not this lake's: a person has to decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogColumn:
+    """A column by its Hive type."""
+
+    name: str
+    type: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogTable:
+    """What a catalog should say of one table, or of one of the two views of a merge-on-read table.
+
+    ``parameters`` are without ``SYNCED``: that is ``instant``, and is said once everything else is.
+    """
+
+    name: str
+    description: str
+    location: str
+    columns: tuple[CatalogColumn, ...]
+    partition_keys: tuple[CatalogColumn, ...]
+    input_format: str
+    instant: str
+    is_read_optimized: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogChange:
+    """One thing to do; ``what`` says it to people, ``partitions`` are the values it is about."""
+
+    name: str
+    action: Action
+    what: str = ""
+    partitions: tuple[str, ...] = ()

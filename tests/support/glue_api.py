@@ -1,0 +1,78 @@
+"""Glue's API on a port of its own (moto's server), which remembers what it was asked and can refuse."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+from local_stack.services import LOOPBACK
+
+_WRITES = ("Create", "Update", "Delete", "BatchCreate", "BatchUpdate", "BatchDelete")
+
+
+@dataclass
+class GlueApi:
+    """One server; ``asked`` are the calls since the last :meth:`forget`, each by its name and what it was given.
+
+    ``refuse`` is asked before each call with its name, and may name an error code to answer with.
+    """
+
+    url: str = ""
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    refuse: Callable[[str], str] = lambda _: ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where an AWS client finds it, and credentials that mean nothing."""
+        return {
+            "AWS_ENDPOINT_URL_GLUE": self.url,
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            "AWS_ACCESS_KEY_ID": "nobody",
+            "AWS_SECRET_ACCESS_KEY": "nothing",
+        }
+
+    @property
+    def writes(self) -> list[str]:
+        """Names of the calls among ``asked`` that change something."""
+        return [name for name, _ in self.asked if name.startswith(_WRITES)]
+
+    def forget(self) -> None:
+        """Begin to remember anew."""
+        self.asked.clear()
+
+
+@contextmanager
+def running_glue() -> Iterator[GlueApi]:
+    """An empty catalog, until the block ends."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    api, inner = GlueApi(), DomainDispatcherApplication(create_backend_app)
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if target := environ.get("HTTP_X_AMZ_TARGET", ""):
+            body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            environ["wsgi.input"] = BytesIO(body)
+            name = target.rpartition(".")[2]
+            if code := api.refuse(name):
+                start_response("400 Bad Request", [("Content-Type", "application/x-amz-json-1.1")])
+                return [json.dumps({"__type": code, "message": "as the test says"}).encode()]
+            api.asked.append((name, json.loads(body)))
+        answer: Iterable[bytes] = inner(environ, start_response)
+        return answer
+
+    server = make_server(LOOPBACK, 0, application, threaded=True)
+    api.url = f"http://{LOOPBACK}:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

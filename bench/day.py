@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -67,7 +68,6 @@ def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
 
 
 def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> Lake:
-    os.setpgid(0, 0)  # by its group are this process and its engine known
     home = folder / name.replace(" ", "-")
     spark = open_bench_session(settings, folder=home, with_peers=False)
     place = replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
@@ -174,12 +174,17 @@ def _query(spark: SparkSession, settings: Settings) -> float:
 
 def _memory_mb() -> float:
     """Resident memory of this process and those it started."""
-    group, total = os.getpgrp(), 0
+    parents, resident = {}, {}
     for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            if os.getpgid(int(status.parent.name)) == group:
-                fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-                total += int(fields.get("VmRSS", "0 kB").split()[0])
-        except (OSError, ProcessLookupError):
-            continue
-    return total / 1024
+        with suppress(OSError):  # one that has just ended
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            parents[int(fields["Pid"])] = int(fields["PPid"])
+            resident[int(fields["Pid"])] = int(fields.get("VmRSS", "0 kB").split()[0])
+    return sum(size for pid, size in resident.items() if os.getpid() in _ancestors(pid, parents)) / 1024
+
+
+def _ancestors(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    """The process itself, who started it, and so on."""
+    while pid:
+        yield pid
+        pid = parents.get(pid, 0)

@@ -57,6 +57,7 @@ def test_all_of_it_on_demand(settings: Settings, capsys: pytest.CaptureFixture[s
         ("units", "archive", "no"),
         ("units", "clean", "no"),
         ("units", "compaction", "yes"),
+        ("units", "rescale", "no"),
     ]
 
 

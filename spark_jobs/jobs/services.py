@@ -1,4 +1,4 @@
-"""services: compaction, clustering, clean and archive: ``plan`` says which are due and why, ``run`` does them."""
+"""services: ``plan`` says which of the tables' services are due and why, ``run`` does them."""
 
 from __future__ import annotations
 

@@ -11,6 +11,15 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
 
 EVENT_DATE = "event_date"
+COMMIT_TIME = "_hoodie_commit_time"
+HUDI_COLUMNS = (
+    COMMIT_TIME,
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns that Hudi puts before those of every table, all of type string."""
 
 
 class StorageForm(StrEnum):
@@ -36,6 +45,11 @@ class TableLayout:
     partition: str = ""
     buckets: int = 1
     type: TableType = TableType.COPY_ON_WRITE
+
+    @property
+    def is_merged(self) -> bool:
+        """True for a table with log files, which readers merge with its base files."""
+        return self.form is StorageForm.KEYED and self.type is TableType.MERGE_ON_READ
 
 
 def log_layout(spec: LakeSpec) -> TableLayout:

@@ -9,12 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.storage.layouts import COMMIT_TIME, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
 from spark_jobs.storage.timeline import Timeline
 
-COMMIT_TIME = "_hoodie_commit_time"
-_ADDED = (COMMIT_TIME, "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name")
-META_COLUMNS = (*_ADDED, "_hoodie_is_deleted")
+META_COLUMNS = (*HUDI_COLUMNS, "_hoodie_is_deleted")
 _MOST = 0.5
 """The share of a table's bytes above which a pull reads the whole table."""
 
@@ -28,7 +27,7 @@ def read_snapshot(spark: SparkSession, path: str) -> DataFrame:
 
 def read_stored(spark: SparkSession, path: str) -> DataFrame:
     """The rows in the form in which they were written: a commit of some of them again lacks no column."""
-    return spark.read.format("hudi").load(path).drop(*_ADDED)
+    return spark.read.format("hudi").load(path).drop(*HUDI_COLUMNS)
 
 
 def read_as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:

@@ -110,11 +110,11 @@ class Glue:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
             yield
-        except (NoCredentialsError, NoRegionError) as error:
+        except NoCredentialsError as error:
             raise SettingsError(f"AWS Glue cannot be asked ({error}); give the job a role or credentials") from error
         except ClientError as error:
             said = error.response.get("Error", {})

@@ -11,15 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.storage.layouts import HUDI_COLUMNS
 
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-"""Columns that Hudi puts before those of every table, all of type string."""
 _PLAIN = {
     "boolean": ("boolean", "boolean"),
     "int": ("int", "integer"),
@@ -61,7 +54,7 @@ def hive_type(avro: Any) -> str:
 
 def spark_schema(fields: Sequence[tuple[str, Any]], comments: Mapping[str, str]) -> str:
     """The JSON form of the ``StructType`` of the whole table, Hudi's own columns first."""
-    columns = [*((name, ["null", "string"]) for name in META_COLUMNS), *fields]
+    columns = [*((name, ["null", "string"]) for name in HUDI_COLUMNS), *fields]
     found = [_spark_field(name, avro, comments.get(name, "")) for name, avro in columns]
     return json.dumps({"type": "struct", "fields": found}, separators=(",", ":"))
 

@@ -13,9 +13,8 @@ from typing import Any
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import TableType
-from spark_jobs.storage.catalog.schemas import META_COLUMNS, fields_of, hive_type, spark_schema
-from spark_jobs.storage.layouts import StorageForm, TableLayout, all_layouts
+from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
+from spark_jobs.storage.layouts import HUDI_COLUMNS, TableLayout, all_layouts
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 
@@ -56,16 +55,12 @@ def find_partitions(spec: LakeSpec, settings: Settings, table: CatalogTable) -> 
 
 def names_of(layout: TableLayout) -> tuple[str, ...]:
     """The names under which a catalog has the table."""
-    return (f"{layout.name}_ro", f"{layout.name}_rt") if _is_merged(layout) else (layout.name,)
+    return (f"{layout.name}_ro", f"{layout.name}_rt") if layout.is_merged else (layout.name,)
 
 
 def location_of(path: str) -> str:
     """A table's folder as engines write it: ``s3://`` for ``s3a://``, a URI for a local path."""
     return path.replace("s3a://", "s3://", 1) if "://" in path else Path(path).absolute().as_uri()
-
-
-def _is_merged(layout: TableLayout) -> bool:
-    return layout.form is StorageForm.KEYED and layout.type is TableType.MERGE_ON_READ
 
 
 def _views(
@@ -74,10 +69,10 @@ def _views(
     keys = [layout.partition] if layout.partition else []
     ordered = sorted(fields, key=lambda each: each[0] in keys)  # engines have partition columns last
     comments = _comments(spec, [name for name, _ in ordered])
-    columns = [CatalogColumn(name=name, type="string", comment=comments.get(name, "")) for name in META_COLUMNS]
+    columns = [CatalogColumn(name=name, type="string", comment=comments.get(name, "")) for name in HUDI_COLUMNS]
     columns += [CatalogColumn(name=n, type=hive_type(avro), comment=comments.get(n, "")) for n, avro in ordered]
     for name in names_of(layout):
-        is_merged, is_base = _is_merged(layout), name.endswith("_ro") or not _is_merged(layout)
+        is_merged, is_base = layout.is_merged, name.endswith("_ro") or not layout.is_merged
         yield CatalogTable(
             name=name,
             description=_description(layout.name, name) if is_merged else f"{layout.name}: every commit",

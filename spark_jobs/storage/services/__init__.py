@@ -1,1 +1,1 @@
-"""Table services: compaction, clustering, clean and archive, run when a table needs them (docs/services.md)."""
+"""Table services: rescale, compaction, clustering, clean and archive, when a table needs them (docs/services.md)."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spark_jobs.contracts.services import Service, ServiceTargets
-from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm
 from spark_jobs.storage.services.retention import Retention, newest_with_metadata, plan_retention
@@ -78,7 +77,7 @@ def _rescale(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
 
 
 def _compaction(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
-    if state.layout.type is not TableType.MERGE_ON_READ or state.layout.form is not StorageForm.KEYED:
+    if not state.layout.is_merged:
         return
     most = max((len(group.slices[-1].logs) for group in state.live_groups), default=0)
     why = _planned(state, Service.COMPACTION) or f"{most} of {targets.compact_log_files} log files over a base file"

@@ -10,10 +10,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
-from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.options import Hudi, Operation, build_service_options
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.reader import read_stored
@@ -59,21 +58,17 @@ def finish_plans(spark: SparkSession, layout: TableLayout, settings: Settings) -
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
     if timeline.pending_plans:
         Heartbeats(layout.name, timeline.path).wait_for_end(timeline.pending_plans)
-        procedure, run = ("run_compaction", "run") if _is_merged(layout) else ("run_clustering", "execute")
+        procedure, run = ("run_compaction", "run") if layout.is_merged else ("run_clustering", "execute")
         call(spark, layout.name, timeline.path, procedure, {"op": run}, options=_OPTIONS)
 
 
 def _merge_files(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:
     """Of a merge-on-read table, bring everything into base files."""
     finish_plans(spark, layout, settings)
-    if _is_merged(layout):
+    if layout.is_merged:
         path = settings.table_path(layout.name)
         call(spark, layout.name, path, "run_compaction", {"op": "schedule"}, options=_OPTIONS)
         finish_plans(spark, layout, settings)
-
-
-def _is_merged(layout: TableLayout) -> bool:
-    return layout.form is StorageForm.KEYED and layout.type is TableType.MERGE_ON_READ
 
 
 def _commit_nothing(

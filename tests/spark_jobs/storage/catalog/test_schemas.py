@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.storage.catalog.schemas import META_COLUMNS, fields_of, hive_type, spark_schema
+from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
+from spark_jobs.storage.layouts import HUDI_COLUMNS
 
 PLAIN = st.one_of(
     st.sampled_from(["boolean", "int", "long", "float", "double", "bytes", "string"]),
@@ -52,7 +53,7 @@ TYPES = st.recursive(PLAIN, nested, max_leaves=6)
 def test_hive_and_spark_mean_the_same_type(avro: Any, is_nullable: bool):
     column = ["null", avro] if is_nullable else avro
     parsed = StructType.fromJson(json.loads(spark_schema([("x", column)], {"x": "why"})))
-    assert [field.name for field in parsed] == [*META_COLUMNS, "x"]
+    assert [field.name for field in parsed] == [*HUDI_COLUMNS, "x"]
     assert parsed["x"].dataType.simpleString() == hive_type(column)
     assert (parsed["x"].nullable, parsed["x"].metadata) == (is_nullable, {"comment": "why"})
 

@@ -13,6 +13,7 @@ from bench.landing import covered
 from bench.race import differing
 from bench.refreshing import Rounds
 from bench.report import Conditions, Figures, Found, Growth, Race, Races, render_page, to_json
+from spark_jobs.contracts.settings import PROJECT_ROOT
 
 CONDITIONS = Conditions(
     started_at="2026-11-21T10:00:00+00:00", cores=2, load_at_start=(0.1, 0.2, 0.3), load_at_end=(2.0, 1.5, 1.0)
@@ -200,3 +201,8 @@ def test_a_day_is_a_table_of_its_beginning_and_its_end_with_a_picture(tmp_path: 
     assert f"]({PICTURE})" in page
     draw(day, tmp_path / PICTURE)
     assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_the_picture_in_the_documentation_is_that_of_the_results():
+    in_docs, in_results = PROJECT_ROOT / "docs" / "images" / PICTURE, PROJECT_ROOT / "bench" / "results" / PICTURE
+    assert in_docs.read_bytes() == in_results.read_bytes()

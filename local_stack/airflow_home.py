@@ -25,7 +25,7 @@ START_SECONDS = 180.0
 USER = "admin"
 DAG_IDS = (
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
-    *("recompute", "table_services", "savepoints", "restore", "erase"),
+    *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
 )
 """In the order in which data flows."""
 

@@ -37,7 +37,7 @@ JOBS = {
     "doctor": "what is wrong with the lake that nobody notices, what it means, and putting it right",
     "consumers": "who reads which table, how far and how often; readers outside the lake are registered here",
     "changes": "what commits of a table changed between two moments, each row before and after",
-    "sync": "the lake's tables in the AWS Glue catalog: what differs, and bringing it up to date",
+    "sync": "the lake's tables in a catalog, AWS Glue or Hive: what differs, and bringing it up to date",
     "query": "SQL over the lake's tables and views, printed as a table",
 }
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end"})
@@ -83,7 +83,7 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
     job = importlib.import_module(f"spark_jobs.jobs.{arguments.job}")
     begun = time.monotonic()
     needs_spark = getattr(job, "needs_spark", None)
-    if needs_spark and not needs_spark(arguments):
+    if needs_spark and not needs_spark(arguments, settings):
         result: JobResult = job.run(None, arguments, settings)
     else:
         from spark_jobs.contracts.spec_file import load_lake_spec

@@ -10,6 +10,7 @@ import pendulum
 from airflow.sdk import AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, Param, Variable
 
 from spark_jobs.contracts.arguments import Interval, parse_clock
+from spark_jobs.contracts.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +69,13 @@ def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
     date of a backfill run is the event date it covers.
     """
     return AssetOrTimeSchedule(timetable=clock_schedule(DAILY), assets=AssetAny(*assets))
+
+
+def catalog_schedule(assets: list[Asset]) -> AssetOrTimeSchedule | None:
+    """Run as soon as one of ``assets`` was committed, and every half hour; never when no catalog is set."""
+    if not Settings.from_environment().catalog:
+        return None
+    return AssetOrTimeSchedule(timetable=clock_schedule(HALF_HOURLY), assets=AssetAny(*assets))
 
 
 def clock_schedule(cron: str) -> CronTriggerTimetable:

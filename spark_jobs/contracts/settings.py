@@ -13,7 +13,10 @@ from spark_jobs.contracts.errors import SettingsError
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "LAKEHOUSE_"
+GLUE = "glue"
+"""``catalog`` for the AWS Glue data catalog of the account that the job runs in."""
 _MEMORY = re.compile(r"^\d+[mg]$")
+_METASTORE = re.compile(r"^thrift://[^\s/@:]+:\d+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,8 @@ class Settings:
     """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    catalog: str = ""
+    """Where `sync` keeps the tables: ``glue``, or a Hive metastore as ``thrift://host:port``; empty: nowhere."""
     catalog_database: str = ""
     """Database of the catalog in which `sync` keeps the tables; empty: the lake's name."""
     serving_url: str = field(default="", repr=False)
@@ -61,6 +66,8 @@ class Settings:
                 f"{PREFIX}BASE_PATH={self.base_path!r} has {sorted(unfit)} in it, and Hudi's procedures find no tables "
                 f"there; give the lake a folder without"
             )
+        if self.catalog not in ("", GLUE) and not _METASTORE.match(self.catalog):
+            raise SettingsError(f"{PREFIX}CATALOG={self.catalog!r} must be {GLUE} or look like thrift://host:9083")
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
 

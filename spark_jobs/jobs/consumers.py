@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="INSTANT", help="it has read up to this instant (default: the table's newest)")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """It only looks at timelines and its own files."""
     return False
 

@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="also count keys and look at what was cleaned, with Spark")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """A look at the timelines and listings needs none."""
     return bool(arguments.options["action"] == "repair" or arguments.options.get("deep"))
 

@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--resume", action="store_true", help="go on from where the topic's last call stopped")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """It writes plain files."""
     return False
 

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """A list of the versions needs none."""
     return arguments.options["action"] != "list"
 

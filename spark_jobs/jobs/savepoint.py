@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="delete: which one")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """The list is made from small files."""
     return arguments.options["action"] != "list"
 

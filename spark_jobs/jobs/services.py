@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="plan: also what is not due; run: due or not")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """A plan is made from timelines and listings."""
     return arguments.options["action"] == "run"
 

@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["check"], help="check: look at every mart and say what is wrong with it")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """It reads files of the spec alone."""
     return False
 

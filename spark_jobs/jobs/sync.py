@@ -1,27 +1,43 @@
-"""sync: the lake's tables in the AWS Glue catalog: ``plan`` shows what differs, ``apply`` brings it up to date."""
+"""sync: the lake's tables in a catalog, AWS Glue or Hive: ``plan`` shows what differs, ``apply`` takes it away."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.catalogs import Action, CatalogChange
-from spark_jobs.contracts.errors import CatalogConflictError
+from spark_jobs.contracts.errors import CatalogConflictError, SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.settings import GLUE, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.catalog.ddl import create_table
 from spark_jobs.storage.catalog.glue import Glue
-from spark_jobs.storage.catalog.sync import GlueSync
-from spark_jobs.storage.catalog.tables import find_partitions, find_tables
+from spark_jobs.storage.catalog.glue_sync import GlueSync
+from spark_jobs.storage.catalog.hive_sync import HiveSync
+from spark_jobs.storage.catalog.metastore import Metastore
+from spark_jobs.storage.catalog.tables import find_partitions, find_tables, names_of
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.lease import hold_tables
 
-LEASE = "catalog.glue"
+LEASE = "catalog"
 _HEAD = ("table", "change", "what")
+
+
+class CatalogSync(Protocol):
+    """One lake and one database of a catalog."""
+
+    @property
+    def database(self) -> str: ...
+
+    def plan(self) -> list[CatalogChange]: ...
+
+    def apply(self, changes: Sequence[CatalogChange]) -> None: ...
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +51,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="look also at partitions of tables that did not move")
 
 
-def needs_spark(arguments: JobArguments) -> bool:
-    """Timelines, listings and the catalog are read without it."""
-    return False
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+    """Timelines, listings and catalogs are read without it; Hudi's own sync with a Hive metastore runs in it."""
+    return arguments.options["action"] == "apply" and settings.catalog not in ("", GLUE)
 
 
-def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Compare what the catalog says with the lake, print the difference, and with ``apply`` take it away.
 
     Entries that are not this lake's are never touched. A name that such a one has is refused; everything else goes on,
@@ -48,12 +64,13 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
 
     Raises:
         CatalogConflictError: a name is taken by somebody else's entry.
+        SettingsError: no catalog is set, or it refuses what it is asked.
         TransientError: the catalog does not answer, or too much was asked of it; another run goes on from there.
     """
     options = arguments.options
     if options["action"] == "ddl":
         return _print_ddl(arguments, settings)
-    sync = _sync(arguments, settings)
+    sync = _choose_sync(spark, arguments, settings)
     if options["action"] == "plan":
         changes = sync.plan()
     else:
@@ -63,7 +80,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     print(format_table(_HEAD, [_cells(change) for change in changes]) if changes else "the catalog is up to date")
     refused = sorted({change.name for change in changes if change.action is Action.REFUSE})
     if refused and options["action"] == "apply":
-        raise CatalogConflictError(database=sync.glue.database, names=refused)
+        raise CatalogConflictError(database=sync.database, names=refused)
     return JobResult(
         job=arguments.job,
         status=DONE if changes else NOTHING_TO_DO,
@@ -73,19 +90,25 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     )
 
 
-def _sync(arguments: JobArguments, settings: Settings) -> GlueSync:
+def _choose_sync(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> CatalogSync:
+    if not settings.catalog:
+        raise SettingsError(
+            "no catalog is set; set LAKEHOUSE_CATALOG to glue, or to a Hive metastore such as thrift://host:9083"
+        )
     spec, table = load_lake_spec(settings.lake_spec), arguments.options.get("table")
-    choose_layouts(spec, table)
+    layouts = choose_layouts(spec, table).values()
     database = settings.catalog_database or spec.lake
     check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
-    return GlueSync(
-        glue=Glue(database),
-        lake=spec.lake,
-        wanted={each.name: each for each in find_tables(spec, settings, table)},
-        partitions_of=lambda each: find_partitions(spec, settings, each),
-        is_partial=table is not None,
-        looks_again=bool(arguments.options.get("all")),
-    )
+    known: Mapping[str, Any] = {
+        "lake": spec.lake,
+        "wanted": {each.name: each for each in find_tables(spec, settings, table)},
+        "is_partial": table is not None,
+        "looks_again": bool(arguments.options.get("all")),
+    }
+    if settings.catalog == GLUE:
+        return GlueSync(**known, glue=Glue(database), partitions_of=lambda each: find_partitions(spec, settings, each))
+    paths = {name: settings.table_path(layout.name) for layout in layouts for name in names_of(layout)}
+    return HiveSync(**known, metastore=Metastore(settings.catalog, database), paths=paths, spark=spark)
 
 
 def _print_ddl(arguments: JobArguments, settings: Settings) -> JobResult:

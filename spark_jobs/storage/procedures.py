@@ -16,6 +16,7 @@ def call(
     given: Mapping[str, str | int | bool],
     *,
     options: Mapping[str, str] | None = None,
+    database: str = "",
 ) -> list[Row]:
     """Run a procedure on the table at ``path``; gives its rows.
 
@@ -26,17 +27,21 @@ def call(
         procedure: such as ``run_clean``.
         given: its arguments but for the table.
         options: write options, of a procedure that takes them; no value may hold a comma.
+        database: the database in which a procedure is to find the table that takes its own from there.
     """
-    arguments: dict[str, str | int | bool] = {"table": register_table(spark, table, path), **given}
+    arguments: dict[str, str | int | bool] = {"table": register_table(spark, table, path, database), **given}
     if options:
         arguments["options"] = ",".join(f"{key}={value}" for key, value in options.items())
     listed = ", ".join(f"{name} => {_literal(value)}" for name, value in arguments.items())
     return spark.sql(f"CALL {procedure}({listed})").collect()
 
 
-def register_table(spark: SparkSession, table: str, path: str) -> str:
+def register_table(spark: SparkSession, table: str, path: str, database: str = "") -> str:
     """Make the table known to Spark SQL under a name of its own and return it: procedures want names, not paths."""
     name = f"lakehouse_{hashlib.sha256(path.encode()).hexdigest()[:12]}_{table}"
+    if database:
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {database}")
+        name = f"{database}.{name}"
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING hudi LOCATION {_literal(path)}")
     return name
 

@@ -99,6 +99,7 @@ def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
         "savepoints",
         "restore",
         "erase",
+        "catalog_sync",
     }
     assert set(parsed["dags"]) == expected == set(DAG_IDS)
     assert {path.stem for path in DAGS.glob("*.py")} == expected
@@ -121,6 +122,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
         ("savepoints", {"keep": "savepoint create"}, []),
         ("restore", {"plan": "restore", "approve": None, "apply": "restore"}, []),
         ("erase", {"plan": "erase", "approve": None, "apply": "erase"}, []),
+        ("catalog_sync", {"sync": "sync apply"}, []),
     ],
 )
 def test_each_dag_runs_its_jobs_when_its_data_is_there(

@@ -23,7 +23,7 @@ class HandMadeLake:
     """Tables of the shipped spec without their rows."""
 
     def __init__(self, folder: Path) -> None:
-        self.settings = Settings(base_path=str(folder), lease_wait_seconds=1)
+        self.settings = Settings(base_path=str(folder), lease_wait_seconds=1, catalog="glue")
         self.layouts = {layout.name: layout for layout in all_layouts(load_lake_spec(self.settings.lake_spec))}
         self.tables: dict[str, MadeTable] = {}
 

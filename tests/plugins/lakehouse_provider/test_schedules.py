@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
+from airflow.sdk import AssetAny
 
-from lakehouse_provider.schedules import DEFAULT_INGEST_CRON, event_interval, ingest_schedule
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.schedules import DEFAULT_INGEST_CRON, catalog_schedule, event_interval, ingest_schedule
 
 VARIABLE = "AIRFLOW_VAR_LAKEHOUSE_INGEST_CRON"
 
@@ -59,3 +61,14 @@ def test_the_forms_last_date_is_included() -> None:
     interval = event_interval(Run("manual"), {"from_date": "2026-03-01", "to_date": "2026-03-01"})
     assert interval is not None
     assert (interval.start, interval.end) == (DAY, NEXT_DAY)
+
+
+def test_a_catalog_follows_every_table_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assets = load_assets().all
+    monkeypatch.delenv("LAKEHOUSE_CATALOG", raising=False)
+    assert catalog_schedule(assets) is None
+    monkeypatch.setenv("LAKEHOUSE_CATALOG", "thrift://metastore:9083")
+    schedule = catalog_schedule(assets)
+    assert schedule is not None
+    assert isinstance(schedule.asset_condition, AssetAny)
+    assert list(schedule.asset_condition.objects) == assets

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.jobs import savepoint
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.savepoints import SavepointRecords
@@ -121,7 +121,8 @@ def test_letting_go_and_what_is_refused(lake: SpecLake, capsys: pytest.CaptureFi
 
 
 def test_the_list_needs_no_engine(lake: SpecLake):
-    assert not savepoint.needs_spark(JobArguments(job="savepoint", clock=CLOCK, options={"action": "list"}))
+    arguments = JobArguments(job="savepoint", clock=CLOCK, options={"action": "list"})
+    assert not savepoint.needs_spark(arguments, Settings())
 
 
 def test_an_empty_lake_has_nothing_to_keep(

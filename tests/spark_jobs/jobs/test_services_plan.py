@@ -35,7 +35,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def plan(settings: Settings, **options: Any) -> JobResult:
     arguments = JobArguments(job="services", clock=CLOCK, options={"action": "plan", **options})
-    assert not services.needs_spark(arguments)
+    assert not services.needs_spark(arguments, Settings())
     return services.run(None, arguments, settings)
 
 

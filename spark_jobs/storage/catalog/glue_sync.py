@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.contracts.catalogs import OWNER, Action, CatalogChange, CatalogTable
+from spark_jobs.contracts.catalogs import Action, CatalogChange, CatalogTable
 from spark_jobs.storage.catalog.glue import Glue
 from spark_jobs.storage.catalog.glue_inputs import (
     differences,
@@ -20,6 +20,7 @@ from spark_jobs.storage.catalog.glue_inputs import (
     partition_input,
     table_input,
 )
+from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,11 @@ class GlueSync:
     _found: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     _folders: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
+    @property
+    def database(self) -> str:
+        """The database that is kept."""
+        return self.glue.database
+
     def plan(self) -> list[CatalogChange]:
         """Every change, in the order in which they are carried out; changes nothing."""
         if not self.glue.has_database():
@@ -54,7 +60,8 @@ class GlueSync:
         found = self.glue.tables()
         self._found.update(found)
         changes = [c for table in self.wanted.values() for c in self._of_table(table, found.get(table.name))]
-        return [*changes, *([] if self.is_partial else self._gone(found))]
+        parameters = {name: entry.get("Parameters") for name, entry in found.items()}
+        return [*changes, *([] if self.is_partial else drop_gone(parameters, self.wanted, self.lake))]
 
     def apply(self, changes: Sequence[CatalogChange]) -> None:
         """Carry out what this object planned. Refused entries are left as they are."""
@@ -66,9 +73,8 @@ class GlueSync:
         if found is None:
             yield from self._new(table)
             return
-        if (found.get("Parameters") or {}).get(OWNER) != self.lake:
-            what = f"an entry of this name is not of lake {self.lake}"
-            yield CatalogChange(name=table.name, action=Action.REFUSE, what=what)
+        if refused := refuse_foreign(table.name, found.get("Parameters"), self.lake):
+            yield refused
             return
         wanted = table_input(table, synced=table.instant, found=found)
         if has_other_keys(wanted, found):
@@ -103,11 +109,6 @@ class GlueSync:
             if values:
                 what = f"{len(values)}: {values[0]}{f' to {values[-1]}' if len(values) > 1 else ''}"
                 yield CatalogChange(name=table.name, action=action, what=what, partitions=tuple(sorted(values)))
-
-    def _gone(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[CatalogChange]:
-        for name, entry in found.items():
-            if name not in self.wanted and (entry.get("Parameters") or {}).get(OWNER) == self.lake:
-                yield CatalogChange(name=name, action=Action.DROP, what="the lake has no such table")
 
     def _carry_out(self, change: CatalogChange, found: Mapping[str, Any] | None) -> None:
         glue, name = self.glue, change.name

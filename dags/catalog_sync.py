@@ -1,0 +1,55 @@
+"""### The lake's tables in the catalog that Athena, Trino and Hive ask
+
+Starts as soon as a table was committed, and every half hour for what services changed: new tables, columns and
+partitions, and up to which commit each entry is. The catalog is the one in `LAKEHOUSE_CATALOG`, AWS Glue or a Hive
+metastore (`docs/catalogs.md`); without one this DAG has no schedule.
+
+- **Apart from ingestion:** a catalog that does not answer fails this DAG alone. The run is retried, and the next one
+  brings everything that is stale.
+- **Only its own:** an entry that is not marked as this lake's is never touched. When it has the name of one of the
+  lake's tables, everything else is done and the task then fails and says so.
+- **Nothing differs:** the run is skipped. What differs, without changing it:
+  `python -m spark_jobs.entrypoint sync plan`.
+- **Form:** one table alone; *all partitions* also compares those of tables that did not move.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import Param, dag
+
+from lakehouse_provider.assets import load_assets
+from lakehouse_provider.forms import choice_param
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, catalog_schedule
+
+ASSETS = load_assets()
+
+
+@dag(
+    schedule=catalog_schedule(ASSETS.all),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    doc_md=__doc__,
+    tags=["lakehouse", "catalog"],
+    params={
+        "table": choice_param(
+            ASSETS.spec.table_names, empty="all of them", title="Table", description="One table alone"
+        ),
+        "all": Param(
+            False, type="boolean", title="All partitions", description="Compare those of tables that did not move too"
+        ),
+    },
+    render_template_as_native_obj=True,
+)
+def catalog_sync() -> None:
+    LakehouseJobOperator(
+        task_id="sync",
+        job="sync apply",
+        arguments={"table": "{{ params.table or '' }}", "all": "{{ params.all }}"},
+        inlets=ASSETS.all,
+    )
+
+
+catalog_sync()

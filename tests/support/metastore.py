@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from local_stack.connect_server import spark_home
-from local_stack.java import find_java
 from local_stack.services import LOOPBACK, free_port
 from spark_jobs.storage.catalog.metastore import Metastore
-from tests.support.processes import end_with_the_tests, wait_until
+from tests.support.spark_jars import running_spark_jar
 
 _SETTINGS = {
     "datanucleus.schema.autoCreateAll": "true",
@@ -31,21 +27,13 @@ def running_metastore(folder: Path) -> Iterator[str]:
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/database;create=true",
         "hive.metastore.warehouse.dir": str(folder / "warehouse"),
     }
-    jars = ":".join(str(jar) for jar in sorted((spark_home() / "jars").glob("*.jar")))
+    java_options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", f"-Dderby.stream.error.file={folder}/derby.log"]
     command = [
-        *(str(find_java().home / "bin" / "java"), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", jars),
-        f"-Dderby.stream.error.file={folder}/derby.log",
         *("org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)),
         *(part for name, value in settings.items() for part in ("--hiveconf", f"{name}={value}")),
     ]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, preexec_fn=end_with_the_tests)
-    try:
-        wait_until(lambda: _answers(port), "the metastore answers")
+    with running_spark_jar(folder, java_options, command, port=port):
         yield f"thrift://{LOOPBACK}:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 @contextmanager
@@ -82,11 +70,3 @@ def partitions(uri: str, name: str, database: str = "sales") -> set[str]:
     """The partitions of a table, as ``key=value``."""
     with asking(uri, database) as client:
         return set(client.get_partition_names(database, name, -1))
-
-
-def _answers(port: int) -> bool:
-    try:
-        with socket.create_connection((LOOPBACK, port), timeout=1):
-            return True
-    except OSError:
-        return False

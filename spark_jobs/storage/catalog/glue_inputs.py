@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spark_jobs.contracts.catalogs import SYNCED, CatalogColumn, CatalogTable
+from spark_jobs.storage.catalog.schemas import column_changes
 
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
 SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
@@ -83,9 +84,7 @@ def _columns(columns: Sequence[CatalogColumn]) -> list[dict[str, str]]:
 def _column_differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     now, then = _names_and_types(wanted["Columns"]), _names_and_types(found.get("Columns") or [])
     new, old = dict(now), dict(then)
-    yield from (f"column {name} {type_} added" for name, type_ in now if name not in old)
-    yield from (f"column {name} gone" for name in old if name not in new)
-    yield from (f"column {name}: {old[name]} to {new[name]}" for name in new if name in old and old[name] != new[name])
+    yield from column_changes(new, old)
     comments = [{each["Name"]: each.get("Comment") or "" for each in d.get("Columns") or []} for d in (wanted, found)]
     if now == then and comments[0] != comments[1]:
         yield "comments of columns"

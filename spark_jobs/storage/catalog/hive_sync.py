@@ -19,6 +19,7 @@ from spark_jobs.contracts.catalogs import OWNER, SYNCED, Action, CatalogChange, 
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.storage.catalog.metastore import Metastore
 from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
+from spark_jobs.storage.catalog.schemas import column_changes
 from spark_jobs.storage.procedures import call
 
 _PREFIX = "hoodie.datasource.hive_sync."
@@ -108,10 +109,7 @@ class HiveSync:
 
 
 def _differences(table: CatalogTable, found: Mapping[str, Any]) -> Iterator[str]:
-    wanted, has = {column.name: column.type for column in table.columns}, found["columns"]
-    yield from (f"column {name} {type_} added" for name, type_ in wanted.items() if name not in has)
-    yield from (f"column {name} gone" for name in has if name not in wanted)
-    yield from (f"column {name}: {has[name]} to {new}" for name, new in wanted.items() if has.get(name, new) != new)
+    yield from column_changes({column.name: column.type for column in table.columns}, found["columns"])
     if (was := found["parameters"].get(SYNCED, "")) != table.instant:
         yield f"synced {was or 'never to its end'} to {table.instant}"
 

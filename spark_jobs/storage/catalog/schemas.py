@@ -7,7 +7,7 @@ form of a ``StructType``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
@@ -50,6 +50,13 @@ def hive_type(avro: Any) -> str:
         inner = ",".join(f"{each['name']}:{hive_type(each['type'])}" for each in avro["fields"])
         return f"struct<{inner}>"
     return hive_type(_of_union(avro))
+
+
+def column_changes(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """In words, how columns that a catalog has (type by name) differ from those that it should have."""
+    yield from (f"column {name} {type_} added" for name, type_ in wanted.items() if name not in found)
+    yield from (f"column {name} gone" for name in found if name not in wanted)
+    yield from (f"column {n}: {found[n]} to {new}" for n, new in wanted.items() if n in found and found[n] != new)
 
 
 def spark_schema(fields: Sequence[tuple[str, Any]], comments: Mapping[str, str]) -> str:

@@ -48,7 +48,7 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench dags
 
 faults: setup  ## stop the storage at every operation of writers and services, and see that nothing is lost, doubled or stuck
-	@$(JAVA) $(VENV)/python -m tests.faults.campaign --workers 3
+	@$(JAVA) $(VENV)/python -m tests.faults.campaign --workers 4
 
 lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt

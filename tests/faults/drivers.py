@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Any
 
 from pyspark.sql import SparkSession
@@ -84,6 +86,8 @@ class Driver:
             text=True,
             start_new_session=True,
         )
+        self._answers: SimpleQueue[str | None] = SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def wait_until_ready(self) -> None:
         """Wait for its session."""
@@ -98,10 +102,16 @@ class Driver:
         """The error that the task ended with, or ""."""
         return self._answer()
 
+    def comes_to(self, sign: Path) -> bool:
+        """Wait for the sign; False when the task ended without it, which :meth:`outcome` tells more of."""
+        wait_until(
+            lambda: sign.exists() or not self._answers.empty(), "the driver came to the operation, or to its end"
+        )
+        return sign.exists()
+
     @contextmanager
     def paused(self, sign: Path) -> Iterator[None]:
-        """Once the sign is there: the whole process stands still while the block runs, its heartbeats too."""
-        wait_until(sign.exists, "the driver came to the operation")
+        """Where it gave the sign: the whole process stands still while the block runs, its heartbeats too."""
         os.killpg(self._process.pid, signal.SIGSTOP)
         try:
             yield
@@ -116,7 +126,6 @@ class Driver:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._in.close()
-        self._out.close()
 
     @property
     def _in(self) -> IO[str]:
@@ -128,12 +137,18 @@ class Driver:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def _answer(self) -> str:
+    def _listen(self) -> None:
         for line in self._out:
             if line.startswith("{"):
-                return str(json.loads(line)["answer"])
-        self._log.seek(0)
-        raise AssertionError(f"the driver ended: {self._log.read()[-2000:].decode(errors='replace')}")
+                self._answers.put(str(json.loads(line)["answer"]))
+        self._answers.put(None)
+
+    def _answer(self) -> str:
+        answer = self._answers.get()
+        if answer is None:
+            self._log.seek(0)
+            raise AssertionError(f"the driver ended: {self._log.read()[-2000:].decode(errors='replace')}")
+        return answer
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults.backfills import KIND
+from tests.faults.drivers import Task, open_driver
 from tests.faults.races import KINDS
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.zombies import PLACES, Fate
+from tests.support.numbered_tables import LAYOUTS
 
 pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500)]
 EVERY = 8
@@ -40,6 +43,16 @@ def test_wherever_the_storage_stops_nothing_is_lost_doubled_or_stuck(tmp_path: P
     assert {point["kind"] for point in points} == {scenario.kind for scenario in SCENARIOS}
     assert len(points) > 2 * len(SCENARIOS)
     assert {point["operation"].rsplit("(")[-1] for point in points} == {"before)", "after)"}
+
+
+def test_a_driver_that_never_comes_to_its_place_says_how_it_ended_and_can_go_on(tmp_path: Path):
+    never = tmp_path / "sign"
+    with open_driver() as driver:
+        for number in (1, 2):
+            task = Task(layout=LAYOUTS[0].name, base=str(tmp_path / "lake"), numbers=(number,))
+            driver.begin(replace(task, pause_at=10_000, sign=str(never)))
+            assert not driver.comes_to(never)
+            assert driver.outcome() == ""
 
 
 def test_drivers_that_are_paused_or_killed_and_two_at_a_time(tmp_path: Path):

@@ -8,7 +8,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test check bench faults lock format clean
+.PHONY: help setup demo cloud up down test check bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,7 +19,10 @@ setup:  ## make .venv/, find or install Java 17, fetch the jars; says what it do
 demo: setup  ## generate sales events, run the whole pipeline through Airflow, print and check the result
 	@$(VENV)/python -m local_stack demo
 
-up: setup  ## the same, and leave Airflow's pages running; prints address and login
+cloud: setup  ## the same on an S3 server, with a Hive metastore; then read by Trino and by Athena's client
+	@$(VENV)/python -m local_stack cloud
+
+up: setup  ## the demo, and leave Airflow's pages running; prints address and login
 	@$(VENV)/python -m local_stack up
 
 down: setup  ## stop what `make up` left running
@@ -53,6 +56,7 @@ faults: setup  ## stop the storage at every operation of writers and services, a
 lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
+	$(LOCK) $(UPGRADE) requirements-trino.in -o requirements-trino.txt
 	$(VENV)/python -m local_stack setup --lock-jars
 	@$(PYTHON) -m local_stack setup
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "java-home": Command("java", "print the JAVA_HOME to use"),
     "connect": Command("connect_server", "run the Spark Connect server that jobs share"),
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
+    "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
     "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),
     "down": Command("updown", "stop what `up` left running", ("down",)),
     "airflow": Command("airflow_command", "Airflow's own command line for what `up` left running"),

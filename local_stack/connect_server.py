@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,14 +15,13 @@ from local_stack.errors import SetupError
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
 from local_stack.scala_jar import LOOPBACK_ONLY, LOOPBACK_ONLY_CLASS, build_scala_jar
-from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path
+from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path, wait_for_server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
 
 NAME = "connect"
 PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
 START_SECONDS = 120.0
-POLL_SECONDS = 0.25
 _CONNECT_JAR = "spark-connect_"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -55,7 +52,7 @@ def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.e
     environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
     command = [
         *(str(home / "bin" / "spark-submit"), "--class", _CLASS),
-        *_submit_options(settings, [*jars, str(guard)]),
+        *_submit_options(settings, [*jars, str(guard)], environ),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
     ]
     return folder.start(NAME, command, environment=environment, port=port, cwd=folder.path)
@@ -67,17 +64,7 @@ def wait_for_connect_server(server: Service) -> str:
     Raises:
         SetupError: it ended, or hangs.
     """
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if not server.is_alive:
-            raise SetupError(
-                f"the Spark Connect server ended while starting; its log {server.log} says why: {server.tail(1)}"
-            )
-        with suppress(OSError), socket.create_connection((LOOPBACK, server.port), timeout=POLL_SECONDS):
-            return f"sc://{LOOPBACK}:{server.port}"
-        time.sleep(POLL_SECONDS)
-    server.stop()
-    raise SetupError(f"the Spark Connect server did not answer in {START_SECONDS:.0f} s; look at {server.log}")
+    return f"sc://{wait_for_server(server, what='the Spark Connect server', seconds=START_SECONDS)}"
 
 
 def _jars(settings: Settings) -> list[str]:
@@ -87,9 +74,9 @@ def _jars(settings: Settings) -> list[str]:
     return jars
 
 
-def _submit_options(settings: Settings, jars: list[str]) -> list[str]:
+def _submit_options(settings: Settings, jars: list[str], environ: Mapping[str, str]) -> list[str]:
     configuration = {
-        **build_session_options(settings),
+        **build_session_options(settings, environ),
         "spark.ui.enabled": "false",
         "spark.connect.grpc.interceptor.classes": LOOPBACK_ONLY_CLASS,
         "spark.driver.bindAddress": LOOPBACK,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_stack.errors import SetupError
+from local_stack.job_command import run_job
 from local_stack.layout import PROJECT_ROOT
 from spark_jobs.contracts.results import JobResult
 
@@ -88,14 +87,4 @@ class Arrivals:
 
 def generate(options: list[str], environ: Mapping[str, str] = os.environ) -> JobResult:
     """Run the ``generate`` job; SetupError with its own sentence when it cannot."""
-    done = subprocess.run(
-        [sys.executable, "-m", "spark_jobs.entrypoint", "generate", *options],
-        env=dict(environ),
-        cwd=PROJECT_ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise SetupError(f"generate failed: {lines[-1] if lines else 'it said nothing'}")
-    return JobResult.from_json(done.stdout.strip().splitlines()[-1])
+    return run_job(["generate", *options], environ)

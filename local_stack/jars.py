@@ -33,8 +33,22 @@ RUN_JARS = JarSet(
     coordinates=(
         "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0",
         "org.apache.spark:spark-connect_2.12:3.5.7",
+        # Storage s3a://, with the parts of the SDK that it uses in place of its bundle of 280 MB.
+        "org.apache.hadoop:hadoop-aws:3.3.4",
+        "com.amazonaws:aws-java-sdk-core:1.12.262",
+        "com.amazonaws:aws-java-sdk-s3:1.12.262",
+        "com.amazonaws:aws-java-sdk-sts:1.12.262",
+        "com.amazonaws:aws-java-sdk-kms:1.12.262",
+        "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",  # the connector translates its errors as well
+        "com.amazonaws:jmespath-java:1.12.262",
     ),
-    excludes=("org.apache.hive:hive-storage-api", "org.slf4j:slf4j-api", "org.spark-project.spark:unused"),
+    excludes=(
+        *("org.apache.hive:hive-storage-api", "org.slf4j:slf4j-api", "org.spark-project.spark:unused"),
+        *("com.amazonaws:aws-java-sdk-bundle", "org.wildfly.openssl:wildfly-openssl", "joda-time:joda-time"),
+        *("commons-logging:commons-logging", "commons-codec:commons-codec", "software.amazon.ion:ion-java"),
+        *("org.apache.httpcomponents:httpclient", "com.fasterxml.jackson.core:jackson-databind"),
+        "com.fasterxml.jackson.dataformat:jackson-dataformat-cbor",
+    ),
 )
 BENCH_JARS = JarSet(
     folder=PROJECT_ROOT / ".jars-bench",

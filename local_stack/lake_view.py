@@ -67,11 +67,11 @@ def _spark_rows(spark: SparkSession, path: str) -> Rows:
     return [row.asDict(recursive=True) for row in read_snapshot(spark, path).collect()]
 
 
-def read_with_rust(path: str) -> Rows:
-    """Rows of a table by Hudi's Rust reader, without Hudi's own columns; no JVM."""
+def read_with_rust(path: str, options: Mapping[str, str] | None = None) -> Rows:
+    """Rows of a table by Hudi's Rust reader, without Hudi's own columns; no JVM. ``options`` are the reader's."""
     from hudi import HudiTableBuilder
 
-    batches = HudiTableBuilder.from_base_uri(path).build().read()
+    batches = HudiTableBuilder.from_base_uri(path).with_hudi_options(dict(options or {})).build().read()
     rows = (row for batch in batches for row in batch.to_pylist())
     return [{name: value for name, value in row.items() if not name.startswith("_hoodie_")} for row in rows]
 

@@ -21,6 +21,15 @@ _BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.
 _STORE_WORD = "changeit"
 """What every Java's store of public certificates opens with; there is nothing to keep secret in one."""
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_WISH = """<ivy-module version="2.0">
+  <info organisation="local" module="wish"/>
+  <dependencies>
+    <dependency org="{group}" name="{name}" rev="{version}" transitive="false">
+      <artifact name="{name}" type="{extension}" ext="{extension}"/>
+    </dependency>
+  </dependencies>
+</ivy-module>
+"""
 _REASONS = ("Server access error", "No space left", "Exception in thread", ": not found", "ERROR", "rror:")
 """What a line that tells why looks like, the most telling first."""
 
@@ -48,6 +57,32 @@ def resolve(jar_set: JarSet, *, java: Java, ivy: Path) -> Path:
     raise DownloadError(
         f"jars could not be fetched ({_reason(log) or f'spark-submit ended with code {code}'}); "
         f"check the network and try again; the resolver's words are in {log}"
+    )
+
+
+def fetch_archive(coordinate: str, *, into: Path, java: Java) -> Path:
+    """Fetch one file that is no jar, ``group:name:version:extension``, by the same resolver; gives where it is.
+
+    DownloadError after two tries.
+    """
+    group, name, version, extension = coordinate.split(":")
+    into.mkdir(parents=True, exist_ok=True)
+    wish, log, file = into / "ivy.xml", into / "resolver.log", into / f"{name}-{version}.{extension}"
+    wish.write_text(_WISH.format(group=group, name=name, version=version, extension=extension), encoding="utf-8")
+    command = [
+        *(str(java.home / "bin" / "java"), *_trust_options(into / "trust.p12").split()),
+        *("-cp", ":".join(str(jar) for jar in (_spark_home() / "jars").glob("ivy-*.jar")), "org.apache.ivy.Main"),
+        *("-ivy", str(wish), "-cache", str(into / "ivy"), "-retrieve", str(into / "[artifact]-[revision].[ext]")),
+        *("-types", extension, "-warn"),
+    ]
+    for _ in range(_TRIES):
+        with log.open("w") as output:
+            subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
+        if file.exists():
+            return file
+    raise DownloadError(
+        f"{file.name} could not be fetched ({_reason(log) or 'no word why'}); check the network and try again; the "
+        f"resolver's words are in {log}"
     )
 
 

@@ -19,6 +19,7 @@ from local_stack.layout import PROJECT_ROOT
 
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 20.0
+POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,23 @@ class RunFolder:
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.json"
+
+
+def wait_for_server(server: Service, *, what: str, seconds: float) -> str:
+    """Wait until a server listens on its port; gives its address, ``host:port``.
+
+    Raises:
+        SetupError: it ended, or hangs.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not server.is_alive:
+            raise SetupError(f"{what} ended while starting; its log {server.log} says why: {server.tail(1)}")
+        with suppress(OSError), socket.create_connection((LOOPBACK, server.port), timeout=POLL_SECONDS):
+            return f"{LOOPBACK}:{server.port}"
+        time.sleep(POLL_SECONDS)
+    server.stop()
+    raise SetupError(f"{what} did not answer in {seconds:.0f} s; look at {server.log}")
 
 
 def run_path(environ: Mapping[str, str]) -> Path:

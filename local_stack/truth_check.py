@@ -87,13 +87,15 @@ def check_reasons(found: Mapping[str, int], truth: Truth) -> list[str]:
     return [] if dict(found) == expected else [f"quarantine by reason: {dict(found)}, not {expected}"]
 
 
-def same_rows(table: str, one: Iterable[Row], other: Iterable[Row]) -> list[str]:
+def same_rows(
+    table: str, one: Iterable[Row], other: Iterable[Row], *, readers: str = "Spark and the Rust reader"
+) -> list[str]:
     """What differs between the rows that two readers gave for one table, every column, order aside."""
     first, second = (
         Counter(repr(sorted((k, _plain(v)) for k, v in row.items())) for row in rows) for rows in (one, other)
     )
     differences = [*(first - second).elements(), *(second - first).elements()]
-    return _shortened(f"{table}: Spark and the Rust reader differ in {len(differences)} rows", sorted(differences))
+    return _shortened(f"{table}: {readers} differ in {len(differences)} rows", sorted(differences))
 
 
 def canonical(value: Any, kind: ColumnType) -> Any:

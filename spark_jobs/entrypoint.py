@@ -38,6 +38,7 @@ JOBS = {
     "consumers": "who reads which table, how far and how often; readers outside the lake are registered here",
     "changes": "what commits of a table changed between two moments, each row before and after",
     "sync": "the lake's tables in a catalog, AWS Glue or Hive: what differs, and bringing it up to date",
+    "views": "what people see of the tables, and the business's views: for Athena, Trino or Spark with a catalog",
     "query": "SQL over the lake's tables and views, printed as a table",
 }
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end"})

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -14,14 +15,16 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.storage.options import build_procedure_options
+from spark_jobs.storage.s3 import endpoint_of, region_of
 
 _JAVA_VERSION = 17
 _CONNECT_PORT = 15002
 
 
-def build_session_options(settings: Settings) -> dict[str, str]:
+def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Settings of a session that this project starts, in process or as a Spark Connect server."""
     return {
+        **_build_s3_options(settings, environ),
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
@@ -51,6 +54,27 @@ def build_session_options(settings: Settings) -> dict[str, str]:
         "spark.scheduler.mode": "FAIR",
         "spark.sql.warehouse.dir": str(Path(os.environ.get("TMPDIR", "/tmp")) / "lakehouse-warehouse"),
     }
+
+
+def _build_s3_options(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """For ``s3a://``: region, endpoint and credentials from where every AWS client takes them; no key is named here."""
+    prefix, endpoint = "spark.hadoop.fs.s3a.", endpoint_of(environ)
+    # Environment, a profile, a pod's or a machine's role; Hadoop's own list knows neither profiles nor pods.
+    options = {f"{prefix}aws.credentials.provider": "com.amazonaws.auth.DefaultAWSCredentialsProviderChain"}
+    if region := region_of(environ):
+        options[f"{prefix}endpoint.region"] = region
+    if endpoint:
+        options |= {
+            f"{prefix}endpoint": endpoint,
+            # What is not Amazon's seldom has a host name for each bucket.
+            f"{prefix}path.style.access": "true",
+            f"{prefix}connection.ssl.enabled": str(endpoint.startswith("https://")).lower(),
+        }
+    if settings.s3_encryption:
+        options[f"{prefix}encryption.algorithm"] = settings.s3_encryption
+    if settings.s3_kms_key:
+        options[f"{prefix}encryption.key"] = settings.s3_kms_key
+    return options
 
 
 def find_jars(settings: Settings) -> list[str]:

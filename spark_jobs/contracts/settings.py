@@ -48,10 +48,18 @@ class Settings:
     """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    s3_encryption: str = ""
+    """What is written to ``s3a://`` is to be encrypted by: ``AES256`` or ``SSE-KMS``; empty: as the bucket says."""
+    s3_kms_key: str = ""
+    """The key for ``SSE-KMS``, as its ARN; empty: the account's own for S3."""
     catalog: str = ""
     """Where `sync` keeps the tables: ``glue``, or a Hive metastore as ``thrift://host:port``; empty: nowhere."""
     catalog_database: str = ""
     """Database of the catalog in which `sync` keeps the tables; empty: the lake's name."""
+    athena_workgroup: str = "primary"
+    """The workgroup in which Athena makes the views."""
+    athena_results: str = ""
+    """Where Athena puts results, as ``s3://bucket/folder/``; empty: where the workgroup says."""
     serving_url: str = field(default="", repr=False)
     """SQLAlchemy URL of the serving store; it may hold a password, so it is never shown. Empty: a file of the lake."""
 
@@ -68,6 +76,8 @@ class Settings:
             )
         if self.catalog not in ("", GLUE) and not _METASTORE.match(self.catalog):
             raise SettingsError(f"{PREFIX}CATALOG={self.catalog!r} must be {GLUE} or look like thrift://host:9083")
+        if self.s3_encryption not in ("", "AES256", "SSE-KMS"):
+            raise SettingsError(f"{PREFIX}S3_ENCRYPTION={self.s3_encryption!r} must be AES256 or SSE-KMS")
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
 

@@ -13,6 +13,7 @@ from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.views import load_views
 from spark_jobs.storage.reader import read_as_of, read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import find_state, parse_moment
@@ -80,13 +81,13 @@ def _register_tables(spark: SparkSession, spec: LakeSpec, settings: Settings, mo
 
 
 def _register_views(spark: SparkSession, folder: Path) -> list[str]:
-    """Each ``<layer>/<view>.sql`` below ``folder`` under its own name; gives those that lack a table."""
+    """Each view below ``folder`` under its own name, after those it reads; gives those that lack a table."""
     from pyspark.errors import AnalysisException
 
     missing = []
-    for file in sorted(folder.glob("*/*.sql")):
+    for view in load_views(folder):
         try:
-            spark.sql(file.read_text(encoding="utf-8")).createOrReplaceTempView(file.stem)
+            spark.sql(view.text).createOrReplaceTempView(view.name)
         except AnalysisException:
-            missing.append(file.stem)
+            missing.append(view.name)
     return missing

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.storage.s3 import endpoint_of, is_s3, region_of, split_uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,11 @@ class Filesystem:
         from pyarrow import fs
 
         try:
-            if "://" in root:
+            if is_s3(root) and (endpoint := endpoint_of()):
+                scheme, _, host = endpoint.rstrip("/").partition("://")
+                self._fs = fs.S3FileSystem(endpoint_override=host, scheme=scheme, region=region_of() or None)
+                self.root = "/".join(split_uri(root))
+            elif "://" in root:
                 self._fs, self.root = fs.FileSystem.from_uri(root.replace("s3a://", "s3://", 1))
             else:
                 self._fs, self.root = fs.LocalFileSystem(), os.path.abspath(root)
@@ -84,11 +89,11 @@ class Filesystem:
         """Replace a file below the root in one step: readers see the old or the new content, never a part."""
         target = self._at(path)
         try:
-            self._fs.create_dir(os.path.dirname(target), recursive=True)
             if not self.is_local:
                 with self._fs.open_output_stream(target, compression=None) as stream:
                     stream.write(content)
                 return
+            self._fs.create_dir(os.path.dirname(target), recursive=True)
             temporary = f"{target}.{uuid.uuid4().hex}.tmp"
             with open(temporary, "wb") as file:
                 file.write(content)

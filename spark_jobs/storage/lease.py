@@ -1,7 +1,7 @@
 """One writer a table: a lease that a process holds while it writes, and that ends with the process.
 
 On one machine it is a lock of the operating system on a file. For writers on several machines it is an ephemeral node
-of ZooKeeper (``LAKEHOUSE_LOCK_SERVERS``).
+of ZooKeeper (``LAKEHOUSE_LOCK_SERVERS``) or, for a lake on S3, an object there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from spark_jobs.contracts.errors import LeaseLostError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.file_leases import hold_file, lease_folder
+from spark_jobs.storage.s3 import is_s3
 
 _HELD: dict[tuple[str, str], Callable[[], bool]] = {}
 """By lake and table: whether this process still holds the lease it took."""
@@ -23,8 +24,8 @@ _HELD: dict[tuple[str, str], Callable[[], bool]] = {}
 def hold_tables(tables: Iterable[str], *, job: str, settings: Settings) -> Iterator[None]:
     """Hold the leases of ``tables`` while the block runs; waits for other holders.
 
-    A killed process leaves none behind, on one machine at once, with ZooKeeper when its session has ended. A paused one
-    keeps its file lock for as long as it lives: that does not expire, and removing the file does not end it.
+    A killed process leaves none behind, on one machine at once, elsewhere after a minute. A paused one keeps its file
+    lock for as long as it lives: that does not expire, and removing the file does not end it.
 
     Raises:
         TableBusyError: another process still holds one after ``settings.lease_wait_seconds``.
@@ -77,5 +78,10 @@ def _holder(
 
         client = stack.enter_context(open_session(settings.lock_servers))
         return lambda table: hold_node(client, settings.base_path, table=table, who=who, wait=wait)
+    if is_s3(settings.base_path):
+        from spark_jobs.storage.s3_leases import hold_object, open_client
+
+        s3 = open_client()
+        return lambda table: hold_object(s3, settings.base_path, table=table, who=who, wait=wait)
     folder = lease_folder(settings.base_path)
     return lambda table: hold_file(folder / f"{table}.lease", table=table, who=who, wait=wait)

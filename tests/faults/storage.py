@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,9 +98,13 @@ def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession,
     session.find_jars = find_jars
     build = session.build_session_options
 
-    def build_session_options(settings: Settings) -> dict[str, str]:
+    def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         # On the class path from the start: a file system is looked up before the session's own jars are.
-        return {**build(settings), "spark.driver.extraClassPath": str(jar), "spark.hadoop.fs.file.impl": _CLASS}
+        return {
+            **build(settings, environ),
+            "spark.driver.extraClassPath": str(jar),
+            "spark.hadoop.fs.file.impl": _CLASS,
+        }
 
     session.build_session_options = build_session_options
     spark = session.open_session(replace(settings, spark_master="local[2]"), app_name="faults")

@@ -12,7 +12,21 @@ import pytest
 from tests.side_by_side import FIRST, SECOND
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = {"help", "setup", "demo", "up", "down", "test", "check", "bench", "faults", "lock", "format", "clean"}
+TARGETS = {
+    "help",
+    "setup",
+    "demo",
+    "cloud",
+    "up",
+    "down",
+    "test",
+    "check",
+    "bench",
+    "faults",
+    "lock",
+    "format",
+    "clean",
+}
 FAST = "not spark and not hudi and not services and not e2e"
 
 

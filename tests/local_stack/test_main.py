@@ -31,7 +31,7 @@ def test_help_names_every_command(capsys):
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert set(COMMANDS) == {"setup", "java-home", "connect", "demo", "up", "down", "airflow"}
+    assert set(COMMANDS) == {"setup", "java-home", "connect", "demo", "cloud", "up", "down", "airflow"}
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 

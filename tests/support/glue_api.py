@@ -1,4 +1,4 @@
-"""Glue's API on a port of its own (moto's server), which remembers what it was asked and can refuse."""
+"""Glue's and Athena's API on a port of its own (moto's server), which remembers what it was asked and can refuse."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ _WRITES = ("Create", "Update", "Delete", "BatchCreate", "BatchUpdate", "BatchDel
 class GlueApi:
     """One server; ``asked`` are the calls since the last :meth:`forget`, each by its name and what it was given.
 
-    ``refuse`` is asked before each call with its name, and may name an error code to answer with.
+    ``refuse`` is asked before each call with its name, and may name an error code to answer with. ``answer`` may give
+    what moto does not know how to say, by the call's name and what it was given.
     """
 
     url: str = ""
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refuse: Callable[[str], str] = lambda _: ""
+    answer: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda *_: None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -62,7 +64,11 @@ def running_glue() -> Iterator[GlueApi]:
             if code := api.refuse(name):
                 start_response("400 Bad Request", [("Content-Type", "application/x-amz-json-1.1")])
                 return [json.dumps({"__type": code, "message": "as the test says"}).encode()]
-            api.asked.append((name, json.loads(body)))
+            given = json.loads(body)
+            api.asked.append((name, given))
+            if (said := api.answer(name, given)) is not None:
+                start_response("200 OK", [("Content-Type", "application/x-amz-json-1.1")])
+                return [json.dumps(said).encode()]
         answer: Iterable[bytes] = inner(environ, start_response)
         return answer
 

@@ -1,4 +1,4 @@
-"""A real Hive metastore, from the jars that come with PySpark, over a Derby database of its own."""
+"""A real Hive metastore of the tests' own, and what it says."""
 
 from __future__ import annotations
 
@@ -7,33 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from local_stack.services import LOOPBACK, free_port
+from local_stack.metastore import start_metastore, wait_for_metastore
+from local_stack.services import RunFolder
 from spark_jobs.storage.catalog.metastore import Metastore
-from tests.support.spark_jars import running_spark_jar
-
-_SETTINGS = {
-    "datanucleus.schema.autoCreateAll": "true",
-    "hive.metastore.schema.verification": "false",
-    "hive.async.log.enabled": "false",  # its library is not among Spark's
-}
 
 
 @contextmanager
 def running_metastore(folder: Path) -> Iterator[str]:
     """Start it with its database in ``folder``; gives its URI, and ends it by its process id."""
-    port = free_port()
-    settings = {
-        **_SETTINGS,
-        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/database;create=true",
-        "hive.metastore.warehouse.dir": str(folder / "warehouse"),
-    }
-    java_options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", f"-Dderby.stream.error.file={folder}/derby.log"]
-    command = [
-        *("org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)),
-        *(part for name, value in settings.items() for part in ("--hiveconf", f"{name}={value}")),
-    ]
-    with running_spark_jar(folder, java_options, command, port=port):
-        yield f"thrift://{LOOPBACK}:{port}"
+    started = RunFolder(folder)
+    with started.stopping():
+        yield wait_for_metastore(start_metastore(started))
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_stack.services import LOOPBACK, free_port
-from tests.support.spark_jars import running_spark_jar
+from local_stack.services import LOOPBACK, RunFolder, free_port, wait_for_server
+from local_stack.spark_class import start_spark_class
 
 TICK_MS = 500
 """Sessions may be as short as two of these."""
@@ -27,5 +27,7 @@ def running_zookeeper(folder: Path) -> Iterator[str]:
     }
     config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     command = ["org.apache.zookeeper.server.ZooKeeperServerMain", str(config)]
-    with running_spark_jar(folder, ["-Xmx128m"], command, port=port):
-        yield f"{LOOPBACK}:{port}"
+    started = RunFolder(folder)
+    with started.stopping():
+        server = start_spark_class(started, "zookeeper", command, port=port, options=["-Xmx128m"])
+        yield wait_for_server(server, what="ZooKeeper", seconds=60.0)

@@ -19,6 +19,7 @@ import pytest
 
 from lakehouse_provider.engines import INTERRUPT, JobCommand
 from lakehouse_provider.job_process import JobProcess
+from local_stack.cluster import start_cluster
 from local_stack.connect_server import start_connect_server, wait_for_connect_server
 from local_stack.demo_data import TOPIC, generate
 from local_stack.services import RunFolder, Service
@@ -80,6 +81,24 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return environ
 
 
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A standalone cluster: a master and two workers with a processor each."""
+    folder = RunFolder(tmp_path_factory.mktemp("cluster"))
+    with folder.stopping():
+        yield start_cluster(folder)
+
+
+@pytest.fixture
+def server_on_cluster(master: str, tmp_path: Path) -> Iterator[Service]:
+    folder = RunFolder(tmp_path / "connect")
+    environ = {**os.environ, "LAKEHOUSE_DRIVER_MEMORY": "1g", "LAKEHOUSE_SPARK_MASTER": master}
+    with folder.stopping():
+        started = start_connect_server(folder, environ=environ)
+        wait_for_connect_server(started)
+        yield started
+
+
 def connection(kind: str, server: Service) -> str:
     facts = {"host": "127.0.0.1", "port": server.port} if kind == "spark_connect" else {"host": "local[2]"}
     return json.dumps({"conn_type": kind, **facts})
@@ -92,9 +111,23 @@ def run_operator(environment: dict[str, str], *jobs: str) -> subprocess.Popen[st
 
 @pytest.mark.parametrize("kind", ["spark_connect", "spark"])
 def test_the_same_jobs_give_the_truth_on_either_engine(kind: str, server: Service, environment: dict[str, str]) -> None:
+    check_truth(connection(kind, server), environment)
+
+
+def test_and_on_a_cluster_by_spark_submit(master: str, environment: dict[str, str]) -> None:
+    facts = {"host": master, "extra": {"conf": {"spark.executor.memory": "768m"}}}
+    check_truth(json.dumps({"conn_type": "spark", **facts}), environment)
+
+
+def test_and_on_a_cluster_by_spark_connect(server_on_cluster: Service, environment: dict[str, str]) -> None:
+    check_truth(connection("spark_connect", server_on_cluster), environment)
+
+
+def check_truth(conn: str, environment: dict[str, str]) -> None:
+    """Run ingest and split as tasks with this connection; every table must be the generator's truth."""
     from hudi import HudiTableBuilder
 
-    environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = connection(kind, server)
+    environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = conn
     output, _ = run_operator(environment, "ingest", "split").communicate(timeout=600)
     results: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     assert [(result["job"], result["status"]) for result in results] == [("ingest", "done"), ("split", "done")]

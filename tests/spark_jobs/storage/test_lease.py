@@ -142,6 +142,6 @@ def test_a_folder_that_cannot_be_written_is_a_setting_to_correct(tmp_path):
 
 
 def test_leases_of_a_remote_lake_are_kept_on_this_machine():
-    folder = lease_folder("s3a://bucket/lake")
+    folder = lease_folder("gs://bucket/lake")
     assert folder.is_absolute()
-    assert folder != lease_folder("s3a://bucket/other")
+    assert folder != lease_folder("gs://bucket/other")

@@ -1,73 +1,21 @@
-"""Leases between machines, on a real ZooKeeper: sessions end after two seconds here.
-
-The other machine is a process of its own: it takes the lease of ``units``, says so, and when a line comes on its
-standard input it looks whether it still has it.
-"""
+"""Leases between machines, on a real ZooKeeper: sessions end after two seconds here."""
 
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.contracts.errors import SettingsError, TableBusyError
-from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.lease import check_lease, hold_tables
+from tests.support.other_machines import another_machine
 from tests.support.zookeeper import running_zookeeper
 
 pytestmark = pytest.mark.services
-
-HOLDER = """
-import sys
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage import zookeeper_leases
-from spark_jobs.storage.lease import check_lease, hold_tables
-zookeeper_leases.SESSION_SECONDS = 2.0
-settings = Settings(base_path=sys.argv[1], lock_servers=sys.argv[2], lease_wait_seconds=30)
-with hold_tables(["units"], job="split", settings=settings):
-    print("held", flush=True)
-    for line in sys.stdin:
-        try:
-            check_lease("units", settings)
-            print("still held", flush=True)
-        except Exception as error:
-            print(f"{type(error).__name__}: {error}", flush=True)
-"""
-
-
-class Other:
-    """That process."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-
-    def look(self) -> str:
-        assert self.process.stdin is not None
-        self.process.stdin.write("look\n")
-        self.process.stdin.flush()
-        return self.hear()
-
-    def hear(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-
-@contextmanager
-def another_machine(settings: Settings) -> Iterator[Other]:
-    command = [sys.executable, "-c", HOLDER, settings.base_path, settings.lock_servers]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT
-    ) as process:
-        other = Other(process)
-        assert other.hear() == "held"
-        yield other
-        process.kill()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""What tasks speak to outside the lake."""

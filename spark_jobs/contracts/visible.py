@@ -1,0 +1,27 @@
+"""What a table's readers see: live rows, and the columns that mean something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spark_jobs.contracts.marts import CELL_ID
+from spark_jobs.contracts.specs import LakeSpec
+
+
+def is_technical(column: str) -> bool:
+    """True for columns that keep a table right and mean nothing to a reader."""
+    return column == CELL_ID or "__" in column or column.startswith("_hoodie")
+
+
+def shown_columns(table: str, stored: Iterable[str], spec: LakeSpec) -> tuple[str, ...]:
+    """Those of a table's stored columns that readers see: without event orders and technical ones."""
+    names = tuple(stored)
+    declared = next((each for each in spec.tables if each.name == table), None)
+    if declared is not None:
+        return (declared.key, *(name for name in declared.columns if name in names))
+    return tuple(name for name in names if not is_technical(name))
+
+
+def hides_deleted(table: str, spec: LakeSpec) -> bool:
+    """True for a table that keeps tombstones, which readers do not see."""
+    return any(each.name == table and each.follows_deletes for each in spec.tables)

@@ -1,0 +1,97 @@
+"""The statements that make views for readers: of each table what people are to see, and the business's views on them.
+
+They go into databases of their own beside the tables': ``<database>_views``, and ``<database>_masked`` with the names
+of people masked. Who may read only such a database sees no deleted rows and no technical columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from spark_jobs.contracts.catalogs import CatalogTable
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.views import load_views
+from spark_jobs.contracts.visible import hides_deleted, shown_columns
+from spark_jobs.storage.catalog.tables import find_tables
+from spark_jobs.storage.layouts import all_layouts
+
+MASK = "***"
+"""What stands in place of a person's name. The column is not read: who may not read it can ask the view."""
+
+
+class Engine(StrEnum):
+    """Who reads the views."""
+
+    ATHENA = "athena"
+    TRINO = "trino"
+    SPARK = "spark"
+
+    @property
+    def quote(self) -> str:
+        """What stands around a name."""
+        return "`" if self is Engine.SPARK else '"'
+
+    @property
+    def merged_suffix(self) -> str:
+        """Which entry of a merge-on-read table it reads rightly. Trino would miss what is in log files, silently."""
+        return "_ro" if self is Engine.TRINO else "_rt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewDdl:
+    """``statements`` by the view's name, in the order in which they are to run; ``missing`` lack a table."""
+
+    database: str
+    statements: Mapping[str, str]
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def build_views(
+    spec: LakeSpec, settings: Settings, *, database: str, engine: Engine, is_masked: bool = False
+) -> ViewDdl:
+    """The statements for one engine over the tables that ``sync`` keeps in ``database``.
+
+    Raises:
+        ContractError: a file of views is wrong.
+    """
+    into = f"{database}_{'masked' if is_masked else 'views'}"
+    q = engine.quote
+    selects = dict(_of_tables(spec, settings, database, engine, is_masked=is_masked))
+    names = {name: f"{q}{into}{q}.{q}{name}{q}" for name in selects}
+    missing: dict[str, Sequence[str]] = {}
+    for view in load_views(Path(settings.views_path)):
+        if lacking := sorted(view.reads - names.keys()):
+            missing[view.name] = lacking
+            continue
+        selects[view.name] = view.sql(names)
+        names[view.name] = f"{q}{into}{q}.{q}{view.name}{q}"
+    statements = {name: f"CREATE OR REPLACE VIEW {names[name]} AS\n{select}" for name, select in selects.items()}
+    return ViewDdl(database=into, statements=statements, missing=missing)
+
+
+def _of_tables(
+    spec: LakeSpec, settings: Settings, database: str, engine: Engine, *, is_masked: bool
+) -> Iterator[tuple[str, str]]:
+    """Each table with what its readers see; quarantined records are nobody's business but the operator's."""
+    found = {table.name: table for table in find_tables(spec, settings)}
+    people = {column for person in spec.people for column in person.columns} if is_masked else set()
+    for layout in all_layouts(spec):
+        entry = f"{layout.name}{engine.merged_suffix}" if layout.is_merged else layout.name
+        if entry in found and layout.name != spec.quarantine:
+            yield layout.name, _select(layout.name, found[entry], spec, database, engine, masked=people)
+
+
+def _select(table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: Engine, *, masked: set[str]) -> str:
+    q = engine.quote
+    stored = [column.name for column in (*entry.columns, *entry.partition_keys)]
+    columns = (_column(name, q, is_masked=name in masked) for name in shown_columns(table, stored, spec))
+    where = f"\nWHERE NOT {q}is_deleted{q}" if hides_deleted(table, spec) else ""
+    return f"SELECT\n    {f',{chr(10)}    '.join(columns)}\nFROM {q}{database}{q}.{q}{entry.name}{q}{where}"
+
+
+def _column(name: str, q: str, *, is_masked: bool) -> str:
+    return f"'{MASK}' AS {q}{name}{q}" if is_masked else f"{q}{name}{q}"

@@ -1,0 +1,107 @@
+"""The statements for readers' views, over tables made by hand.
+
+Fixture: ``sales`` has ``status_id`` with its order and ``is_deleted``; ``sales_log`` a key and the event's day.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs import views
+from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> HandMadeLake:
+    made = HandMadeLake(tmp_path / "lake")
+    made.commit("sales", 1, SALES_COLUMNS)
+    made.commit("agents", 1, {"agent_id": "long", "agent_name": "string", "agent_name_order": "string"})
+    made.commit("sales_log", 1, LOG_COLUMNS | {"agent_name": "string"})
+    made.commit("quarantine", 1, {"record_hash": "string", "raw": "bytes"})
+    made.commit(
+        "stitch_agent_contracts", 1, {"cell_id": "string", "agent_id": "long", "contracts": "long", "m__s": "long"}
+    )
+    return made
+
+
+def build(lake: HandMadeLake, engine: Engine, **options: bool) -> ViewDdl:
+    spec = load_lake_spec(lake.settings.lake_spec)
+    return build_views(spec, lake.settings, database="erp", engine=engine, **options)
+
+
+def run(lake: HandMadeLake, action: str, **options: object) -> JobResult:
+    given = {"action": action, "engine": "athena", **options}
+    return views.run(
+        None, JobArguments(job="views", clock=datetime(2026, 1, 1, tzinfo=UTC), options=given), lake.settings
+    )
+
+
+def test_readers_see_live_rows_and_no_technical_columns(lake: HandMadeLake):
+    made = build(lake, Engine.ATHENA)
+    assert made.database == "erp_views"
+    assert made.statements["sales"] == (
+        'CREATE OR REPLACE VIEW "erp_views"."sales" AS\n'
+        'SELECT\n    "sale_id",\n    "status_id"\nFROM "erp"."sales_rt"\nWHERE NOT "is_deleted"'
+    )
+    assert '"m__s"' not in made.statements["stitch_agent_contracts"]
+    assert '"cell_id"' not in made.statements["stitch_agent_contracts"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "entry"), [(Engine.ATHENA, '"sales_rt"'), (Engine.TRINO, '"sales_ro"'), (Engine.SPARK, "`sales_rt`")]
+)
+def test_each_engine_gets_the_entry_that_it_reads_rightly(lake: HandMadeLake, engine: Engine, entry: str):
+    assert entry in build(lake, engine).statements["sales"]
+
+
+def test_quarantined_records_are_nobodys_business(lake: HandMadeLake):
+    assert "quarantine" not in build(lake, Engine.TRINO).statements
+
+
+def test_business_views_stand_on_the_tables_views_and_come_after_them(lake: HandMadeLake):
+    made = build(lake, Engine.TRINO)
+    names = list(made.statements)
+    assert 'FROM "erp_views"."stitch_agent_contracts" AS stitch_agent_contracts' in made.statements["agent_contracts"]
+    assert names.index("agents") < names.index("agent_contracts")
+    assert "projects" in made.missing["deals_of_the_day"]
+
+
+def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
+    made = build(lake, Engine.TRINO, is_masked=True)
+    assert made.database == "erp_masked"
+    for table in ("agents", "sales_log"):
+        assert "'***' AS \"agent_name\"" in made.statements[table]
+        assert made.statements[table].count("agent_name") == 1, "the column itself is not read"
+    assert '"erp_views"' not in "".join(made.statements.values())
+
+
+def test_the_job_lists_and_prints_them(lake: HandMadeLake, capsys: pytest.CaptureFixture[str]):
+    assert run(lake, "list").counters["views"] == 5
+    listed = capsys.readouterr().out
+    assert "sales_views.agent_contracts" in listed
+    assert "needs fast_daily_deals, projects" in listed
+    run(lake, "ddl", engine="trino", masked=True)
+    printed = capsys.readouterr().out
+    assert printed.startswith("CREATE SCHEMA IF NOT EXISTS sales_masked;")
+    assert printed.count("CREATE OR REPLACE VIEW") == 5
+
+
+def test_an_empty_lake_has_none(tmp_path: Path):
+    assert run(HandMadeLake(tmp_path), "list").status == NOTHING_TO_DO
+
+
+def test_statements_for_other_engines_are_given_to_these(lake: HandMadeLake):
+    with pytest.raises(SettingsError, match="give the statements of 'views ddl' to trino"):
+        run(lake, "apply", engine="trino")
+
+
+def test_it_can_be_run_as_often_as_wanted(lake: HandMadeLake):
+    assert [run(lake, "ddl").status for _ in range(2)] == [DONE, DONE]

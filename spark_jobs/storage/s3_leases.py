@@ -41,7 +41,9 @@ def open_client() -> Any:
     import boto3
     from botocore.config import Config
 
-    return boto3.client("s3", config=Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=5))
+    # A renewal that hangs must be over long before the lease expires.
+    waits = {"connect_timeout": 5, "read_timeout": 10, "retries": {"mode": "standard", "max_attempts": 3}}
+    return boto3.client("s3", config=Config(**waits))
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def test_every_reader_agrees_on_the_lake_on_s3(database: Server, tmp_path: Path)
         "LAKEHOUSE_UI_PORT": str(free_port()),
         DATABASE_VARIABLE: database.url(database.new_database()),
     }
-    line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600"]
+    line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)
     assert done.returncode == 0, done.stderr[-3000:]
     told = done.stdout + done.stderr

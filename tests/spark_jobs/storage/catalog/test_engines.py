@@ -34,6 +34,7 @@ from tests.support.service_lakes import make_service_lake
 from tests.support.trino import running_trino
 
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
+DATABASE = "engines"
 MERGED = "sales"
 LATER = timedelta(days=2)
 
@@ -47,12 +48,12 @@ class ReadLake(SpecLake):
 
     @property
     def settings(self) -> Settings:
-        return replace(super(ReadLake, self).settings, catalog=self.uri)
+        return replace(super(ReadLake, self).settings, catalog=self.uri, catalog_database=DATABASE)
 
     @property
     def in_trino(self) -> TrinoLake:
         spec = load_lake_spec(self.settings.lake_spec)
-        return TrinoLake(address=self.trino, database=spec.lake, spec=spec, settings=self.settings)
+        return TrinoLake(address=self.trino, database=DATABASE, spec=spec, settings=self.settings)
 
     @property
     def tables(self) -> list[str]:

@@ -8,10 +8,10 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud up down test check bench faults lock format clean
+.PHONY: help setup demo cloud up down secrets test check services-full bench faults lock format clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:  ## make .venv/, find or install Java 17, fetch the jars; says what it does
 	@$(PYTHON) -m local_stack setup
@@ -28,16 +28,25 @@ up: setup  ## the demo, and leave Airflow's pages running; prints address and lo
 down: setup  ## stop what `make up` left running
 	@$(VENV)/python -m local_stack down
 
+secrets: setup  ## make the secrets that docker-compose.yaml reads, those that are missing, in .secrets/
+	@$(VENV)/python -m local_stack secrets
+
 check: setup  ## lint, types, import rules and the tests that need no Spark; under three minutes
 	$(VENV)/ruff check $(CODE)
 	$(VENV)/ruff format --check $(CODE)
 	$(VENV)/mypy $(CODE)
 	PYTHONPATH=.:plugins $(VENV)/lint-imports
 	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
+	$(VENV)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yaml
+	$(VENV)/hadolint include/docker/*/Dockerfile
 	$(VENV)/python -m pytest -m "$(FAST)"
 
 test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
 	$(JAVA) $(VENV)/python -m tests.side_by_side
+
+services-full: setup  ## the tests on S3 and `make cloud` on a second S3 server, which is built with Go the first time
+	$(JAVA) LAKEHOUSE_TEST_S3=gateway $(VENV)/python -m pytest tests/spark_jobs/storage tests/local_stack/test_bucket.py -k "test_s3 or test_bucket"
+	@$(VENV)/python -m local_stack cloud --s3 gateway
 
 bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
@@ -48,6 +57,10 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench day
 	$(JAVA) $(VENV)/python -m bench safety --rounds 21
+	$(JAVA) $(VENV)/python -m bench sizes
+	$(JAVA) $(VENV)/python -m bench catalogs
+	$(JAVA) $(VENV)/python -m bench dashboard
+	$(JAVA) $(VENV)/python -m bench cluster --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench dags
 
 faults: setup  ## stop the storage at every operation of writers and services, and see that nothing is lost, doubled or stuck
@@ -57,6 +70,7 @@ lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made 
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements-trino.in -o requirements-trino.txt
+	$(LOCK) $(UPGRADE) include/docker/superset/requirements.in -o include/docker/superset/requirements.txt
 	$(VENV)/python -m local_stack setup --lock-jars
 	@$(PYTHON) -m local_stack setup
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.day import BATCHES
 from bench.day_report import PICTURE, Day, draw
 from bench.parts import CONTENDERS, PARTS
 from bench.race import say
@@ -73,7 +72,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         nargs="+",
         type=_at_least(1000),
         metavar="N",
-        help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000)",
+        help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), "
+        "in the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000)",
     )
     parser.add_argument(
         "--results-folder",
@@ -82,7 +82,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="PATH",
         help="where <part>.json and README.md are written over; give another one for a trial",
     )
-    parser.add_argument("--batches", type=_at_least(16), default=BATCHES, metavar="N", help="batches of day")
+    batches = "batches of day (default: 288) and dashboard (default: 96)"
+    parser.add_argument("--batches", type=_at_least(16), metavar="N", help=batches)
     options = parser.parse_args(arguments)
     options.contenders = list(dict.fromkeys(options.contenders))
     return options

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from bench.workload import EVENTS, Workload
+from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
@@ -84,7 +86,8 @@ class Ours(Contender):
 
     def change_all(self, events_df: DataFrame) -> None:
         timelines = settled_timelines(self.spark, (table.name for table in self.workload.tables), self.settings)
-        fold_tables(self.spark, self.spec, events_df, timelines, "", self.settings, event_count=EVENTS)
+        run = JobArguments(job="split", clock=datetime.now(UTC))
+        fold_tables(self.spark, self.spec, events_df, timelines, "", self.settings, event_count=EVENTS, run=run)
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -18,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from bench.day_report import Day, Lake, Sample, TableCost
 from bench.lake import run_job
+from bench.processes import memory_mb
 from bench.race import say
 from bench.session import open_bench_session
 from spark_jobs.contracts.arguments import format_clock
@@ -86,7 +85,7 @@ def _day(
     seen, instants = dict.fromkeys(tables, BEGINNING), []
     for number in range(batches):
         clock = START + (number + 1) * BATCH
-        _deliver(settings, number, batches)
+        deliver(settings, number, batches)
         began = time.perf_counter()
         for job, options in JOBS:
             run_job(spark, settings, job, clock, **options)
@@ -97,11 +96,11 @@ def _day(
         serving = 0.0
         if has_services and number % SERVICES_EVERY == SERVICES_EVERY - 1:
             began = time.perf_counter()
-            run_job(spark, settings, "services", _service_clock(instants), action="run")
+            run_job(spark, settings, "services", service_clock(instants), action="run")
             serving = time.perf_counter() - began
             timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
             written.update(_written_since(timelines, seen))
-        files, size = _files(Path(settings.base_path), tables)
+        files, size = data_files(Path(settings.base_path), tables)
         sample = Sample(
             seconds=seconds,
             service_seconds=serving,
@@ -110,14 +109,15 @@ def _day(
             commits=sum(len(timeline.writes) for timeline in timelines),
             written=written.total(),
             landed=sum(file.stat().st_size for file in Path(settings.landing_path).rglob("*.jsonl")),
-            memory_mb=_memory_mb(),
+            memory_mb=memory_mb(),
         )
         if number % 12 == 0:
             say(f"{name}: batch {number}: {seconds:.1f} s, services {serving:.1f} s, {files} files")
         yield sample
 
 
-def _deliver(settings: Settings, number: int, batches: int) -> None:
+def deliver(settings: Settings, number: int, batches: int) -> None:
+    """Let the generator land batch ``number`` of a day of so many."""
     first = {
         "total_events": batches * EVENTS,
         "start": format_clock(START),
@@ -126,7 +126,7 @@ def _deliver(settings: Settings, number: int, batches: int) -> None:
     run_job(None, settings, "generate", START, events=EVENTS, **({"resume": True} if number else first))
 
 
-def _service_clock(instants: Sequence[str]) -> datetime:
+def service_clock(instants: Sequence[str]) -> datetime:
     """A clock by which the commit of six hours ago is six hours old, whatever time the batches really took."""
     hours = timedelta(hours=6)
     ago = instants[max(len(instants) - 1 - int(hours / BATCH), 0)]
@@ -158,7 +158,7 @@ def _cost(spark: SparkSession, settings: Settings, layout: TableLayout, written:
     return TableCost(table=layout.name, written=written, opened=opened, rows=rows)
 
 
-def _files(base: Path, tables: Sequence[str]) -> tuple[int, int]:
+def data_files(base: Path, tables: Sequence[str]) -> tuple[int, int]:
     """Data files of all tables, those of past states too, and their bytes."""
     below = [file for table in tables for file in (base / table).rglob("*") if ".hoodie" not in file.parts]
     found = [file for file in below if file.suffix == ".parquet" or ".log." in file.name]
@@ -170,21 +170,3 @@ def _query(spark: SparkSession, settings: Settings) -> float:
     read_snapshot(spark, settings.table_path("sales")).createOrReplaceTempView("day_sales")
     spark.sql(QUERY.format(sales="day_sales")).write.format("noop").mode("overwrite").save()
     return time.perf_counter() - began
-
-
-def _memory_mb() -> float:
-    """Resident memory of this process and those it started."""
-    parents, resident = {}, {}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        with suppress(OSError):  # one that has just ended
-            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-            parents[int(fields["Pid"])] = int(fields["PPid"])
-            resident[int(fields["Pid"])] = int(fields.get("VmRSS", "0 kB").split()[0])
-    return sum(size for pid, size in resident.items() if os.getpid() in _ancestors(pid, parents)) / 1024
-
-
-def _ancestors(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
-    """The process itself, who started it, and so on."""
-    while pid:
-        yield pid
-        pid = parents.get(pid, 0)

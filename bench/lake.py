@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -74,8 +74,8 @@ class HistoryLake:
     def fold(self, events_df: DataFrame, log_instant: str) -> None:
         """Fold events that are in memory into the tables, as split does."""
         timelines = settled_timelines(self.spark, (table.name for table in self.spec.tables), self.settings)
-        count = events_df.count()
-        fold_tables(self.spark, self.spec, events_df, timelines, log_instant, self.settings, event_count=count)
+        run, count = JobArguments(job="split", clock=datetime.now(UTC)), events_df.count()
+        fold_tables(self.spark, self.spec, events_df, timelines, log_instant, self.settings, event_count=count, run=run)
 
     def bring_on(self, layer: str, clock: datetime, **options: Any) -> JobResult:
         """Run the job ``mart`` for a layer."""

@@ -7,15 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from bench.catalogs import measure_catalogs
+from bench.cluster import CLUSTER_EVENTS, measure_cluster
 from bench.contenders import Contender, DefaultHudi, Delta, Iceberg, Ours, OursCopyOnWrite, ParquetFloor
 from bench.dag_parse import measure_dag_parse
-from bench.day import measure_day
+from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
+from bench.day import BATCHES, measure_day
 from bench.day_report import Day
 from bench.landing import measure_landing
 from bench.race import compare, load, run_rounds
 from bench.report import Figures, Found, Race, Races
 from bench.safety import measure_safety
 from bench.session import CORES, PEER_JARS, open_bench_session
+from bench.sizes import SIZED_EVENTS, measure_sizes
+from bench.sizes_report import Sizes
 from bench.slow import measure_slow
 from bench.stitch import measure_stitch
 from bench.workload import Workload
@@ -123,12 +128,35 @@ def slow(options: argparse.Namespace, settings: Settings, folder: Path) -> Races
 
 def day(options: argparse.Namespace, settings: Settings, folder: Path) -> Day:
     """A day of five-minute batches, with services and without."""
-    return measure_day(settings, folder, batches=options.batches)
+    return measure_day(settings, folder, batches=options.batches or BATCHES)
 
 
 def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
     """What the safety of a commit costs."""
     return measure_safety(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def catalogs(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
+    """The catalog after one of two hundred tables changed."""
+    return measure_catalogs(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def cluster(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """A large batch by a standalone cluster of two workers, against local mode."""
+    events = options.events[0] if options.events else CLUSTER_EVENTS
+    home = _roomy(settings)
+    return measure_cluster(home, folder, events=events, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def dashboard(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """A dashboard in Trino after a day of micro-batches, against the same data in bulk."""
+    batches = options.batches or DASHBOARD_BATCHES
+    return measure_dashboard(settings, folder, batches=batches, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def sizes(options: argparse.Namespace, settings: Settings, folder: Path) -> Sizes:
+    """What events and rows weigh, for docs/sizing.md."""
+    return measure_sizes(settings, folder, events=options.events[0] if options.events else SIZED_EVENTS)
 
 
 def dags(_options: argparse.Namespace, _settings: Settings, folder: Path) -> Figures:
@@ -155,5 +183,9 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "slow": slow,
     "day": day,
     "safety": safety,
+    "sizes": sizes,
+    "catalogs": catalogs,
+    "dashboard": dashboard,
+    "cluster": cluster,
     "dags": dags,
 }

@@ -8,9 +8,13 @@ from statistics import median
 from typing import Any
 
 from bench.day_report import Day, read_day
+from bench.sizes_report import Sizes, read_sizes
 
 _SMALL = 0.1
 """Ratios below this are written with one digit more."""
+_BUSY = 2
+"""Load for each core from which on other work had a good part of the machine: nothing of the part has begun yet."""
+_SHARED = " **The machine was shared with other work: seconds are too many, ratios and counts are what to look at.**"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +28,11 @@ class Conditions:
 
     def describe(self) -> str:
         """One line for the page."""
-        return (
+        line = (
             f"Started {self.started_at} on {self.cores} cores; load average (1, 5, 15 minutes) at the start "
             f"{_loads(self.load_at_start)}, at the end {_loads(self.load_at_end)}."
         )
+        return line + (_SHARED if self.load_at_start[0] > _BUSY * self.cores else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +163,7 @@ class Figures:
             yield from ("", note)
 
 
-Found = Race | Races | Figures | Day
+Found = Race | Races | Figures | Day | Sizes
 
 
 def to_json(found: Found, conditions: Conditions) -> dict[str, Any]:
@@ -186,6 +191,7 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
     "Races": _read_races,
     "Figures": lambda fields: Figures(**fields),
     "Day": read_day,
+    "Sizes": read_sizes,
 }
 
 

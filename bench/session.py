@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -17,9 +18,15 @@ CORES = 2
 
 
 def open_bench_session(
-    settings: Settings, *, folder: Path, with_peers: bool, event_log: Path | None = None
+    settings: Settings,
+    *,
+    folder: Path,
+    with_peers: bool,
+    event_log: Path | None = None,
+    master: str = f"local[{CORES}]",
+    extra: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A warm-able session in this process; tables of the peers lie below ``folder``."""
+    """A warm-able session in this process; tables of the peers lie below ``folder``, ``extra`` are more options."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     use_java_17()
@@ -40,8 +47,8 @@ def open_bench_session(
         event_log.mkdir(parents=True, exist_ok=True)
         options["spark.eventLog.enabled"] = "true"
         options["spark.eventLog.dir"] = event_log.as_uri()
-    builder = SparkSession.builder.appName("bench").master(f"local[{CORES}]").config("spark.jars", ",".join(jars))
-    for key, value in options.items():
+    builder = SparkSession.builder.appName("bench").master(master).config("spark.jars", ",".join(jars))
+    for key, value in {**options, **(extra or {})}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

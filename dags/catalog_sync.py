@@ -8,7 +8,10 @@ metastore (`docs/catalogs.md`); without one this DAG has no schedule.
   brings everything that is stale.
 - **Only its own:** an entry that is not marked as this lake's is never touched. When it has the name of one of the
   lake's tables, everything else is done and the task then fails and says so.
-- **Nothing differs:** the run is skipped. What differs, without changing it:
+- **Views:** then what people ask, in `<database>_views` and `<database>_masked`, is made in Athena, when
+  `LAKEHOUSE_ATHENA_WORKGROUP` is set; else these tasks are skipped, and say so. Only views that are new or changed are
+  made, also when no table differed. For Trino and Spark: `python -m spark_jobs.entrypoint views ddl --engine trino`.
+- **Nothing differs:** the task is skipped. What differs, without changing it:
   `python -m spark_jobs.entrypoint sync plan`.
 - **Form:** one table alone; *all partitions* also compares those of tables that did not move.
 """
@@ -49,7 +52,15 @@ def catalog_sync() -> None:
         job="sync apply",
         arguments={"table": "{{ params.table or '' }}", "all": "{{ params.all }}"},
         inlets=ASSETS.all,
-    )
+    ) >> [
+        LakehouseJobOperator(
+            task_id=task_id,
+            job="views apply",
+            arguments={"if_configured": True, "masked": is_masked},
+            trigger_rule="none_failed",
+        )
+        for task_id, is_masked in (("views", False), ("masked_views", True))
+    ]
 
 
 catalog_sync()

@@ -19,16 +19,16 @@ Only a person starts it; the form asks for the key of one agent or one customer.
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.forms import dry_run_param
+from lakehouse_provider.forms import dry_run_param, key_param
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
 from lakehouse_provider.serving import SERVING_CONN_ID
 from lakehouse_provider.tasks import approved_tasks
 
 ASSETS = load_assets()
-WHO = {each.role: f"{{{{ params.{each.role} or '' }}}}" for each in ASSETS.spec.people}
+WHO = {each.role: f"{{{{ params['{each.role}'] or '' }}}}" for each in ASSETS.spec.people}
 
 
 @dag(
@@ -41,7 +41,7 @@ WHO = {each.role: f"{{{{ params.{each.role} or '' }}}}" for each in ASSETS.spec.
     tags=["lakehouse", "services"],
     params={
         **{
-            each.role: Param(None, type=["null", "string"], title=each.role.capitalize(), description=each.key)
+            each.role: key_param(ASSETS.spec.columns_by_name[each.key], title=each.role.capitalize())
             for each in ASSETS.spec.people
         },
         "dry_run": dry_run_param(),

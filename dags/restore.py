@@ -18,10 +18,10 @@ Only a person starts it; the form asks to which savepoint (`python -m spark_jobs
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.forms import dry_run_param
+from lakehouse_provider.forms import dry_run_param, savepoint_param
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
 from lakehouse_provider.tasks import approved_tasks
 
@@ -38,7 +38,7 @@ WHERE = {"to": "{{ params.savepoint }}"}
     doc_md=__doc__,
     tags=["lakehouse", "services"],
     params={
-        "savepoint": Param("", type="string", title="Savepoint", description="Its name, such as day-20260131T000000"),
+        "savepoint": savepoint_param(),
         "dry_run": dry_run_param(),
     },
 )

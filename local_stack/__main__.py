@@ -24,7 +24,9 @@ class Command:
 COMMANDS = {
     "setup": Command("installation", "make .venv/, find or install Java 17, fetch the jars"),
     "java-home": Command("java", "print the JAVA_HOME to use"),
-    "connect": Command("connect_server", "run the Spark Connect server that jobs share"),
+    "serve": Command("serve", "run one server: Spark Connect, a Hive metastore, a cluster's master or worker"),
+    "secrets": Command("secrets_folder", "make the secrets that docker-compose.yaml reads, those that are missing"),
+    "bucket": Command("bucket", "make a bucket on the S3 server, unless it is there"),
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
     "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
     "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),

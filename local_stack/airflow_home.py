@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ DATABASE_VARIABLE = "LAKEHOUSE_AIRFLOW_DB"
 PREFERRED_PORT = 8080
 START_SECONDS = 180.0
 USER = "admin"
+_KEYS = "secrets.json"
 DAG_IDS = (
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
     *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
@@ -63,7 +65,7 @@ class AirflowHome:
         self.home.mkdir(exist_ok=True)
         running = folder.find("api-server")
         self.port = running.port if running else choose_port(PORT_VARIABLE, environ, preferred=PREFERRED_PORT)
-        self.secrets = AirflowSecrets.load(self.home / "secrets.json")
+        self.secrets = AirflowSecrets.load(self.home / _KEYS)
         self.environment = build_environment(self.home, self.secrets, self.port, environ)
 
     @property
@@ -75,6 +77,17 @@ class AirflowHome:
     def api(self) -> AirflowApi:
         """A client of its REST API."""
         return AirflowApi(self.url, user=USER, password=self.secrets.password)
+
+    def forget_runs(self) -> None:
+        """Remove what an Airflow that has ended left here, its database with its runs among it; the keys stay.
+
+        A database elsewhere (``LAKEHOUSE_AIRFLOW_DB``) is left as it is.
+        """
+        for entry in self.home.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry.name != _KEYS:
+                entry.unlink()
 
     def prepare(self, *, connect_port: int, ingest_cron: str) -> None:
         """Make or update the database, the connection ``lakehouse_spark`` and the variables."""

@@ -33,17 +33,3 @@ def wait_for_aws(server: Service) -> dict[str, str]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ALLOW_HTTP": "true",
     }
-
-
-def make_bucket(name: str, variables: Mapping[str, str]) -> None:
-    """Make an empty bucket there."""
-    import boto3
-
-    client = boto3.client(
-        "s3",
-        endpoint_url=variables["AWS_ENDPOINT_URL"],
-        region_name=variables["AWS_REGION"],
-        aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"],
-    )
-    client.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": variables["AWS_REGION"]})

@@ -6,24 +6,25 @@ Trino, and the business's views by Trino and by Athena's client.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local_stack.aws_server import make_bucket, start_aws, wait_for_aws
+from local_stack.aws_server import start_aws, wait_for_aws
+from local_stack.bucket import make_bucket, open_s3
 from local_stack.chain import Chain
 from local_stack.console import say
 from local_stack.demo import INGEST_CRON, SLOW_LAYER, Steps
-from local_stack.demo_data import TOPIC, Arrivals
+from local_stack.demo_data import TOPIC, Arrivals, build_parser
 from local_stack.demo_report import format_table
 from local_stack.engines import TrinoLake, answer_as, ask_athena
 from local_stack.errors import SetupError
 from local_stack.job_command import run_job
 from local_stack.lake_view import check_lake, view_lake
 from local_stack.metastore import start_metastore, wait_for_metastore
+from local_stack.s3_gateway import install_gateway, start_gateway
 from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
 from local_stack.trino_install import install_trino
@@ -34,6 +35,7 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.s3 import split_uri
 
 BUCKET = "lakehouse"
+GATEWAY = "gateway"
 QUESTION = "SELECT * FROM agent_contracts ORDER BY contract_total DESC NULLS LAST, agent_name LIMIT 5"
 WRONG = 1
 
@@ -46,10 +48,13 @@ class Servers:
     trino: str
 
     @classmethod
-    def start(cls, folder: RunFolder, environ: Mapping[str, str]) -> Servers:
+    def start(cls, folder: RunFolder, environ: Mapping[str, str], *, s3: str) -> Servers:
         """Start them side by side; whoever calls stops them, also when this raises."""
         installed = install_trino(environ)
+        program = install_gateway(environ) if s3 == GATEWAY else None
         aws = wait_for_aws(start_aws(folder, environ=environ))
+        if program:
+            aws = _with_gateway(aws, start_gateway(folder, program, environ=environ))
         make_bucket(BUCKET, aws)
         environ = {
             **environ,
@@ -64,16 +69,21 @@ class Servers:
         return cls(environ=environ, trino=wait_for_trino(trino))
 
 
+def _with_gateway(aws: Mapping[str, str], gateway: Mapping[str, str]) -> dict[str, str]:
+    """S3 at the gateway, with its keys; Glue and Athena's API where they are."""
+    kept = {name: value for name, value in aws.items() if name not in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    endpoints = {"AWS_ENDPOINT_URL": aws["AWS_ENDPOINT_URL"], "AWS_ENDPOINT_URL_S3": gateway["AWS_ENDPOINT_URL"]}
+    return {**kept, **gateway, **endpoints}
+
+
 class Landing:
     """Generated events, put into the landing zone of the S3 server as an ERP would."""
 
     def __init__(self, arrivals: Arrivals, folder: Path, environ: Mapping[str, str]) -> None:
-        import boto3
-
         self._arrivals, self._folder = arrivals, folder
         self._bucket, self._prefix = split_uri(environ["LAKEHOUSE_LANDING_PATH"])
         self._environ = {**environ, "LAKEHOUSE_LANDING_PATH": str(folder)}
-        self._client = boto3.client("s3", endpoint_url=environ["AWS_ENDPOINT_URL"])
+        self._client = open_s3(environ)
         self._sent: set[Path] = set()
 
     def deliver(self, number: int) -> int:
@@ -88,7 +98,9 @@ class Landing:
 
 def run(argv: list[str]) -> int:
     """Run the chain; 0 when all readers agree on the generator's truth, 1 when not."""
-    options = _parser().parse_args(argv)
+    parser = build_parser("cloud", __doc__, events=5_000, arrivals=2)
+    parser.add_argument("--s3", choices=("moto", GATEWAY), default="moto", help="the S3 server (default moto)")
+    options = parser.parse_args(argv)
     steps = Steps()
     arrivals = Arrivals(events=options.events, count=options.arrivals, seed=options.seed)
     folder = RunFolder(run_path(os.environ) / "cloud")
@@ -96,13 +108,14 @@ def run(argv: list[str]) -> int:
         raise SetupError(f"it runs already in {folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     with folder.stopping(), tempfile.TemporaryDirectory(prefix="lakehouse-landing-") as made:
-        servers = Servers.start(folder, environ)
+        servers = Servers.start(folder, environ, s3=options.s3)
         os.environ.update(servers.environ)  # the readers in this process find the store by it
         steps.tell(
             f"S3, Glue and Athena's API at {os.environ['AWS_ENDPOINT_URL']}, metastore at "
             f"{os.environ['LAKEHOUSE_CATALOG']}, Trino at {servers.trino}"
         )
         stack = Stack(folder.path, environ=servers.environ)
+        stack.airflow.forget_runs()  # they were about another lake
         _take_in(Landing(arrivals, Path(made), servers.environ), arrivals.count, stack, steps)
         wrong = _check(Truth.load(made, TOPIC), servers, stack, steps)
     for line in wrong:
@@ -150,11 +163,3 @@ def _check(truth: Truth, servers: Servers, stack: Stack, steps: Steps) -> list[s
 def _show(reader: str, rows: list[dict[str, object]]) -> None:
     header = list(rows[0]) if rows else []
     print(f"\n{reader}: {QUESTION}\n{format_table(header, [list(row.values()) for row in rows])}\n", flush=True)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local_stack cloud", description=__doc__)
-    parser.add_argument("--events", type=int, default=5_000, metavar="N", help="good events in all (default 5000)")
-    parser.add_argument("--arrivals", type=int, default=2, metavar="N", help="arrivals they come in (default 2)")
-    parser.add_argument("--seed", type=int, default=7, help="the same seed gives the same events (default 7)")
-    return parser

@@ -1,19 +1,34 @@
-"""A standalone Spark cluster on this machine: a master and workers, as processes of their own."""
+"""A standalone Spark cluster: a master and workers, as processes of their own."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from local_stack.connect_server import spark_home
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
-from local_stack.services import LOOPBACK, RunFolder, free_port, wait_for_server
+from local_stack.services import LOOPBACK, Program, RunFolder, free_port, wait_for_server
 
 START_SECONDS = 120.0
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one of them listens: a name of this machine that the others know, and a port."""
+
+    host: str = LOOPBACK
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What a master there is called."""
+        return f"spark://{self.host}:{self.port}"
 
 
 def start_cluster(
@@ -24,30 +39,59 @@ def start_cluster(
     Raises:
         SetupError: one of them ended, or hangs.
     """
+    place = Place(port=free_port())
+    master = build_master(folder.path, place, environ=environ).start(folder)
+    wait_for_server(master, what="the Spark master", seconds=START_SECONDS)
+    started = [
+        build_worker(
+            *(folder.path, place.url, Place(port=free_port())),
+            name=f"worker-{number}",
+            cores=cores,
+            memory=memory,
+            environ=environ,
+        ).start(folder)
+        for number in range(1, workers + 1)
+    ]
+    for number, worker in enumerate(started, 1):
+        wait_for_server(worker, what=f"Spark worker {number}", seconds=START_SECONDS)
+    return place.url
+
+
+def build_master(folder: Path, place: Place, *, environ: Mapping[str, str] = os.environ) -> Program:
+    """The master of a cluster."""
+    return _build("master", [_MASTER], place, folder=folder, environ=environ)
+
+
+def build_worker(
+    folder: Path,
+    master: str,
+    place: Place,
+    *,
+    name: str = "worker",
+    cores: int,
+    memory: str,
+    environ: Mapping[str, str] = os.environ,
+) -> Program:
+    """A worker of the cluster at ``master`` (``spark://host:port``); cores and memory are what it has to give."""
+    return _build(
+        name, [_WORKER, "--cores", str(cores), "--memory", memory, master], place, folder=folder, environ=environ
+    )
+
+
+def _build(name: str, words: list[str], place: Place, *, folder: Path, environ: Mapping[str, str]) -> Program:
     variables = {
         **environ,
         "JAVA_HOME": str(find_java(environ).home),
         "SPARK_HOME": str(spark_home()),
         "SPARK_NO_DAEMONIZE": "true",
-        "SPARK_WORKER_DIR": str(folder.path / "work"),
-        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_DAEMON_MEMORY": "256m",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(PROJECT_ROOT),
         "TZ": "UTC",
     }
-    start = str(spark_home() / "bin" / "spark-class")
-    port = free_port()
-    command = [start, _MASTER, "--host", LOOPBACK, "--port", str(port), "--webui-port", str(free_port())]
-    master = folder.start("master", command, environment=variables, port=port)
-    url = f"spark://{wait_for_server(master, what='the Spark master', seconds=START_SECONDS)}"
-    started = []
-    for number in range(1, workers + 1):
-        web, own = free_port(), free_port()
-        size = ("--cores", str(cores), "--memory", memory)
-        place = ("--host", LOOPBACK, "--port", str(own), "--webui-port", str(web))
-        command = [start, _WORKER, *size, *place, url]
-        started.append(folder.start(f"worker-{number}", command, environment=variables, port=own))
-    for number, worker in enumerate(started, 1):
-        wait_for_server(worker, what=f"Spark worker {number}", seconds=START_SECONDS)
-    return url
+    if place.host == LOOPBACK:
+        variables["SPARK_LOCAL_IP"] = LOOPBACK
+    where = ["--host", place.host, "--port", str(place.port), "--webui-port", str(free_port())]
+    command = [str(spark_home() / "bin" / "spark-class"), words[0], *where, *words[1:]]
+    return Program(name=name, command=command, environment=variables, port=place.port, cwd=folder)

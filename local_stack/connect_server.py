@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
 from local_stack.scala_jar import LOOPBACK_ONLY, LOOPBACK_ONLY_CLASS, build_scala_jar
-from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, run_path, wait_for_server
+from local_stack.services import LOOPBACK, Program, RunFolder, Service, choose_port, run_path, wait_for_server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
 
 NAME = "connect"
 PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
+DRIVER_HOST_VARIABLE = "LAKEHOUSE_DRIVER_HOST"
+ANYWHERE = "0.0.0.0"
 START_SECONDS = 120.0
 _CONNECT_JAR = "spark-connect_"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.environ) -> Service:
-    """Start the server, for this machine alone; :func:`wait_for_connect_server` says when it answers.
+    """Start it; :func:`wait_for_connect_server` says when it answers. Raises as :func:`build_connect_server`."""
+    return build_connect_server(folder.path, environ=environ).start(folder)
 
-    The port is ``LAKEHOUSE_CONNECT_PORT`` or a free one. SetupError without Java 17, jars or that port.
+
+def build_connect_server(folder: Path, *, environ: Mapping[str, str] = os.environ) -> Program:
+    """The server, for clients of this machine alone, working in ``folder``.
+
+    The port is ``LAKEHOUSE_CONNECT_PORT`` or a free one. On a cluster of other machines its executors reach it by the
+    name ``LAKEHOUSE_DRIVER_HOST``. SetupError without Java 17, jars or that port.
     """
     settings = Settings.from_environment(environ)
     jars = _jars(settings)
@@ -47,15 +52,16 @@ def start_connect_server(folder: RunFolder, *, environ: Mapping[str, str] = os.e
         "PYTHONPATH": path,
         "PYSPARK_PYTHON": sys.executable,
         "TZ": "UTC",
-        "SPARK_LOCAL_IP": LOOPBACK,
     }
     environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
+    if not environ.get(DRIVER_HOST_VARIABLE):
+        environment["SPARK_LOCAL_IP"] = LOOPBACK
     command = [
         *(str(home / "bin" / "spark-submit"), "--class", _CLASS),
         *_submit_options(settings, [*jars, str(guard)], environ),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
     ]
-    return folder.start(NAME, command, environment=environment, port=port, cwd=folder.path)
+    return Program(name=NAME, command=command, environment=environment, port=port, cwd=folder)
 
 
 def wait_for_connect_server(server: Service) -> str:
@@ -75,12 +81,13 @@ def _jars(settings: Settings) -> list[str]:
 
 
 def _submit_options(settings: Settings, jars: list[str], environ: Mapping[str, str]) -> list[str]:
+    host = environ.get(DRIVER_HOST_VARIABLE)
     configuration = {
         **build_session_options(settings, environ),
         "spark.ui.enabled": "false",
         "spark.connect.grpc.interceptor.classes": LOOPBACK_ONLY_CLASS,
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": ANYWHERE if host else LOOPBACK,
+        "spark.driver.host": host or LOOPBACK,
     }
     configuration.pop("spark.jars", None)
     options = [part for name, value in sorted(configuration.items()) for part in ("--conf", f"{name}={value}")]
@@ -99,16 +106,3 @@ def spark_home() -> Path:
     if found is None or not found.submodule_search_locations:
         raise SetupError("pyspark is not installed in this Python; run make setup and use .venv/bin/python")
     return Path(found.submodule_search_locations[0])
-
-
-def run(argv: list[str]) -> int:
-    """Run a server until it is interrupted; its address is the one line on standard output."""
-    argparse.ArgumentParser(prog="python -m local_stack connect", description=__doc__).parse_args(argv)
-    folder = RunFolder(run_path(os.environ) / f"connect-{os.getpid()}")
-    with folder.stopping():
-        server = start_connect_server(folder)
-        print(f"LAKEHOUSE_SPARK_REMOTE={wait_for_connect_server(server)}", flush=True)
-        say(f"connect: log {server.log}; Ctrl-C stops it")
-        while server.is_alive:
-            time.sleep(1)
-    raise SetupError(f"the Spark Connect server ended; look at {server.log}")

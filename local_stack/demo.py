@@ -5,7 +5,6 @@ Then one correction is followed through all three layers.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from local_stack.airflow_api import DagRun
 from local_stack.chain import Chain
 from local_stack.console import say
 from local_stack.correction import choose_correction, land_correction
-from local_stack.demo_data import TOPIC, Arrivals, DemoFolders
+from local_stack.demo_data import TOPIC, Arrivals, DemoFolders, build_parser
 from local_stack.demo_report import build_report
 from local_stack.errors import SetupError
 from local_stack.lake_view import check_lake, view_lake
@@ -54,7 +53,7 @@ class Steps:
 
 def run(argv: list[str]) -> int:
     """Run the demo; 0 when every table is the truth by both readers and the correction arrived, 1 when not."""
-    options = _parser().parse_args(argv)
+    options = build_parser("demo", __doc__, events=50_000, arrivals=4).parse_args(argv)
     steps = Steps()
     arrivals = Arrivals(events=options.events, count=options.arrivals, seed=options.seed)
     folders = DemoFolders.from_environment(os.environ)
@@ -68,6 +67,7 @@ def run(argv: list[str]) -> int:
             f"a demo runs already in {stack.folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder"
         )
     folders.make_anew()
+    stack.airflow.forget_runs()
     with stack.folder.stopping():
         chain = Chain(stack.airflow.api, tell=steps.tell_run)
         _take_in(arrivals, folders, environ, stack, chain, steps)
@@ -109,11 +109,3 @@ def _take_in(
         chain.run_once()
     steps.tell("the slow layer waits for its clock; asking for it now")
     chain.run_once(SLOW_LAYER)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local_stack demo", description=__doc__)
-    parser.add_argument("--events", type=int, default=50_000, metavar="N", help="good events in all (default 50000)")
-    parser.add_argument("--arrivals", type=int, default=4, metavar="N", help="arrivals they come in (default 4)")
-    parser.add_argument("--seed", type=int, default=7, help="the same seed gives the same events (default 7)")
-    return parser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 from collections.abc import Mapping
@@ -83,6 +84,16 @@ class Arrivals:
         else:
             options.append("--resume")
         return generate(options, environ)
+
+
+def build_parser(command: str, what: str | None, *, events: int, arrivals: int) -> argparse.ArgumentParser:
+    """The command line of a run on generated events; ``events`` and ``arrivals`` are its defaults."""
+    parser = argparse.ArgumentParser(prog=f"python -m local_stack {command}", description=what)
+    add = parser.add_argument
+    add("--events", type=int, default=events, metavar="N", help=f"good events in all (default {events})")
+    add("--arrivals", type=int, default=arrivals, metavar="N", help=f"arrivals they come in (default {arrivals})")
+    add("--seed", type=int, default=7, help="the same seed gives the same events (default 7)")
+    return parser
 
 
 def generate(options: list[str], environ: Mapping[str, str] = os.environ) -> JobResult:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
-import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from local_stack.console import say
 from local_stack.environment import is_environment_ready, prepare_environment
-from local_stack.jars import BENCH_JARS, RUN_JARS, JarSet, check_jars, move_jars, write_lock, wrong_jars
+from local_stack.folder_lock import one_at_a_time
+from local_stack.jars import BENCH_JARS, RUN_JARS, YARN_JARS, JarSet, check_jars, move_jars, write_lock, wrong_jars
 from local_stack.java import find_java
 from local_stack.layout import IVY, PROJECT_ROOT, VENV, VENV_PYTHON
 from local_stack.resolver import resolve
@@ -24,13 +22,13 @@ def run(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     jar_sets = (RUN_JARS, BENCH_JARS) if options.bench or options.lock_jars else (RUN_JARS,)
     if options.lock_jars:
-        _fetch(jar_sets, is_locked=False)
-        write_lock(jar_sets)
+        _fetch((*jar_sets, YARN_JARS), is_locked=False)
+        write_lock((*jar_sets, YARN_JARS))
         return 0
     if options.jars_only:
         _fetch([jar_set for jar_set in jar_sets if wrong_jars(jar_set)])
         return 0
-    with _one_at_a_time():
+    with one_at_a_time(PROJECT_ROOT):
         return _prepare(jar_sets)
 
 
@@ -61,6 +59,13 @@ def _prepare(jar_sets: Sequence[JarSet]) -> int:
     return 0
 
 
+def fetch_when_wrong(jar_set: JarSet) -> None:
+    """Have these jars, as they are locked; DownloadError when they cannot be had."""
+    with one_at_a_time(PROJECT_ROOT):
+        if wrong_jars(jar_set):
+            _fetch([jar_set])
+
+
 def _fetch(jar_sets: Sequence[JarSet], *, is_locked: bool = True) -> None:
     """Resolve, check and move one set after the other; the resolver's folder goes when all went well."""
     java = find_java()
@@ -71,14 +76,3 @@ def _fetch(jar_sets: Sequence[JarSet], *, is_locked: bool = True) -> None:
             check_jars(jar_set, folder=resolved)
         move_jars(resolved, jar_set)
     shutil.rmtree(IVY, ignore_errors=True)
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Let a second set-up of this folder wait for the first: two must not write one environment."""
-    folder = os.open(PROJECT_ROOT, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)

@@ -60,6 +60,20 @@ BENCH_JARS = JarSet(
     excludes=("org.antlr:antlr4-runtime",),
 )
 """What the benchmark compares with; nothing else needs them."""
+YARN_JARS = JarSet(
+    folder=PROJECT_ROOT / ".jars-yarn",
+    coordinates=(
+        "org.apache.hadoop:hadoop-client-minicluster:3.3.4",
+        "org.bouncycastle:bcprov-jdk15on:1.60",
+        "org.bouncycastle:bcpkix-jdk15on:1.60",
+    ),
+    excludes=(
+        *("org.apache.hadoop:hadoop-client-api", "org.apache.hadoop:hadoop-client-runtime", "junit:junit"),
+        *("org.slf4j:slf4j-api", "log4j:log4j", "ch.qos.reload4j:reload4j", "commons-logging:commons-logging"),
+        *("com.google.code.findbugs:jsr305", "org.apache.htrace:htrace-core4"),
+    ),
+)
+"""YARN's own servers, as far as PySpark's jars lack them; tests alone need them, and fetch them."""
 
 
 def read_lock(path: Path = LOCK) -> dict[str, str]:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from local_stack.services import RunFolder, Service, free_port, wait_for_server
-from local_stack.spark_class import start_spark_class
+from local_stack.services import Program, RunFolder, Service, free_port, wait_for_server
+from local_stack.spark_class import build_spark_class
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options, find_jars
 
@@ -26,9 +26,14 @@ _SETTINGS = {
 
 
 def start_metastore(folder: RunFolder, *, environ: Mapping[str, str] = os.environ) -> Service:
-    """Start it; :func:`wait_for_metastore` says when it answers. It reaches ``s3a://`` as the jobs do."""
-    home, port = folder.path / NAME, free_port()
-    home.mkdir(exist_ok=True)
+    """Start it; :func:`wait_for_metastore` says when it answers."""
+    return build_metastore(folder.path, port=free_port(), environ=environ).start(folder)
+
+
+def build_metastore(folder: Path, *, port: int, environ: Mapping[str, str] = os.environ) -> Program:
+    """The metastore on ``port``, its database below ``folder``. It reaches ``s3a://`` as the jobs do."""
+    home = folder / NAME
+    home.mkdir(parents=True, exist_ok=True)
     settings = Settings.from_environment(environ)
     storage = {
         name.removeprefix(_HADOOP): value
@@ -39,7 +44,7 @@ def start_metastore(folder: RunFolder, *, environ: Mapping[str, str] = os.enviro
     command = [_CLASS, "-p", str(port), *(part for n, v in values.items() for part in ("--hiveconf", f"{n}={v}"))]
     options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", f"-Dderby.stream.error.file={home}/derby.log"]
     jars = [jar for jar in find_jars(settings) if _is_storage(jar)]
-    return start_spark_class(folder, NAME, command, port=port, options=options, jars=jars, environ=environ)
+    return build_spark_class(NAME, command, cwd=home, port=port, options=options, jars=jars, environ=environ)
 
 
 def wait_for_metastore(server: Service) -> str:

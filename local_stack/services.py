@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
@@ -54,6 +55,26 @@ class Service:
         with suppress(OSError):
             return "\n".join(Path(self.log).read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
         return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A server, ready to be started: in the background by a run folder, or in place of this process."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    cwd: Path
+    port: int
+
+    def start(self, folder: RunFolder) -> Service:
+        """Start it in the background."""
+        return folder.start(self.name, self.command, environment=self.environment, port=self.port, cwd=self.cwd)
+
+    def become(self) -> NoReturn:
+        """Put it in this process's place: signals reach it, and what it says is on the same terminal."""
+        os.chdir(self.cwd)
+        os.execvpe(self.command[0], list(self.command), dict(self.environment))
 
 
 class RunFolder:

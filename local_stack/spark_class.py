@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from local_stack.connect_server import spark_home
 from local_stack.java import find_java
-from local_stack.services import RunFolder, Service
+from local_stack.services import Program
 
 
-def start_spark_class(
-    folder: RunFolder,
+def build_spark_class(
     name: str,
     command: Sequence[str],
     *,
+    cwd: Path,
     port: int,
     options: Sequence[str] = (),
     jars: Sequence[str] = (),
+    goes_first: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
-) -> Service:
-    """Start ``command``, a main class and its arguments, with Java ``options`` and with ``jars`` beside PySpark's."""
-    path = ":".join([*(str(jar) for jar in sorted((spark_home() / "jars").glob("*.jar"))), *jars])
+) -> Program:
+    """The program ``command``, a main class and its arguments, with Java ``options`` and ``jars`` beside PySpark's.
+
+    What is in ``goes_first`` is looked up before them.
+    """
+    path = ":".join([*goes_first, *(str(jar) for jar in sorted((spark_home() / "jars").glob("*.jar"))), *jars])
     java = str(find_java(environ).home / "bin" / "java")
-    return folder.start(name, [java, *options, "-cp", path, *command], environment=environ, port=port, cwd=folder.path)
+    return Program(name=name, command=[java, *options, "-cp", path, *command], environment=environ, port=port, cwd=cwd)

@@ -6,19 +6,18 @@ one that Spark runs on, so it comes in a folder of its own (``requirements-trino
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_stack.console import say
 from local_stack.errors import DownloadError, SetupError
+from local_stack.folder_lock import one_at_a_time
+from local_stack.jars import file_digest
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT, VENV
 from local_stack.resolver import fetch_archive
@@ -53,11 +52,11 @@ def install_trino(environ: Mapping[str, str] = os.environ) -> Trino:
         DownloadError: something could not be fetched, or is not what was locked.
     """
     cache = cache_path(environ)
-    java = cache / f"trino-java-{_digest(_JAVA_LOCK)[:12]}"
+    java = cache / f"trino-java-{file_digest(_JAVA_LOCK)[:12]}"
     server = cache / f"trino-server-{VERSION}"
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(cache):
+        with one_at_a_time(cache):
             if not (java / _DONE).exists():
                 _install_java(java)
             if not (server / _DONE).exists():
@@ -87,7 +86,7 @@ def _install_server(folder: Path, environ: Mapping[str, str]) -> None:
     for old in (work, folder):
         shutil.rmtree(old, ignore_errors=True)
     archive = fetch_archive(f"io.trino:trino-server:{VERSION}:tar.gz", into=work, java=find_java(environ))
-    if (found := _digest(archive)) != SHA256:
+    if (found := file_digest(archive)) != SHA256:
         raise DownloadError(f"the archive of Trino {VERSION} has sha256 {found}, not the one that is locked; try again")
     unpack(archive, work, _KEPT)
     (work / f"trino-server-{VERSION}").rename(folder)
@@ -113,19 +112,3 @@ def unpack(archive: Path, into: Path, kept: tuple[str, ...]) -> None:
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         os.link(into / "all" / source, into / name)
     shutil.rmtree(into / "all")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Let a second checkout wait for the first."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from local_stack.errors import SetupError
@@ -17,12 +16,15 @@ from local_stack.services import LOOPBACK, RunFolder, Service, free_port, wait_f
 from local_stack.trino_install import Trino
 from spark_jobs.storage.s3 import endpoint_of, region_of
 
+Settings = dict[str, object]
+"""What one file says."""
 NAME = "trino"
 USER = "lakehouse"
 TABLES, VIEWS = "hudi", "hive"
 """Catalogs."""
 START_SECONDS = 300.0
-_JVM = (
+ENVIRONMENT = "lakehouse"
+JVM = (
     *("-Xmx1G", "-XX:+UseG1GC", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+ExitOnOutOfMemoryError"),
     *("-XX:TieredStopAtLevel=1", "-Djdk.attach.allowAttachSelf=true", "-Duser.timezone=UTC"),
     "--enable-native-access=ALL-UNNAMED",
@@ -35,9 +37,19 @@ def start_trino(
 ) -> Service:
     """Start it over the metastore at ``thrift://host:port``; :func:`wait_for_trino` says when it answers."""
     home, port = folder.path / NAME, free_port()
-    _write_settings(home, installed, port=port, metastore=metastore, environ=environ)
+    loopback: Settings = {"node.bind-ip": LOOPBACK, "node.internal-address": LOOPBACK}
+    own: Settings = {"plugin.dir": installed.home / "plugin", "catalog.config-dir": home / "etc" / "catalog"}
+    files: dict[str, Settings] = {
+        **build_settings(port=port, metastore=metastore, environ=environ),
+        "log.properties": {"io.trino": "WARN", "org.apache": "ERROR"},
+    }
+    files["config.properties"] |= {"node.environment": ENVIRONMENT, **loopback, **own}
+    for name, values in files.items():
+        file = home / "etc" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(format_settings(values), encoding="utf-8")
     command = [
-        *(str(installed.java_home / "bin" / "java"), *_JVM, f"-Dnode.data-dir={home}/data"),
+        *(str(installed.java_home / "bin" / "java"), *JVM, f"-Dnode.data-dir={home}/data"),
         *(f"-Dconfig={home}/etc/config.properties", f"-Dlog.levels-file={home}/etc/log.properties"),
         *("-cp", f"{installed.home}/lib/*", "io.trino.server.TrinoServer"),
     ]
@@ -77,38 +89,32 @@ def query(address: str, sql: str, *, schema: str | None = None, catalog: str = V
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _write_settings(home: Path, installed: Trino, *, port: int, metastore: str, environ: Mapping[str, str]) -> None:
-    etc = home / "etc"
-    (etc / "catalog").mkdir(parents=True, exist_ok=True)
-    config = {
+def build_settings(*, port: int, metastore: str, environ: Mapping[str, str]) -> dict[str, Settings]:
+    """The files of settings below Trino's ``etc``, but for what depends on where it is installed."""
+    config: Settings = {
         "coordinator": "true",
         "node-scheduler.include-coordinator": "true",
         "http-server.http.port": port,
         "discovery.uri": f"http://{LOOPBACK}:{port}",
-        "node.environment": "local",
-        "node.bind-ip": LOOPBACK,
-        "node.internal-address": LOOPBACK,
-        "plugin.dir": installed.home / "plugin",
-        "catalog.config-dir": etc / "catalog",
         "query.max-memory": "512MB",
         "query.max-memory-per-node": "512MB",
         "memory.heap-headroom-per-node": "256MB",
     }
-    storage = {"hive.metastore.uri": metastore, "fs.hadoop.enabled": "true"}
+    storage: Settings = {"hive.metastore.uri": metastore, "fs.hadoop.enabled": "true"}
     if region := region_of(environ):
         storage |= {"fs.native-s3.enabled": "true", "s3.region": region}
     if endpoint := endpoint_of(environ):
         storage |= {"s3.endpoint": endpoint, "s3.path-style-access": "true"}
-    tables = {"connector.name": "hudi", **storage}
-    views = {"connector.name": "hive", "hive.hudi-catalog-name": TABLES, **storage}
-    _write(etc / "config.properties", config)
-    _write(etc / "log.properties", {"io.trino": "WARN", "org.apache": "ERROR"})
-    _write(etc / "catalog" / f"{TABLES}.properties", tables)
-    _write(etc / "catalog" / f"{VIEWS}.properties", views)
+    return {
+        "config.properties": config,
+        f"catalog/{TABLES}.properties": {"connector.name": "hudi", **storage},
+        f"catalog/{VIEWS}.properties": {"connector.name": "hive", "hive.hudi-catalog-name": TABLES, **storage},
+    }
 
 
-def _write(file: Path, values: Mapping[str, Any]) -> None:
-    file.write_text("".join(f"{name}={value}\n" for name, value in values.items()), encoding="utf-8")
+def format_settings(values: Mapping[str, object]) -> str:
+    """A file of settings as Java reads it."""
+    return "".join(f"{name}={value}\n" for name, value in values.items())
 
 
 def _trino_error() -> type[Exception]:

@@ -2,6 +2,7 @@
 
 The last line of standard output is the job's result as JSON; everything else goes to standard error.
 Exit codes: 0 done, 1 transient (try again), 2 terminal (something has to be changed first).
+``--result-path URI`` before the job writes the exit code and that line, or the line of an error, to a file as well.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import argparse
 import dataclasses
 import importlib
 import logging
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import Never
 
 from spark_jobs.contracts.arguments import Interval, JobArguments, parse_clock
 from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.names import spell
+from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.results import JobResult
+from spark_jobs.contracts.secrets import DiscreetFormatter, find_secrets, hide
 from spark_jobs.contracts.settings import Settings
 
 JOBS = {
@@ -30,6 +36,7 @@ JOBS = {
     "rules": "rule versions: a table of them, or two laid side by side over the same history",
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec and its marts looked through: whether each mart's mode is right for its SQL",
+    "sizing": "what a lake of so many GB a day needs, and how its files grow; arithmetic and a simulation",
     "services": "rescale, compaction, clustering, clean and archive: which are due and why, and doing them",
     "savepoint": "the whole lake kept as it is now, to read it later or to take everything back to it",
     "restore": "the whole lake taken back to a savepoint, with its consumers; a plan first",
@@ -39,21 +46,29 @@ JOBS = {
     "changes": "what commits of a table changed between two moments, each row before and after",
     "sync": "the lake's tables in a catalog, AWS Glue or Hive: what differs, and bringing it up to date",
     "views": "what people see of the tables, and the business's views: for Athena, Trino or Spark with a catalog",
+    "checks": "rules of the tables, each a SELECT whose rows break it: which there are, and what they find",
+    "publish": "tables held back because their newest batch broke what is expected of them, and letting one pass",
     "query": "SQL over the lake's tables and views, printed as a table",
 }
-_COMMON = frozenset({"job", "clock", "interval_start", "interval_end"})
+_COMMON = frozenset({"job", "clock", "interval_start", "interval_end", "result_path"})
+
+_MOST_SAID = 400
+"""Of what the command line finds wrong: it repeats what it was given."""
 
 log = logging.getLogger("spark_jobs")
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Never:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        said = spell(message).encode("ascii", "backslashreplace").decode()
+        said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}..."
+        raise ContractError(f"{self.prog}: {said}; see {self.prog} --help")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line: one sub-command a job, each with ``--help``."""
     parser = _Parser(prog="python -m spark_jobs.entrypoint", description=__doc__.splitlines()[0] if __doc__ else None)
+    _add_result_path(parser)
     jobs = parser.add_subparsers(dest="job", required=True, metavar="JOB")
     for name, summary in JOBS.items():
         job = jobs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
@@ -63,6 +78,24 @@ def build_parser() -> argparse.ArgumentParser:
             job.add_argument("--interval-end", default="", metavar="TIME", help="end of a backfill, exclusive")
         importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
     return parser
+
+
+def _add_result_path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--result-path",
+        default="",
+        metavar="URI",
+        help="a file that gets the outcome too, for a driver whose output nobody sees",
+    )
+
+
+def _split_result_path(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The file for the outcome, and the rest: known even when the rest makes no sense."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    _add_result_path(parser)
+    ahead = 2 if argv[:1] == ["--result-path"] else 1
+    is_given = bool(argv) and argv[0].partition("=")[0] == "--result-path"
+    return (parser.parse_args(argv[:ahead]).result_path, list(argv[ahead:])) if is_given else ("", list(argv))
 
 
 def parse_arguments(argv: Sequence[str]) -> JobArguments:
@@ -83,44 +116,80 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
     """Open the session the settings ask for and run the job in it."""
     job = importlib.import_module(f"spark_jobs.jobs.{arguments.job}")
     begun = time.monotonic()
+    try:
+        result = _run(job, arguments, settings)
+    except LakehouseError as error:
+        error.result = error.result and _timed(error.result, begun)
+        raise
+    return _timed(result, begun)
+
+
+def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobResult:
     needs_spark = getattr(job, "needs_spark", None)
     if needs_spark and not needs_spark(arguments, settings):
         result: JobResult = job.run(None, arguments, settings)
-    else:
-        from spark_jobs.contracts.spec_file import load_lake_spec
-        from spark_jobs.session import open_session
+        return result
+    from spark_jobs.contracts.spec_file import load_lake_spec
+    from spark_jobs.session import open_session
 
-        # Refused at once, not after a session has started: the spec, and what the job itself can tell without one.
-        spec = load_lake_spec(settings.lake_spec)
-        if check := getattr(job, "check", None):
-            check(spec, arguments, settings)
-        spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")
-        try:
-            result = job.run(spark, arguments, settings)
-        finally:
-            spark.stop()
+    # Refused at once, not after a session has started: the spec, and what the job itself can tell without one.
+    spec = load_lake_spec(settings.lake_spec)
+    if check := getattr(job, "check", None):
+        check(spec, arguments, settings)
+    spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")
+    try:
+        result = job.run(spark, arguments, settings)
+    finally:
+        spark.stop()
+    return result
+
+
+def _timed(result: JobResult, begun: float) -> JobResult:
     return dataclasses.replace(result, seconds=round(time.monotonic() - begun, 3))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    secrets = find_secrets(os.environ)
+    to_stderr = logging.StreamHandler(sys.stderr)
+    to_stderr.setFormatter(DiscreetFormatter(secrets))
+    logging.basicConfig(level=logging.INFO, handlers=[to_stderr])
     for noisy in ("py4j", "pyspark", "cmdstanpy"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
+    given = list(sys.argv[1:] if argv is None else argv)
+    outcome = _run_to_its_end(lambda: _run_and_keep(given))
+    print(outcome.line, file=sys.stderr if outcome.exit_code else sys.stdout, flush=True)
+    return outcome.exit_code
+
+
+def _run_and_keep(given: list[str]) -> JobOutcome:
+    """Run the rest of the command line; how it ended is in the file before anybody is told."""
+    result_path, rest = _split_result_path(given)
+    outcome = _run_to_its_end(
+        lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest), Settings.from_environment()).to_json())
+    )
+    if result_path:
+        from spark_jobs.storage.outcome_files import write_outcome
+
+        write_outcome(result_path, outcome)
+    return outcome
+
+
+def _run_to_its_end(run: Callable[[], JobOutcome]) -> JobOutcome:
+    """What ``run`` gives, or what it raised as the outcome that it means."""
     try:
-        result = run_job(parse_arguments(sys.argv[1:] if argv is None else argv), Settings.from_environment())
-        print(result.to_json(), flush=True)
+        return run()
     except LakehouseError as error:
-        print(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", file=sys.stderr)
-        return error.exit_code
+        if error.result is not None:
+            print(error.result.to_json(), flush=True)
+        told = hide(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", find_secrets(os.environ))
+        return JobOutcome(exit_code=error.exit_code, line=told)
     except KeyboardInterrupt:
-        print("stopped; nothing half-written stays: run the same command again", file=sys.stderr)
-        return 1
+        return JobOutcome(exit_code=1, line="stopped; nothing half-written stays: run the same command again")
     except Exception as error:
         log.exception("unexpected failure")
-        print(f"try again: {type(error).__name__}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
-        return 1
-    return 0
+        reason = spell(" ".join(hide(str(error), find_secrets(os.environ)).split())[:300])
+        return JobOutcome(exit_code=1, line=f"try again: {type(error).__name__}: {reason}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
+from spark_jobs.contracts.secrets import without_secrets
+from spark_jobs.contracts.session_rules import TUNABLE
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.storage.options import build_procedure_options
 from spark_jobs.storage.s3 import endpoint_of, region_of
@@ -33,7 +35,8 @@ def build_session_options(settings: Settings, environ: Mapping[str, str] = os.en
         # The throughput collector and room for generated code: an eighth less time a micro-batch than the defaults.
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseParallelGC -XX:ReservedCodeCacheSize=512m",
         "spark.executorEnv.TZ": "UTC",
-        "spark.executorEnv.PYTHONPATH": str(PROJECT_ROOT),
+        # Executors of a driver that runs from the zip are sent it by Spark; its path means nothing there.
+        **({} if PROJECT_ROOT.is_file() else {"spark.executorEnv.PYTHONPATH": str(PROJECT_ROOT)}),
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         # Dates before 1900 are the calendar's, as every reader but old Hive sees them; by default they fail the write.
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -60,7 +63,12 @@ def _build_s3_options(settings: Settings, environ: Mapping[str, str]) -> dict[st
     """For ``s3a://``: region, endpoint and credentials from where every AWS client takes them; no key is named here."""
     prefix, endpoint = "spark.hadoop.fs.s3a.", endpoint_of(environ)
     # Environment, a profile, a pod's or a machine's role; Hadoop's own list knows neither profiles nor pods.
-    options = {f"{prefix}aws.credentials.provider": "com.amazonaws.auth.DefaultAWSCredentialsProviderChain"}
+    options = {
+        f"{prefix}aws.credentials.provider": "com.amazonaws.auth.DefaultAWSCredentialsProviderChain",
+        # Hadoop's own default from 3.4 on: a folder's marker stays when the folder gets files. Deleting it costs a
+        # request for every file and folder above it, and servers over a file system refuse it.
+        f"{prefix}directory.marker.retention": "keep",
+    }
     if region := region_of(environ):
         options[f"{prefix}endpoint.region"] = region
     if endpoint:
@@ -100,15 +108,28 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
     for mark in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"):
         os.environ.pop(mark, None)
     builder = SparkSession.builder.appName(app_name)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit, which has chosen master and jars itself
+    options = build_session_options(settings)
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has chosen master, jars and sizes itself
+    if not is_submitted:
         use_java_17()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers' Python has to have this one's packages
         builder = builder.master(settings.spark_master).config("spark.jars", ",".join(find_jars(settings)))
-    for key, value in build_session_options(settings).items():
-        builder = builder.config(key, value)
+    for key, value in options.items():
+        if not (is_submitted and key in TUNABLE):
+            builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    if is_submitted:
+        _fill_in(spark, options)
     return _prepared(spark)
+
+
+def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """What spark-submit was not told about queries, as in every other session."""
+    told = spark.sparkContext.getConf()
+    for key in TUNABLE:
+        if key.startswith("spark.sql.") and not told.contains(key):
+            spark.conf.set(key, options[key])
 
 
 def _prepared(spark: SparkSession) -> SparkSession:
@@ -148,6 +169,6 @@ def _connect(remote: str) -> SparkSession:
         socket.create_connection((host, int(port or _CONNECT_PORT)), timeout=5).close()
     except (OSError, ValueError) as error:
         raise TransientError(
-            f"no Spark Connect server answers at {remote} ({error}); start it with: make up"
+            f"no Spark Connect server answers at {without_secrets(remote)} ({error}); start it with: make up"
         ) from error
     return SparkSession.builder.remote(remote).getOrCreate()

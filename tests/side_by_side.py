@@ -1,7 +1,7 @@
-"""Every test that needs more than Python, in two pytest processes that take about as long as each other.
+"""Every test that needs more than Python, in pytest processes side by side that wait a lot, each for something else.
 
-The first has the tests of a whole Airflow, which waits a lot, and then the campaign of faults, which has a session of
-its own anyway; the second has the rest. The first one's output comes when the second is through.
+One has the tests of a whole Airflow; one the campaign of faults and what is killed with its JVM, which have sessions of
+their own anyway; the last one, whose output comes at once, has the rest. That of the others comes at the end.
 """
 
 from __future__ import annotations
@@ -9,33 +9,38 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
-FIRST = "e2e or faults"
-SECOND = f"not ({FIRST}) and (spark or hudi or services)"
+BESIDE = {"end-to-end tests": "e2e", "faults": "faults and not e2e"}
+REST = "not e2e and not faults and (spark or hudi or services)"
 _PYTEST = (sys.executable, "-m", "pytest", "-m")
 
 
 def main() -> int:
-    """Run both; 0 when all tests of both pass."""
-    with tempfile.TemporaryDirectory(prefix="lakehouse-first-") as folder:
-        log = Path(folder) / "output"
-        with log.open("wb") as stream:
-            first = subprocess.Popen([*_PYTEST, FIRST], cwd=PROJECT_ROOT, stdout=stream, stderr=subprocess.STDOUT)
-        try:
-            second = subprocess.run([*_PYTEST, SECOND], cwd=PROJECT_ROOT).returncode
-            print("waiting for the end-to-end tests", flush=True)
-            first.wait()
-        except BaseException:
-            first.terminate()
-            first.wait()
-            raise
-        print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
-    for name, code in (("end-to-end tests and faults", first.returncode), ("all other tests", second)):
+    """Run all of them; 0 when all tests of all pass."""
+    codes: dict[str, int] = {}
+    with tempfile.TemporaryDirectory(prefix="lakehouse-tests-") as folder, ExitStack() as started:
+        beside = {name: _start(marks, Path(folder) / marks, started) for name, marks in BESIDE.items()}
+        codes["all other tests"] = subprocess.run([*_PYTEST, REST], cwd=PROJECT_ROOT).returncode
+        for name, process in beside.items():
+            print(f"waiting for the {name}", flush=True)
+            codes[name] = process.wait()
+            print((Path(folder) / BESIDE[name]).read_text(encoding="utf-8", errors="replace"), flush=True)
+    for name, code in codes.items():
         print(f"{name}: {'passed' if code == 0 else f'FAILED, see above (pytest ended with {code})'}")
-    return int(bool(second or first.returncode))
+    return int(any(codes.values()))
+
+
+def _start(marks: str, log: Path, started: ExitStack) -> subprocess.Popen[bytes]:
+    """Start the tests with these marks; they end with ``started`` at the latest."""
+    stream = started.enter_context(log.open("wb"))
+    process = subprocess.Popen([*_PYTEST, marks], cwd=PROJECT_ROOT, stdout=stream, stderr=subprocess.STDOUT)
+    started.callback(process.wait)
+    started.callback(process.terminate)
+    return process
 
 
 if __name__ == "__main__":

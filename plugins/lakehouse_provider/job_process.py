@@ -16,7 +16,7 @@ from threading import Thread
 from typing import IO
 
 from lakehouse_provider import PROJECT_ROOT
-from lakehouse_provider.engines import JobCommand
+from lakehouse_provider.job_command import JobCommand
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 STOP_SECONDS = 15

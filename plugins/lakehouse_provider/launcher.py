@@ -25,7 +25,7 @@ from types import FrameType
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 3.0
-AFTERWARDS_SECONDS = 20.0
+AFTERWARDS_SECONDS = 60.0
 STOPPED = 143
 """Exit code after a stop, as a shell gives it for SIGTERM."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,20 @@ from airflow.sdk import Param
 from lakehouse_provider.forms import choice_param, dry_run_param
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import is_identifier
 
+_MARKS = re.compile(r"[\\`*_\[\]<>|]")
 MOST_LINES = 200
 """A plan of more lines is cut here; the log of the task that made it has them all."""
 
 
 def rules_versions(settings: Settings | None = None) -> list[str]:
-    """Versions of the business rules: names of the files in the rules' folder, which are not read for it."""
+    """Versions of the business rules: names of the files in the rules' folder, which are not read for it.
+
+    Without a file whose name no version can have; jobs refuse to go on with such a one.
+    """
     folder = Path((settings or Settings.from_environment()).rules_path)
-    return sorted(path.stem for path in folder.glob("*.yaml"))
+    return sorted(path.stem for path in folder.glob("*.yaml") if is_identifier(path.stem))
 
 
 def recompute_params(spec: LakeSpec, versions: list[str]) -> dict[str, Param]:
@@ -68,5 +74,5 @@ def _date(title: str, description: str) -> Param:
 
 
 def _plain(line: str) -> str:
-    """A line whose underscores and stars Markdown must not take for emphasis."""
-    return line.strip().replace("_", r"\_").replace("*", r"\*")
+    """A line that Markdown shows as it is: a name in it becomes no emphasis, no link and no element."""
+    return _MARKS.sub(r"\\\g<0>", line.strip())

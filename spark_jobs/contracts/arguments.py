@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 
 
 def parse_clock(text: str) -> datetime:
@@ -15,7 +16,7 @@ def parse_clock(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ContractError(f"{text!r} is not a time; give ISO 8601, for example 2026-01-31T12:00:00Z") from error
+        raise ContractError(f"{show(text)} is not a time; give ISO 8601, for example 2026-01-31T12:00:00Z") from error
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 

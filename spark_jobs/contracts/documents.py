@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.names import show, show_all, show_path
 
 _PLAIN_TYPES: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
+_MOST_REASON = 300
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -20,9 +22,9 @@ def read_document(path: Path, *, what: str, then: str) -> Any:
 
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise SettingsError(f"{what} {path} cannot be read ({reason}); {then}") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # dates and numbers that are none, too
+        reason = " ".join((getattr(error, "strerror", None) or str(error)).split())[:_MOST_REASON]
+        raise SettingsError(f"{what} {show_path(path)} cannot be read ({reason}); {then}") from error
 
 
 def choice(kind: type[Choice], value: Any, what: str) -> Choice:
@@ -30,14 +32,16 @@ def choice(kind: type[Choice], value: Any, what: str) -> Choice:
     try:
         return kind(str(value))
     except ValueError as error:
-        raise ContractError(f"{what}: {error}; choose one of {[word.value for word in kind]}") from error
+        raise ContractError(
+            f"{what}: {show(str(value))} is not a valid {kind.__name__}; choose one of {[word.value for word in kind]}"
+        ) from error
 
 
 def build(cls: Any, values: Mapping[str, Any], what: str) -> Any:
     """An instance of the dataclass ``cls``; ContractError for entries that are unknown, missing or of a wrong type."""
     known = {field.name for field in fields(cls) if field.init}
-    if unknown := sorted(set(values) - known):
-        raise ContractError(f"{what}: unknown entries {unknown}; known are {sorted(known)}")
+    if unknown := sorted(set(values) - known, key=str):
+        raise ContractError(f"{what}: unknown entries {show_all(unknown)}; known are {sorted(known)}")
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     _check_types(cls, frozen, what)
     try:
@@ -50,10 +54,10 @@ def _check_types(cls: Any, values: Mapping[str, Any], what: str) -> None:
     hints = get_type_hints(cls)
     for name, value in values.items():
         if hints[name] in _PLAIN_TYPES and type(value) is not hints[name]:
-            raise ContractError(f"{what}: {name} is {value!r}; give {_PLAIN_TYPES[hints[name]]}")
+            raise ContractError(f"{what}: {name} is {show(value)}; give {_PLAIN_TYPES[hints[name]]}")
         is_names = isinstance(value, tuple) and all(isinstance(part, str) for part in value)
         if hints[name] == tuple[str, ...] and not is_names:
-            raise ContractError(f"{what}: {name} is {value!r}; give a list of names")
+            raise ContractError(f"{what}: {name} is {show(value)}; give a list of names")
 
 
 def mapping(value: Any, what: str) -> Mapping[str, Any]:

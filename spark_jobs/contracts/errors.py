@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from spark_jobs.contracts.names import spell
+
+if TYPE_CHECKING:
+    from spark_jobs.contracts.results import JobResult
+
 
 class LakehouseError(Exception):
-    """Base of every error this project raises on purpose; the message is one sentence a person can act on."""
+    """Base of every error this project raises on purpose; the message is one sentence a person can act on.
+
+    It is one line whatever it quotes.
+    """
 
     exit_code = 2
+    result: JobResult | None = None
+    """Of a job that was done to its end and found what must not be: what it reports all the same."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(spell(message))
 
 
 class TransientError(LakehouseError):
@@ -113,4 +129,53 @@ class ConsumersBehindError(TerminalError):
         super().__init__(
             f"{', '.join(readers)}: would miss what they have not read; let them read on, or forget them "
             f"(consumers forget NAME)"
+        )
+
+
+class GateStoppedError(TerminalError):
+    """Rows that were about to be written break what is expected of their tables; none of them was written.
+
+    ``stopped`` says of each table what was expected and seen.
+    """
+
+    def __init__(self, *, stopped: Mapping[str, Sequence[str]], result: JobResult | None = None) -> None:
+        self.stopped, self.result = stopped, result
+        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in stopped.items())
+        super().__init__(
+            f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
+            f"and run again, or let it pass once: publish accept --table {next(iter(stopped), '')} --because …"
+        )
+
+
+class UnbalancedError(TerminalError):
+    """A run cannot account for every row that it read."""
+
+    def __init__(self, *, table: str, read: int, told: str) -> None:
+        self.table, self.read = table, read
+        super().__init__(
+            f"{table}: {read:,} rows were read, and {told} do not add up to them; run the job again, and when "
+            f"that does not help look at the lake with doctor check"
+        )
+
+
+class ChecksFailedError(TerminalError):
+    """Rows break rules of their tables."""
+
+    def __init__(self, *, broken: dict[str, int], result: JobResult) -> None:
+        self.broken, self.result = broken, result
+        told = ", ".join(f"{check} ({rows:,})" for check, rows in broken.items())
+        super().__init__(
+            f"{len(broken)} of {result.counters['checks']} checks found rows: {told}; look at the rows by their keys "
+            f"with query, and correct them where they come from"
+        )
+
+
+class ChecksUndecidedError(TransientError):
+    """No check found a row, and some could not be asked: what they read was never made."""
+
+    def __init__(self, *, tables: list[str], result: JobResult) -> None:
+        self.tables, self.result = tables, result
+        super().__init__(
+            f"{result.counters['missing']} of {result.counters['checks']} checks cannot be asked: there is no commit "
+            f"of {', '.join(tables)} yet; run the jobs that make them, or name other tables (--tables)"
         )

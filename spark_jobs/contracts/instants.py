@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 
-_INSTANT = re.compile(r"^\d{17}$")
+_INSTANT = re.compile(r"[0-9]{17}")
 BEGINNING = "0" * 17
 """Sorts before every instant: a range that starts here holds everything."""
 
 
 def parse_instant(text: str) -> str:
     """Return ``text`` when it is an instant (``yyyyMMddHHmmssSSS``, UTC), else raise ContractError."""
-    if not _INSTANT.match(text):
-        raise ContractError(f"{text!r} is not an instant; give 17 digits, yyyyMMddHHmmssSSS in UTC")
+    if not _INSTANT.fullmatch(text):
+        raise ContractError(f"{show(text)} is not an instant; give 17 digits, yyyyMMddHHmmssSSS in UTC")
     return text
 
 

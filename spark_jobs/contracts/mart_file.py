@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from spark_jobs.contracts.documents import build, choice, mapping, read_document, sequence
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.tables import TableType
 
 
@@ -19,8 +21,8 @@ def load_marts(folder: Path) -> tuple[MartSpec, ...]:
         SettingsError: the folder or a file cannot be read.
         ContractError: a declaration contradicts itself; the message names its file.
     """
-    if not folder.is_dir():
-        raise SettingsError(f"marts: there is no folder {folder}; correct the lake spec's entry marts")
+    if not os.path.isdir(folder):  # unlike Path's own: False for a name that no folder can have
+        raise SettingsError(f"marts: there is no folder {show_path(folder)}; correct the lake spec's entry marts")
     return tuple(load_mart(path) for path in sorted(folder.glob("*.yaml")))
 
 
@@ -30,15 +32,15 @@ def load_mart(path: Path) -> MartSpec:
     try:
         values = dict(mapping(document, "the file"))
         if values.get("name") != path.stem:
-            raise ContractError(f"name is {values.get('name')!r}; give the file's own name, {path.stem!r}")
+            raise ContractError(f"name is {show(values.get('name'))}; give the file's own name, {show(path.stem)}")
         return parse_mart(values, _read_sql(path.with_suffix(".sql")))
     except ContractError as error:
-        raise ContractError(f"{path.name}: {error}") from error
+        raise ContractError(f"{plain(path.name)}: {error}") from error
 
 
 def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
     """Build a :class:`MartSpec`; ContractError for unknown, missing or wrong entries."""
-    values, what = dict(document), f"mart {document.get('name')!r}"
+    values, what = dict(document), f"mart {show(document.get('name'))}"
     if "sql" in values:
         raise ContractError(f"{what}: its SQL stands in the file beside this one; take the entry sql out")
     values["mode"] = choice(MartMode, values.get("mode"), what)
@@ -58,4 +60,7 @@ def _read_sql(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"mart {path.stem} needs its SQL in {path} ({error}); write it there") from error
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(
+            f"mart {plain(path.stem)} needs its SQL in {show_path(path)} ({reason}); write it there"
+        ) from error

@@ -22,6 +22,7 @@ from spark_jobs.contracts.mart_sql_scopes import check_scoped
 from spark_jobs.contracts.mart_sql_text import add_aggregates, fill_time_zone, names_in, parse_sql, replace_tables
 from spark_jobs.contracts.mart_sql_tree import group_items, normalised, reads_all_columns
 from spark_jobs.contracts.marts import ROWS_COUNT, MartMode, MartSpec, ReadSpec
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def _check_partitions(mart: MartSpec, spec: LakeSpec) -> None:
         names = {column.sql("spark").lower() for column in parse_expression(read.partition).find_all(exp.Column)}
         if names != {known}:
             only = f"make it of the column {known} alone" if known else "take it out"
-            raise ContractError(f"{read.table}: partition is {read.partition!r}, which the engine cannot use; {only}")
+            raise ContractError(
+                f"{read.table}: partition is {show(read.partition)}, which the engine cannot use; {only}"
+            )
 
 
 def _relations(mart: MartSpec, spec: LakeSpec) -> dict[str, Relation]:
@@ -146,7 +149,9 @@ def _relations(mart: MartSpec, spec: LakeSpec) -> dict[str, Relation]:
     for read in mart.lookups:
         key = _key(spec, read.table)
         if not any(read.by in table.columns for table in found.values() if not table.lookup):
-            raise ContractError(f"{read.table}: by is {read.by!r}, which is no column of a read that says its scope")
+            raise ContractError(
+                f"{read.table}: by is {show(read.by)}, which is no column of a read that says its scope"
+            )
         columns = visible_columns(spec, read.table)
         found[read.table] = Relation(columns=columns, lookup=read.table, by=read.by, keys=frozenset({key}))
     if mart.rules:
@@ -160,7 +165,7 @@ def _scoped_table(read: ReadSpec, spec: LakeSpec) -> Relation:
     columns, scope = visible_columns(spec, read.table), normalised(parse_expression(read.scope), {read.table})
     names = {column.sql("spark").lower() for column in scope.find_all(exp.Column)}
     if not names or names - set(columns):
-        raise ContractError(f"{read.table}: scope is {read.scope!r}; make it of its columns {list(columns)}")
+        raise ContractError(f"{read.table}: scope is {show(read.scope)}; make it of its columns {list(columns)}")
     is_column = isinstance(scope, exp.Column)
     return Relation(
         columns=columns,

@@ -10,6 +10,7 @@ from spark_jobs.contracts.mart_sql_functions import check_functions, has_generat
 from spark_jobs.contracts.mart_sql_text import parse_sql, tables_in, with_names
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, is_star
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
@@ -60,7 +61,9 @@ def check_any(mart: MartSpec, query: exp.Expr) -> tuple[str, ...]:
     wanted["time"] = (mart.time.column,) if mart.time else ()
     for what, names in wanted.items():
         if missing := [name for name in names if name and name not in columns]:
-            raise ContractError(f"{what} {missing} is not among the columns {list(columns)} of its SQL; select it")
+            raise ContractError(
+                f"{what} {show_all(missing)} is not among the columns {list(columns)} of its SQL; select it"
+            )
     _check_limits(mart, query)
     return columns
 
@@ -82,7 +85,7 @@ def output_columns(query: exp.Expr) -> tuple[str, ...]:
     for name in names:
         check_identifier(name, "column")
         if "__" in name or name == CELL_ID:
-            raise ContractError(f"column {name!r} is a name kept for technical columns; call it otherwise")
+            raise ContractError(f"column {show(name)} is a name kept for technical columns; call it otherwise")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ContractError(f"its SQL gives the columns {twice} twice; name each once")
     return tuple(names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql_text import TIME_ZONE, functions_in, parse_sql
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, window_definition, window_over, wrapped
+from spark_jobs.contracts.names import show
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -62,7 +63,7 @@ def parse_expression(text: str) -> exp.Expr:
     check_functions(text, tree)
     is_value = isinstance(tree, exp.Condition) and not isinstance(tree, exp.Query | exp.Alias)
     if not is_value or tree.find(exp.Query, exp.Window, exp.Star) or any(aggregate_calls(tree)) or has_generator(text):
-        raise ContractError(f"{text!r} is not one value of one row; give an expression over its columns")
+        raise ContractError(f"{show(text)} is not one value of one row; give an expression over its columns")
     return tree
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql_tree import normalised
+from spark_jobs.contracts.names import show
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -61,7 +62,7 @@ class Sources:
     def add(self, alias: str, relation: Relation, using: Sequence[str] = ()) -> None:
         """Join a relation; columns named in USING stand for both sides and come first."""
         if alias in self.relations:
-            raise ContractError(f"two of its tables are called {alias!r}; give each a name of its own with AS")
+            raise ContractError(f"two of its tables are called {show(alias)}; give each a name of its own with AS")
         shared = [entry for name in using for entry in self.star if entry[1] == name][: len(using)]
         self.relations[alias] = relation
         rest = [entry for entry in self.star if entry not in shared]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.tables import TableType, check_identifier
 
 _SQL_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--[^\n]*|(?:(?!--)[^\s'"])+""")
@@ -133,14 +134,14 @@ class MartSpec:
     def _check_column(self, column: str) -> None:
         check_identifier(column, f"mart {self.name}: column")
         if "__" in column or column == CELL_ID:
-            raise ContractError(f"mart {self.name}: column {column!r} is a name kept for technical columns")
+            raise ContractError(f"mart {self.name}: column {show(column)} is a name kept for technical columns")
 
     def _check_mode(self) -> None:
         is_scoped = self.mode is MartMode.SCOPED
         if is_scoped != bool(self.scope):
             raise ContractError(f"mart {self.name}: scope is needed in mode scoped, and means nothing in another")
         if self.scope and self.scope not in self.grain:
-            raise ContractError(f"mart {self.name}: its scope {self.scope!r} must be part of its grain")
+            raise ContractError(f"mart {self.name}: its scope {show(self.scope)} must be part of its grain")
         if is_scoped and not self.scoped_reads:
             raise ContractError(f"mart {self.name}: one of its reads has to say its scope")
         for read in self.reads:

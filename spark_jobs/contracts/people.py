@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableSpec, check_identifier
 
 STAND_IN = 0
@@ -26,12 +27,12 @@ class PersonSpec:
     def __post_init__(self) -> None:
         check_identifier(self.role, "people")
         if self.role in _TAKEN:
-            raise ContractError(f"people: {self.role!r} is the name of another option; use another word")
+            raise ContractError(f"people: {show(self.role)} is the name of another option; use another word")
 
     def check(self, columns: dict[str, ColumnSpec], source_key: str, tables: Collection[TableSpec]) -> None:
         """Raise ContractError unless the columns are declared, can be made empty, and it is clear whom a name is of."""
         if missing := [name for name in (self.key, *self.columns) if name not in columns]:
-            raise ContractError(f"people: {self.role}: columns {missing} are not declared")
+            raise ContractError(f"people: {self.role}: columns {show_all(missing)} are not declared")
         if columns[self.key].type not in _KEYS or source_key in (self.key, *self.columns):
             raise ContractError(f"people: {self.role}: {self.key} must be a whole number or text, and no event's key")
         if wrong := [name for name in self.columns if columns[name].type is not ColumnType.STRING]:

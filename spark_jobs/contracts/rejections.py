@@ -25,6 +25,12 @@ class Reason(StrEnum):
     BAD_BOOLEAN = "bad_boolean"
     BAD_TEXT = "bad_text"
     BAD_FILE = "bad_file"
+    BROKEN_RULE = "broken_rule"
+    """It can be read, and breaks an expectation whose action is to set it aside; the detail names it."""
+
+
+IGNORED = "ignored"
+"""In place of a reason: there is no record, but a blank line or the null by which Kafka marks a deleted key."""
 
 
 class RejectedRecordError(Exception):

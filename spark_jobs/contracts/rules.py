@@ -11,6 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.tables import check_identifier
 
 SHARES, BONUSES = "rule_shares", "rule_bonuses"
@@ -28,7 +29,7 @@ _LARGEST, _DIGITS = Decimal(1000), 6
 def first_day(month: str) -> date:
     """The first day of a month written ``yyyy-MM``; ContractError when it is none."""
     if not _MONTH.fullmatch(month) or month < "0001":
-        raise ContractError(f"{month!r} is not a month; give yyyy-MM, for example 2026-01")
+        raise ContractError(f"{show(month)} is not a month; give yyyy-MM, for example 2026-01")
     return date.fromisoformat(f"{month}-01")
 
 
@@ -47,7 +48,7 @@ class RuleVersion:
         check_identifier(self.version, "rule version")
         what = f"rules {self.version}"
         if not isinstance(self.valid_from, date) or isinstance(self.valid_from, datetime):
-            raise ContractError(f"{what}: valid_from is {self.valid_from!r}; give a day, for example 2026-01-01")
+            raise ContractError(f"{what}: valid_from is {show(self.valid_from)}; give a day, for example 2026-01-01")
         for entries, key in ((self.shares, "status_id"), (self.bonuses, "project_id")):
             keys = [number for number, _ in entries]
             if twice := sorted({number for number in keys if keys.count(number) > 1}):
@@ -99,7 +100,7 @@ class RuleBook:
         for rules in self.versions:
             if rules.version == name:
                 return rules
-        raise ContractError(f"there are no rules {name!r}; there are {self.names}")
+        raise ContractError(f"there are no rules {show(name)}; there are {self.names}")
 
     def in_force(self, month: str) -> RuleVersion | None:
         """The promoted version that counts in ``month``: the latest valid from its first day or before."""

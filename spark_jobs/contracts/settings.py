@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.secrets import without_secrets
+from spark_jobs.contracts.shipped import FOLDER, unpack_shipped
+from spark_jobs.contracts.tables import check_identifier
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
+"""The project's folder; the zip itself where the library runs from one."""
 PREFIX = "LAKEHOUSE_"
 GLUE = "glue"
 """``catalog`` for the AWS Glue data catalog of the account that the job runs in."""
-_MEMORY = re.compile(r"^\d+[mg]$")
-_METASTORE = re.compile(r"^thrift://[^\s/@:]+:\d+$")
+_MEMORY = re.compile(r"[0-9]{1,6}[mg]")
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_HOST = r"[A-Za-z0-9._-]{1,253}:[0-9]{1,5}"
+_METASTORE = re.compile(rf"thrift://{_HOST}")
+_SERVERS = re.compile(rf"{_HOST}(?:,{_HOST})*")
+_WORKGROUP = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_UNFIT = " %#*?[]{}'\"`\\"
+"""Of a lake's path: Hudi's procedures find no tables behind some of these, Spark takes others for a pattern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +41,10 @@ class Settings:
     landing_path: str = str(PROJECT_ROOT / "data" / "landing")
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
+    checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
     rules_path: str = str(PROJECT_ROOT / "include" / "rules")
-    spark_remote: str = ""
+    spark_remote: str = field(default="", repr=False)
+    """A Spark Connect server as ``sc://host:port``; it may hold a token, so it is never shown. Empty: none."""
     spark_master: str = "local[*]"
     jars_path: str = str(PROJECT_ROOT / ".jars")
     driver_memory: str = "4g"
@@ -56,30 +69,55 @@ class Settings:
     """Where `sync` keeps the tables: ``glue``, or a Hive metastore as ``thrift://host:port``; empty: nowhere."""
     catalog_database: str = ""
     """Database of the catalog in which `sync` keeps the tables; empty: the lake's name."""
-    athena_workgroup: str = "primary"
-    """The workgroup in which Athena makes the views."""
+    athena_workgroup: str = ""
+    """The workgroup in which Athena makes the views; empty: ``primary``, and nothing is made there by itself."""
     athena_results: str = ""
     """Where Athena puts results, as ``s3://bucket/folder/``; empty: where the workgroup says."""
     serving_url: str = field(default="", repr=False)
     """SQLAlchemy URL of the serving store; it may hold a password, so it is never shown. Empty: a file of the lake."""
 
     def __post_init__(self) -> None:
-        if not _MEMORY.match(self.driver_memory):
-            raise SettingsError(f"{PREFIX}DRIVER_MEMORY={self.driver_memory!r} is not a size; give for example 4g")
+        if not _MEMORY.fullmatch(self.driver_memory):
+            raise SettingsError(f"{PREFIX}DRIVER_MEMORY={show(self.driver_memory)} is not a size; give for example 4g")
         for name in ("shuffle_partitions", "max_events", "max_pull_mb", "write_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
-        if unfit := set(" %") & set(self.base_path):
+        for setting in fields(self):
+            if isinstance(text := getattr(self, setting.name), str) and not text.isprintable():
+                raise SettingsError(f"{PREFIX}{setting.name.upper()} has characters that cannot be printed; correct it")
+        if unfit := set(_UNFIT) & set(self.base_path):
             raise SettingsError(
-                f"{PREFIX}BASE_PATH={self.base_path!r} has {sorted(unfit)} in it, and Hudi's procedures find no tables "
-                f"there; give the lake a folder without"
+                f"{PREFIX}BASE_PATH={show(self.base_path)} has {sorted(unfit)} in it, and not every engine finds "
+                f"tables there; give the lake a folder without"
             )
-        if self.catalog not in ("", GLUE) and not _METASTORE.match(self.catalog):
-            raise SettingsError(f"{PREFIX}CATALOG={self.catalog!r} must be {GLUE} or look like thrift://host:9083")
+        self._check_catalog()
+        if self.lock_servers and not _SERVERS.fullmatch(self.lock_servers):
+            raise SettingsError(
+                f"{PREFIX}LOCK_SERVERS={show(self.lock_servers)} must look like host:2181, several with commas"
+            )
         if self.s3_encryption not in ("", "AES256", "SSE-KMS"):
-            raise SettingsError(f"{PREFIX}S3_ENCRYPTION={self.s3_encryption!r} must be AES256 or SSE-KMS")
+            raise SettingsError(f"{PREFIX}S3_ENCRYPTION={show(self.s3_encryption)} must be AES256 or SSE-KMS")
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
-            raise SettingsError(f"{PREFIX}SPARK_REMOTE={self.spark_remote!r} must look like sc://host:port")
+            raise SettingsError(
+                f"{PREFIX}SPARK_REMOTE={show(without_secrets(self.spark_remote))} must look like sc://host:port"
+            )
+
+    def _check_catalog(self) -> None:
+        if self.catalog not in ("", GLUE) and not _METASTORE.fullmatch(self.catalog):
+            raise SettingsError(
+                f"{PREFIX}CATALOG={show(without_secrets(self.catalog))} must be {GLUE} or look like thrift://host:9083"
+            )
+        if self.catalog_database:
+            check_identifier(self.catalog_database, f"{PREFIX}CATALOG_DATABASE")
+        if self.athena_workgroup and not _WORKGROUP.fullmatch(self.athena_workgroup):
+            raise SettingsError(
+                f"{PREFIX}ATHENA_WORKGROUP={show(self.athena_workgroup)} is no workgroup's name; use letters, digits, "
+                f"'.', '_' and '-', at most 128"
+            )
+        if self.athena_results and not self.athena_results.startswith("s3://"):
+            raise SettingsError(
+                f"{PREFIX}ATHENA_RESULTS={show(self.athena_results)} must look like s3://bucket/folder/"
+            )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -91,11 +129,19 @@ class Settings:
             if not text:
                 continue
             if isinstance(setting.default, int):
-                if not text.isdigit():
-                    raise SettingsError(f"{PREFIX}{setting.name.upper()}={text!r} is not a whole number; correct it")
+                if not _NUMBER.fullmatch(text):
+                    raise SettingsError(
+                        f"{PREFIX}{setting.name.upper()}={show(text)} is not a whole number; correct it"
+                    )
                 values[setting.name] = int(text)
             else:
                 values[setting.name] = _absolute(text) if setting.name.endswith(("_path", "lake_spec")) else text
+        if PROJECT_ROOT.is_file():
+            values = {**_unpacked_defaults(), **values}
+            if missing := [name for name in ("base_path", "landing_path") if name not in values]:
+                raise SettingsError(
+                    f"{PREFIX}{missing[0].upper()} is not set, and the zip has no default for it; set it"
+                )
         return cls(**values)
 
     def table_path(self, table: str) -> str:
@@ -103,5 +149,17 @@ class Settings:
         return f"{self.base_path.rstrip('/')}/{table}"
 
 
+def shipped_defaults() -> dict[str, Path]:
+    """The settings whose defaults are the lake's files, each with its default's place below the project's folder."""
+    defaults = {setting.name: Path(setting.default) for setting in fields(Settings) if isinstance(setting.default, str)}
+    folder = PROJECT_ROOT / FOLDER
+    return {name: path.relative_to(PROJECT_ROOT) for name, path in defaults.items() if path.is_relative_to(folder)}
+
+
+def _unpacked_defaults() -> dict[str, Any]:
+    folder = unpack_shipped(PROJECT_ROOT)
+    return {name: str(folder / place) for name, place in shipped_defaults().items()}
+
+
 def _absolute(path: str) -> str:
-    return path if "://" in path else str(Path(path).absolute())
+    return path if "://" in path else os.path.abspath(path)

@@ -8,8 +8,11 @@ from typing import Any
 
 from spark_jobs.contracts.documents import build, choice, mapping, read_document, sequence
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.expectation_file import load_expectations
+from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.mart_file import load_marts
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.specs import LakeSpec
@@ -25,25 +28,38 @@ def load_lake_spec(path: str) -> LakeSpec:
     """
     document = read_document(Path(path), what="lake spec", then="correct it or set LAKEHOUSE_LAKE_SPEC")
     try:
-        folder = document.get("marts") if isinstance(document, Mapping) else None
-        if folder is not None and not isinstance(folder, str):
-            raise ContractError(f"marts is {folder!r}; give the folder of their files, beside this one")
-        marts = load_marts(Path(path).parent / folder) if folder else ()
-        return parse_lake_spec(document, marts)
+        marts, expectations = (_folder(document, name, path) for name in ("marts", "expectations"))
+        return parse_lake_spec(
+            document,
+            load_marts(marts) if marts else (),
+            load_expectations(expectations) if expectations else (),
+        )
     except ContractError as error:
-        raise ContractError(f"lake spec {path}: {error}") from error
+        raise ContractError(f"lake spec {show_path(path)}: {error}") from error
 
 
-def parse_lake_spec(document: Any, marts: tuple[MartSpec, ...] = ()) -> LakeSpec:
+def _folder(document: Any, name: str, path: str) -> Path | None:
+    """The folder that an entry names, beside the spec file; None when there is no such entry."""
+    folder = document.get(name) if isinstance(document, Mapping) else None
+    if folder is not None and not isinstance(folder, str):
+        raise ContractError(f"{name} is {show(folder)}; give the folder of their files, beside this one")
+    return Path(path).parent / folder if folder else None
+
+
+def parse_lake_spec(
+    document: Any, marts: tuple[MartSpec, ...] = (), expectations: tuple[Expectation, ...] = ()
+) -> LakeSpec:
     """Build a :class:`LakeSpec` from the parsed document; ContractError for unknown, missing or wrong entries."""
     top = dict(mapping(document, "the file"))
     source = dict(mapping(top.pop("source", None), "source"))
     columns = tuple(_column(mapping(c, "a source column")) for c in sequence(source.pop("columns", None), "columns"))
     top["source"] = build(SourceSpec, {**source, "columns": columns}, "source")
     top["tables"] = tuple(_table(mapping(t, "a table")) for t in sequence(top.get("tables"), "tables"))
-    top["marts"] = marts
+    top["marts"], top["expectations"] = marts, expectations
+    limit = mapping(top.get("quarantine_limit", {}), "quarantine_limit")
+    top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
     people = mapping(top.get("people", {}), "people")
-    top["people"] = [_person(role, mapping(entry, f"people: {role}")) for role, entry in people.items()]
+    top["people"] = [_person(role, mapping(entry, f"people: {plain(role)}")) for role, entry in people.items()]
     top["services"], top["table_services"] = _services(mapping(top.get("services", {}), "services"))
     spec: LakeSpec = build(LakeSpec, top, "lake")
     return spec
@@ -53,18 +69,19 @@ def _services(entry: Mapping[str, Any]) -> tuple[ServiceTargets, tuple[tuple[str
     """What is wanted for all tables, and of those that want something else: what they do not say is as for all."""
     for_all = {name: value for name, value in entry.items() if name != "tables"}
     of_tables = mapping(entry.get("tables", {}), "services: tables")
-    own = {name: {**for_all, **mapping(values, f"services of {name}")} for name, values in of_tables.items()}
+    what = {name: f"services of {plain(name)}" for name in of_tables}
+    own = {name: {**for_all, **mapping(values, what[name])} for name, values in of_tables.items()}
     targets: ServiceTargets = build(ServiceTargets, for_all, "services")
-    return targets, tuple((name, build(ServiceTargets, each, f"services of {name}")) for name, each in own.items())
+    return targets, tuple((name, build(ServiceTargets, each, what[name])) for name, each in own.items())
 
 
 def _person(role: str, entry: Mapping[str, Any]) -> PersonSpec:
-    person: PersonSpec = build(PersonSpec, {**entry, "role": role}, f"people: {role}")
+    person: PersonSpec = build(PersonSpec, {**entry, "role": role}, f"people: {plain(role)}")
     return person
 
 
 def _column(entry: Mapping[str, Any]) -> ColumnSpec:
-    values, what = dict(entry), f"column {entry.get('name')!r}"
+    values, what = dict(entry), f"column {show(entry.get('name'))}"
     values["type"] = choice(ColumnType, values.get("type"), what)
     if "unit" in values:
         values["unit"] = tuple((k, choice(NumberUnit, v, what)) for k, v in mapping(values["unit"], "unit").items())
@@ -73,6 +90,6 @@ def _column(entry: Mapping[str, Any]) -> ColumnSpec:
 
 
 def _table(entry: Mapping[str, Any]) -> TableSpec:
-    type_ = choice(TableType, entry.get("type", TableType.MERGE_ON_READ), f"table {entry.get('name')!r}")
+    type_ = choice(TableType, entry.get("type", TableType.MERGE_ON_READ), f"table {show(entry.get('name'))}")
     table: TableSpec = build(TableSpec, {**entry, "type": type_}, "table")
     return table

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.tables import ColumnSpec, SourceSpec, TableSpec, check_identifier
@@ -27,6 +29,8 @@ class LakeSpec:
     services: ServiceTargets = field(default_factory=ServiceTargets)
     table_services: tuple[tuple[str, ServiceTargets], ...] = ()
     people: tuple[PersonSpec, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    quarantine_limit: QuarantineLimit = field(default_factory=QuarantineLimit)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -35,9 +39,9 @@ class LakeSpec:
             check_identifier(name, what)
         try:
             ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
+        except (ZoneInfoNotFoundError, OSError, ValueError) as error:
             raise ContractError(
-                f"time_zone {self.time_zone!r} is unknown; give an IANA name such as Europe/Paris"
+                f"time_zone {show(self.time_zone)} is unknown; give an IANA name such as Europe/Paris"
             ) from error
         names = self.table_names
         if twice := {name for name in names if names.count(name) > 1}:
@@ -46,7 +50,7 @@ class LakeSpec:
             self._require(table.name, (table.key, *table.columns), self.columns_by_name)
             if table.follows_deletes and table.key != self.source.key:
                 raise ContractError(
-                    f"table {table.name}: follows_deletes needs the source key {self.source.key!r} as its key"
+                    f"table {table.name}: follows_deletes needs the source key {show(self.source.key)} as its key"
                 )
         for person in self.people:
             person.check(self.columns_by_name, self.source.key, self.tables)
@@ -54,7 +58,11 @@ class LakeSpec:
         for mart in self.marts:
             self._check_mart(mart)
         if unknown := sorted({name for name, _ in self.table_services} - set(names)):
-            raise ContractError(f"services: tables {unknown} are none of this lake; it has {names}")
+            raise ContractError(f"services: tables {show_all(unknown)} are none of this lake; it has {names}")
+        asked = {each.table for each in self.expectations}
+        if unknown := sorted(asked - (set(names) - {self.quarantine})):
+            raise ContractError(f"expectations: {show_all(unknown)} is no table of rows in this lake; it has {names}")
+        check_names(self.expectations)
 
     @property
     def table_names(self) -> list[str]:
@@ -77,14 +85,14 @@ class LakeSpec:
         for table in self.tables:
             if table.name == name:
                 return table
-        raise ContractError(f"lake {self.lake} has no table {name!r}; it has {[t.name for t in self.tables]}")
+        raise ContractError(f"lake {self.lake} has no table {show(name)}; it has {[t.name for t in self.tables]}")
 
     def mart(self, name: str) -> MartSpec:
         """The mart called ``name``; ContractError when the lake has none."""
         for mart in self.marts:
             if mart.name == name:
                 return mart
-        raise ContractError(f"lake {self.lake} has no mart {name!r}; it has {[m.name for m in self.marts]}")
+        raise ContractError(f"lake {self.lake} has no mart {show(name)}; it has {[m.name for m in self.marts]}")
 
     @property
     def mart_names(self) -> frozenset[str]:
@@ -124,7 +132,7 @@ class LakeSpec:
         for read in mart.reads:
             if read.table not in known:
                 raise ContractError(
-                    f"mart {mart.name} reads {read.table!r}, which is no table; tables: {sorted(known)}"
+                    f"mart {mart.name} reads {show(read.table)}, which is no table; tables: {sorted(known)}"
                 )
             if mart.mode is MartMode.APPEND and not self.is_append_only(read.table):
                 raise ContractError(
@@ -140,4 +148,4 @@ class LakeSpec:
     @staticmethod
     def _require(owner: str, wanted: tuple[str, ...], known: Collection[str]) -> None:
         if missing := [name for name in wanted if name not in known]:
-            raise ContractError(f"{owner}: columns {missing} are not declared")
+            raise ContractError(f"{owner}: columns {show_all(missing)} are not declared")

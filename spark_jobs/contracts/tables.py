@@ -7,14 +7,33 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 
-_IDENTIFIER = re.compile(r"^[a-z][a-z0-9_]{0,62}$")
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_TOPIC = re.compile(r"[A-Za-z0-9._*?\[\]!-]{1,249}")
+"""A pattern of the names that Kafka allows."""
+_MOST_SOURCE_NAME = 128
+"""No database gives a column a longer name."""
+_MOST_COMMENT = 255
+"""What a catalog takes."""
+
+
+_KEPT = frozenset({
+    *("event_id", "op", "event_order", "event_time", "read_from", "read_offset", "ingest_time", "event_date"),
+    *("reason", "detail", "raw", "row_order", "deleted_order", "is_deleted", "cell_id"),
+})  # fmt: skip
+"""Columns that the log, the quarantine and the tables have beside those of the source."""
+
+
+def is_identifier(name: object) -> bool:
+    """True for a plain snake_case identifier, safe in SQL and as a folder."""
+    return isinstance(name, str) and _IDENTIFIER.fullmatch(name) is not None
 
 
 def check_identifier(name: object, what: str) -> None:
-    """Raise ContractError unless ``name`` is a plain snake_case identifier, safe in SQL and as a folder."""
-    if not isinstance(name, str) or not _IDENTIFIER.match(name):
-        raise ContractError(f"{what} {name!r} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters)")
+    """Raise ContractError unless ``name`` is a plain snake_case identifier."""
+    if not is_identifier(name):
+        raise ContractError(f"{what} {show(name)} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters)")
 
 
 class ColumnType(StrEnum):
@@ -58,6 +77,16 @@ class ColumnSpec:
 
     def __post_init__(self) -> None:
         check_identifier(self.name, "column")
+        if not self.source.isprintable() or not 0 < len(self.source) <= _MOST_SOURCE_NAME:
+            raise ContractError(
+                f"column {self.name}: source {show(self.source)} is no column's name; give its name at the source, of "
+                f"1 to {_MOST_SOURCE_NAME} characters that can be printed"
+            )
+        if not self.comment.isprintable() or len(self.comment) > _MOST_COMMENT:
+            raise ContractError(
+                f"column {self.name}: comment {show(self.comment)} is not one line of at most {_MOST_COMMENT} "
+                f"characters"
+            )
         if self.type is ColumnType.DECIMAL and not 0 <= self.scale <= self.precision <= 38:
             raise ContractError(f"column {self.name}: decimal({self.precision},{self.scale}) is not possible")
         if self.type is ColumnType.DECIMAL and self.precision == 0:
@@ -86,10 +115,21 @@ class SourceSpec:
         names = [column.name for column in self.columns]
         if len(set(names)) != len(names) or len({column.source for column in self.columns}) != len(names):
             raise ContractError("source columns: a name is declared twice")
+        for name in names:
+            if name in _KEPT or "__" in name or name.removesuffix("_order") in {*names} - {name}:
+                raise ContractError(
+                    f"source column {show(name)} is a name kept for technical columns; call it otherwise"
+                )
         if self.key not in names:
-            raise ContractError(f"source key {self.key!r} is not among the source columns")
+            raise ContractError(f"source key {show(self.key)} is not among the source columns")
         if not self.topics:
             raise ContractError("source topics: name at least one pattern")
+        for topic in self.topics:
+            if not _TOPIC.fullmatch(topic):
+                raise ContractError(
+                    f"source topics: {show(topic)} is no pattern of topic names (letters, digits, '.', '_', '-', "
+                    f"wildcards * ? [ ]; at most 249 characters)"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,17 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql_text import fill_time_zone, parse_sql, replace_tables, tables_in, with_names
+from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.mart_sql_text import fill_time_zone, replace_tables
+from spark_jobs.contracts.names import plain, show_path
+from spark_jobs.contracts.portable_sql import names_read, parse_portable
 from spark_jobs.contracts.tables import check_identifier
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-_ENGINES = ("spark", "trino")
-"""Athena's queries are Trino's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,50 +41,30 @@ def load_views(folder: Path) -> tuple[ViewSpec, ...]:
     views: dict[str, ViewSpec] = {}
     for file in sorted(folder.glob("*/*.sql")):
         if file.stem in views:
-            raise ContractError(f"{file}: there is a view {file.stem} in layer {views[file.stem].layer}; rename one")
+            raise ContractError(
+                f"{show_path(file)}: there is a view {plain(file.stem)} in layer {views[file.stem].layer}; rename one"
+            )
         views[file.stem] = read_view(file)
     return tuple(views[name] for name in _ordered(views))
 
 
 def read_view(file: Path) -> ViewSpec:
     """One file; ContractError with its name when it is no view."""
-    check_identifier(file.stem, f"{file}: view")
-    text = file.read_text(encoding="utf-8")
+    where = show_path(file)
+    check_identifier(file.stem, f"{where}: view")
+    check_identifier(file.parent.name, f"{where}: layer")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"view {where} cannot be read ({error}); correct it") from error
     try:
         return ViewSpec(name=file.stem, layer=file.parent.name, text=text, reads=_reads(text))
     except ContractError as error:
-        raise ContractError(f"{file}: {error}") from error
+        raise ContractError(f"{where}: {error}") from error
 
 
 def _reads(text: str) -> frozenset[str]:
-    from sqlglot import exp
-
-    query = parse_sql(text)
-    if not isinstance(query, exp.Query) or query.find(exp.Into, exp.Placeholder, exp.Parameter):
-        raise ContractError("a view is one SELECT without parameters")
-    _check_portable(text, query)
-    named = [table for table in tables_in(query) if table.name.lower() not in with_names(query)]
-    if qualified := [table.sql() for table in named if table.db]:
-        raise ContractError(f"it names {qualified[0]}; leave the database out")
-    return frozenset(table.name.lower() for table in named)
-
-
-def _check_portable(text: str, query: exp.Expr) -> None:
-    """Raise ContractError unless both engines take the same words for the same thing, and write them alike."""
-    from sqlglot import errors, parse_one
-
-    one, other = (query.sql(dialect=engine, comments=False) for engine in _ENGINES)
-    if one == other:
-        try:
-            other = parse_one(text, dialect="trino").sql(dialect="trino", comments=False)
-        except errors.SqlglotError as error:
-            raise ContractError("it is not one text for all engines: Trino cannot read it; look at quotes") from error
-    if one != other:
-        at = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-        raise ContractError(
-            f"it is not one text for all engines: Spark takes it for {one[max(0, at - 10) : at + 30]!r}, Trino for "
-            f"{other[max(0, at - 10) : at + 30]!r}; write it with what both have"
-        )
+    return names_read(parse_portable(text, what="a view"))
 
 
 def _ordered(views: Mapping[str, ViewSpec]) -> Iterable[str]:

@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 
 DEFAULT_EVENTS = 10_000
 DEFAULT_DAYS = 90
 DEFAULT_TOPIC = "erp.dbo.SALES"
-_TOPIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+_TOPIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,248}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +58,8 @@ class Plan:
             raise ContractError(f"--start {self.start} is not a minute before --end {self.end}; give an earlier one")
         if not 1990 <= self.start.year <= self.end.year <= 2200:
             raise ContractError(f"--start {self.start} to --end {self.end} is out of reach; stay between 1990 and 2200")
-        if not _TOPIC.match(self.topic):
-            raise ContractError(f"--topic {self.topic!r} is no topic name; use letters, digits, '.', '_' and '-'")
+        if not _TOPIC.fullmatch(self.topic):
+            raise ContractError(f"--topic {show(self.topic)} is no topic name; use letters, digits, '.', '_' and '-'")
 
     @property
     def start_ms(self) -> int:

@@ -34,6 +34,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the options name no table or no moments."""
+    options = arguments.options
+    choose_layouts(spec, options["table"])
+    for moment in filter(None, (options["after"], options.get("up_to"))):
+        parse_moment(moment)
+
+
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Print the rows that differ between two states of a table: ``op``, the key, and the columns that changed.
 

@@ -11,6 +11,7 @@ from statistics import median
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, parse_instant
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -65,7 +66,7 @@ def _register(registry: ConsumerRegistry, spec: LakeSpec, arguments: JobArgument
     if name in own_consumers(spec):
         raise ContractError(f"{name} is the lake's own and keeps its place itself; give your reader another name")
     if table not in spec.table_names:
-        raise ContractError(f"lake {spec.lake} has no table {table!r} (--table); it has {sorted(spec.table_names)}")
+        raise ContractError(f"lake {spec.lake} has no table {show(table)} (--table); it has {sorted(spec.table_names)}")
     timeline = Timeline(table=table, path=settings.table_path(table))
     at = parse_instant(arguments.options.get("at") or timeline.readable_up_to)
     if at != BEGINNING and not timeline.holds(at):
@@ -78,7 +79,7 @@ def _register(registry: ConsumerRegistry, spec: LakeSpec, arguments: JobArgument
 def _forget(registry: ConsumerRegistry, spec: LakeSpec, name: str) -> None:
     known = registry.all()
     if name not in known:
-        raise ContractError(f"no consumer is called {name!r} (--name); known are {sorted(known) or 'none'}")
+        raise ContractError(f"no consumer is called {show(name)} (--name); known are {sorted(known) or 'none'}")
     if name in own_consumers(spec):
         raise ContractError(f"{name} is the lake's own: run its layer, and it gets further by itself")
     registry.forget(name)

@@ -49,6 +49,11 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     return bool(arguments.options["action"] == "repair" or arguments.options.get("deep"))
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when ``--table`` names none."""
+    choose_layouts(spec, arguments.options.get("table"))
+
+
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
     spec = load_lake_spec(settings.lake_spec)

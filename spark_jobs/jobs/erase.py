@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.people import STAND_IN, Person
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
@@ -34,7 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         people = ()  # the run itself would say so; here it must not keep other jobs' help from being shown
         parser.epilog = str(error)
     for each in people:
-        parser.add_argument(f"--{each.role}", metavar="ID", help=f"the {each.key} of the {each.role} to be erased")
+        parser.add_argument(
+            f"--{each.role.replace('_', '-')}", metavar="ID", help=f"the {each.key} of the {each.role} to be erased"
+        )
     parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
 
 
@@ -80,7 +83,7 @@ def _person(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Pers
     each, id_ = given[0]
     if spec.columns_by_name[each.key].type is ColumnType.BIGINT:
         if not re.fullmatch(r"-?[0-9]{1,19}", id_):
-            raise ContractError(f"--{each.role} {id_!r}: {each.key} is a whole number")
+            raise ContractError(f"--{each.role} {show(id_)}: {each.key} is a whole number")
         id_ = str(int(id_))
     if id_ == str(STAND_IN):
         raise ContractError(f"--{each.role} {id_}: that stands for everybody who was erased before")

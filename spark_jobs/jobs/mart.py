@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, GateStoppedError
 from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.bring_on import Engine
+from spark_jobs.quality.holds import Holds
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +39,26 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 
     A mart's clock never goes back: a run with an older one (a backfill, a late retry) takes in new data and leaves the
     mart's window where it is. With an interval, the rows of these dates are computed again as well.
+
+    Raises:
+        GateStoppedError: marts whose new rows break what is expected of them; they stay as they are, and all others
+            were brought on.
     """
     spec = load_lake_spec(settings.lake_spec)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
+    outcomes: list[TableOutcome] = []
+    stopped: dict[str, Sequence[str]] = {}
     # One after another: Hudi's reader turns vectorized reading on and off for the whole session while it plans, so that
     # refreshes side by side trip over each other.
-    outcomes = [outcome for mart in marts_of(spec, arguments) for outcome in engine.bring_on(mart)]
+    for mart in marts_of(spec, arguments):
+        try:
+            outcomes += engine.bring_on(mart)
+        except GateStoppedError as error:  # it stays as it is, and the others are brought on
+            stopped.update(error.stopped)
+    Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == arguments.options["layer"]]
     engine.forget_changes(read.table for mart in layer for read in mart.reads)
-    return JobResult(
+    result = JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
@@ -52,6 +66,9 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
         messages=tuple(engine.messages),
     )
+    if stopped:
+        raise GateStoppedError(stopped=stopped, result=result)
+    return result
 
 
 def marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
@@ -63,8 +80,8 @@ def marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     found = [mart for mart in spec.marts if mart.layer == layer and mart.name not in spec.caches]
     if not found:
         layers = sorted({mart.layer for mart in spec.marts})
-        raise ContractError(f"no mart is of layer {layer!r}; layers are {layers}")
+        raise ContractError(f"no mart is of layer {show(layer)}; layers are {layers}")
     chosen = [mart for mart in found if name in (None, "", mart.name)]
     if not chosen:
-        raise ContractError(f"layer {layer} has no mart {name!r}; it has {[mart.name for mart in found]}")
+        raise ContractError(f"layer {layer} has no mart {show(name)}; it has {[mart.name for mart in found]}")
     return chosen

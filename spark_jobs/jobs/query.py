@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -34,12 +35,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when ``--as-of`` is no moment and no savepoint, or a file of views is wrong."""
+    if (moment := arguments.options.get("as_of") or "") and SavepointRecords(settings).find(moment) is None:
+        parse_moment(moment)
+    load_views(Path(settings.views_path))
+
+
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Print the answer to ``--sql``. Tables show live rows: tombstones and the columns that order them are hidden."""
     from pyspark.errors import AnalysisException, ParseException
 
     spec = load_lake_spec(settings.lake_spec)
-    tables = _register_tables(spark, spec, settings, arguments.options.get("as_of") or "")
+    tables = register_tables(spark, spec, settings, moment=arguments.options.get("as_of") or "")
     missing = _register_views(spark, Path(settings.views_path))
     try:
         answer_df = spark.sql(arguments.options["sql"])
@@ -56,14 +64,16 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     )
 
 
-def _register_tables(spark: SparkSession, spec: LakeSpec, settings: Settings, moment: str) -> list[str]:
-    """Every table with a commit, under its name; live rows and the columns people ask for.
+def register_tables(
+    spark: SparkSession, spec: LakeSpec, settings: Settings, *, moment: str = "", only: Collection[str] = ()
+) -> list[str]:
+    """Every table with a commit (of ``only`` these), under its name; live rows and the columns people ask for.
 
     With a ``moment`` (a time, an instant, the name of a savepoint) those that had a commit then, as they were.
     """
     registered = []
     record = SavepointRecords(settings).find(moment) if moment else None
-    for name in spec.table_names:
+    for name in (each for each in spec.table_names if not only or each in only):
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_version()
         if timeline.last is None:

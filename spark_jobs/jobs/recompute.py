@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
@@ -37,6 +38,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--undo", metavar="ID", help="bring back what a recompute replaced (with --yes)")
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the options name no marts, no days, no rules or nothing that can be undone."""
+    options = arguments.options
+    if options.get("undo"):
+        SavepointRecords(settings).read(options["undo"], made_by=arguments.job)
+        return
+    marts = _chosen(spec, arguments)
+    _interval(arguments, spec)
+    if options.get("rules"):
+        load_rules(settings.rules_path).version(options["rules"])
+        if not any(mart.rules for mart in marts):
+            raise ContractError(f"no mart of layer {options['layer']} counts by rules; leave --rules out")
+
+
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Show what computing these dates again would change, and do it when ``--yes`` says so.
 
@@ -44,14 +59,11 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     savepoint is made first; the result says how to go back to it.
     """
     spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    check(spec, arguments, settings)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     if options.get("undo"):
         return _undo(engine, options["undo"], is_meant=_is_meant(arguments))
     marts, interval = _chosen(spec, arguments), _interval(arguments, spec)
-    if options.get("rules"):
-        load_rules(settings.rules_path).version(options["rules"])
-        if not any(mart.rules for mart in marts):
-            raise ContractError(f"no mart of layer {options['layer']} counts by rules; leave --rules out")
     id_ = record_id(f"{options['layer']}-{options['from_date']}", arguments.clock)
     record = Record(
         id=id_,
@@ -83,15 +95,16 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     marts = [mart for mart in spec.marts if mart.layer == layer and name in (None, "", mart.name)]
     if not marts:
         known = sorted({(mart.layer, mart.name) for mart in spec.marts})
-        raise ContractError(f"no mart {name or ''} is of layer {layer!r}; marts by layer: {known}")
+        raise ContractError(f"no mart {plain(name or '')} is of layer {show(layer)}; marts by layer: {known}")
     return marts
 
 
 def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
+    given = show_all(arguments.options[name] for name in ("from_date", "to_date"))
     try:
         first, last = (date.fromisoformat(arguments.options[name]) for name in ("from_date", "to_date"))
     except ValueError as error:
-        raise ContractError(f"--from and --to are dates such as 2025-01-31 ({error})") from error
+        raise ContractError(f"--from and --to are dates such as 2025-01-31, not {given}") from error
     if last < first:
         raise ContractError(f"--to {last} lies before --from {first}")
     utc = ZoneInfo("UTC")

@@ -37,6 +37,11 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     return bool(arguments.options.get("yes"))
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when ``--to`` names no savepoint of the whole lake."""
+    SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT)
+
+
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Show what would be taken back, and do it when ``--yes`` says so: tables first that are made from others.
 

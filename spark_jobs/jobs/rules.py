@@ -16,6 +16,7 @@ from spark_jobs.contracts.rules import RuleBook, first_day
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.rule_diff import Change, Comparison, RuleDiff
 from spark_jobs.marts.views import Views
@@ -36,6 +37,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """A list of the versions needs none."""
     return arguments.options["action"] != "list"
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the options name no two versions, or no months."""
+    _asked(load_rules(settings.rules_path), arguments)
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -63,7 +69,8 @@ def _list(book: RuleBook) -> dict[str, int]:
     return {"versions": len(rows)}
 
 
-def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings: Settings) -> dict[str, int]:
+def _asked(book: RuleBook, arguments: JobArguments) -> tuple[str, str, str, str]:
+    """The two versions, the first month and the last."""
     options = arguments.options
     versions = [book.version(name).version for name in options.get("versions") or ()]
     if len(versions) != 2:
@@ -71,10 +78,15 @@ def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings
     first, last = _month(options.get("first_month") or _FIRST_MONTH), _month(options.get("last_month") or _LAST_MONTH)
     if first_day(first) > first_day(last):
         raise ContractError(f"{first} to {last} is no range of months; give --from before --to")
+    return versions[0], versions[1], first, last
+
+
+def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings: Settings) -> dict[str, int]:
+    *versions, first, last = _asked(book, arguments)
     with Views(spark) as views:
         diff = RuleDiff(views=views, spec=load_lake_spec(settings.lake_spec), book=book, settings=settings)
-        comparison = diff.compare(*versions, first=first, last=last)
-    _print_comparison(comparison, versions, options.get("rows", DEFAULT_ROWS))
+        comparison = diff.compare(versions[0], versions[1], first=first, last=last)
+    _print_comparison(comparison, versions, arguments.options.get("rows", DEFAULT_ROWS))
     differences = [change.difference for change in comparison.changes]
     return {
         "months": len(comparison.months),

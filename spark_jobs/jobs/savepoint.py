@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -24,7 +25,7 @@ from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
 log = logging.getLogger(__name__)
 
 JOB = "savepoint"
-_LABEL = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+_LABEL = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEAD = ("savepoint", "made at", "by", "tables", "oldest state", "what")
 
 
@@ -43,6 +44,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """The list is made from small files."""
     return arguments.options["action"] != "list"
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the options name nothing that can be kept or let go."""
+    options = arguments.options
+    if options["action"] == "delete":
+        SavepointRecords(settings).read(options.get("name") or "")
+        return
+    label, keep = options.get("label") or "manual", options.get("keep")
+    if not _LABEL.fullmatch(label):
+        raise ContractError(
+            f"--label {show(label)}: use small letters, digits and _, at most 40, beginning with a letter"
+        )
+    if keep is not None and keep < 1:
+        raise ContractError(f"--keep {keep}: at least the new one is kept; give 1 or more")
 
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -74,11 +90,8 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 def _create(
     spark: SparkSession, spec: LakeSpec, records: SavepointRecords, arguments: JobArguments, settings: Settings
 ) -> list[str]:
+    check(spec, arguments, settings)
     label, keep = arguments.options.get("label") or "manual", arguments.options.get("keep")
-    if not _LABEL.match(label):
-        raise ContractError(f"--label {label!r}: use small letters, digits and _, at most 40, beginning with a letter")
-    if keep is not None and keep < 1:
-        raise ContractError(f"--keep {keep}: at least the new one is kept; give 1 or more")
     id_ = record_id(label, arguments.clock)
     with hold_tables(spec.table_names, job=arguments.job, settings=settings):
         # A retry of the run that made it finishes it: the states are those it wrote down first.

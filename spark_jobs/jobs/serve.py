@@ -11,10 +11,12 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -44,19 +46,23 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Bring the served rows of every mart of the layers to the mart's newest instant.
 
-    A mart whose newest instant is served already is not read; only the clock it was brought to may move on.
+    A mart whose newest instant is served already is not read; only the clock it was brought to may move on. One whose
+    newest state was found wrong after its commit is left as it was served last.
     """
     spec = load_lake_spec(settings.lake_spec)
     marts = _marts_of(spec, arguments)
     store = ServingStore(parse_address(settings), wait_seconds=settings.lease_wait_seconds)
-    outcomes = [_serve(spark, spec, mart, store, arguments, settings) for mart in marts]
+    held = {hold.table: hold for hold in Holds(settings).held()}
+    wrong = {table for table, hold in held.items() if hold.instant}
+    outcomes = [_serve(spark, spec, mart, store, arguments, settings) for mart in marts if mart.name not in wrong]
+    absent = tuple(f"{o.table} has no commit yet: nothing to serve" for o in outcomes if o.instant is None)
     return JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=tuple(f"{o.table} has no commit yet: nothing to serve" for o in outcomes if o.instant is None),
+        messages=(*absent, *(_of_hold(held[mart.name]) for mart in marts if mart.name in held)),
     )
 
 
@@ -72,10 +78,12 @@ def _marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     served = [mart for mart in spec.marts if mart.name not in spec.caches]
     known = sorted({mart.layer for mart in served})
     if not layers or not set(layers) <= set(known):
-        raise ContractError(f"--layer {','.join(layers)!r}: the marts that can be served are of the layers {known}")
+        raise ContractError(f"--layer {show(','.join(layers))}: the marts that can be served are of the layers {known}")
     marts = [mart for mart in served if mart.layer in layers]
+    if arguments.options.get("mart") and not names:
+        raise ContractError(f"--mart names none; of these layers are {[mart.name for mart in marts]}")
     if unknown := sorted(set(names) - {mart.name for mart in marts}):
-        raise ContractError(f"--mart {','.join(unknown)}: of these layers are {[mart.name for mart in marts]}")
+        raise ContractError(f"--mart {plain(','.join(unknown))}: of these layers are {[mart.name for mart in marts]}")
     return [mart for mart in marts if mart.name in names or not names]
 
 
@@ -106,6 +114,10 @@ def _serve(
         elif served.clock != clock:
             store.keep(state)
         return TableOutcome(table=mart.name, instant=state.instant, rows=count or 0, is_committed=count is not None)
+
+
+def _of_hold(hold: Hold) -> str:
+    return f"{hold.table} is held back since {hold.since}, its last good state is served: {'; '.join(hold.told)}"
 
 
 def _timeline(mart: MartSpec, settings: Settings) -> Timeline:

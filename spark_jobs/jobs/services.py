@@ -42,6 +42,11 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     return arguments.options["action"] == "run"
 
 
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when ``--table`` names none."""
+    choose_layouts(spec, arguments.options.get("table"))
+
+
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Look every table through, and with ``run`` do what is due: table by table, services in their order.
 

@@ -18,6 +18,9 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec
+from spark_jobs.quality.gate import Gate
+from spark_jobs.quality.holds import Holds, let_pass
+from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata, told_of
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import EVENT_DATE, table_layout
@@ -30,6 +33,7 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.changes import to_changes
 from spark_jobs.transforms.newest import (
+    IS_DELETED,
     STORED,
     TABLE,
     fold_events,
@@ -38,10 +42,12 @@ from spark_jobs.transforms.newest import (
     newest_rows,
     slot_names,
     to_table,
+    with_values,
 )
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
 _MB = 1024 * 1024
+_ROWS = "rows"
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +59,8 @@ class Part:
     pull: Pull
     outcomes: Sequence[TableOutcome]
     events: int
+    told: tuple[str, ...] = ()
+    """A line for each expectation that rows broke."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +77,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     with hold_tables((table.name for table in spec.tables), job=arguments.job, settings=settings):
         parts = fold_new(spark, spec, arguments, settings)
     outcomes = [_sum(of_table) for of_table in zip(*(part.outcomes for part in parts), strict=True)]
+    Holds(settings).release({table.name for table in spec.tables})
     reasons = [part.pull.resync_reason for part in parts if part.pull.resync_reason]
     first, last = parts[0].pull.window, parts[-1].pull.window
     return JobResult(
@@ -78,7 +87,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         tables=tuple(outcomes),
         source=SourceWindow(table=spec.log, after=first.after, up_to=last.up_to),
         counters={"events_read": sum(part.events for part in parts)},
-        messages=tuple(f"resync: {reason}" for reason in reasons),
+        messages=(*(f"resync: {reason}" for reason in reasons), *(line for part in parts for line in part.told)),
     )
 
 
@@ -119,12 +128,14 @@ def _fold_next(
     with pinned(spark, _read_events(spark, spec, settings, pull, arguments.interval), "events") as events_df:
         count = int(events_df.count())
         checkpoint = "" if is_interval else pull.window.up_to
-        outcomes = fold_tables(spark, spec, events_df, timelines, checkpoint, settings, event_count=count)
+        outcomes, told = fold_tables(
+            spark, spec, events_df, timelines, checkpoint, settings, event_count=count, run=arguments
+        )
     if not is_interval:
         tables = {outcome.table: outcome.instant for outcome in outcomes}
         done = ConsumerState(checkpoints={spec.log: pull.window.up_to}, tables=tables)
         registry.write(SPLIT, done, arguments.clock)
-    return Part(pull=pull, outcomes=outcomes, events=count)
+    return Part(pull=pull, outcomes=outcomes, events=count, told=told)
 
 
 def _sum(outcomes: Sequence[TableOutcome]) -> TableOutcome:
@@ -156,13 +167,17 @@ def fold_tables(
     settings: Settings,
     *,
     event_count: int,
-) -> list[TableOutcome]:
+    run: JobArguments,
+) -> tuple[list[TableOutcome], tuple[str, ...]]:
     """Fold the events into every table of ``spec``: one plan for all, then one commit for each that changed.
 
     ``events_df`` are pinned and read, ``event_count`` of them; ``timelines`` are those of the tables in their order;
     ``checkpoint`` goes into each commit unless it is empty. The commits go side by side: one that fails stops no other,
     and its error is raised when all have ended. A table's first commit has no change feed: its readers begin with a
-    snapshot.
+    snapshot. Gives the tables' outcomes and a line for each expectation that rows broke.
+
+    Raises:
+        GateStoppedError: rows break what is expected of their table; no table was written.
     """
     metadata = {checkpoint_key(spec.log): checkpoint} if checkpoint else {}
     index = _row_index(spec, settings)
@@ -172,25 +187,49 @@ def fold_tables(
         stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(spec))
         fed = sorted(timeline.table for timeline in timelines if timeline.last and timeline.table in spec.fed_tables)
         with pinned(spark, merge_rows(folded_df, stored_df, keep_stored=fed), "changed") as changed_df:
-            changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
+            verdicts = audit_tables(changed_df, spec, run, settings)
+            changed = {table: to_metadata(rows, found) for table, (rows, found) in verdicts.items()}
+            told = tuple(line for table, (_, found) in verdicts.items() for line in told_of(table, found))
 
             def write(table: TableSpec, timeline: Timeline) -> TableOutcome:
                 if table.name not in changed:
                     return TableOutcome(table=table.name, instant=timeline.last, rows=0, is_committed=False)
                 feed = _write_feed(changed_df, table, spec, settings) if table.name in fed else {}
                 rows_df, layout = to_table(changed_df, table, spec), fit_layout(table_layout(table), timeline)
-                is_first = timeline.last is None
-                done = commit(rows_df, layout, metadata={**metadata, **feed}, settings=settings, is_first=is_first)
+                is_first, said = timeline.last is None, {**metadata, **feed, QUALITY_KEY: changed[table.name]}
+                done = commit(rows_df, layout, metadata=said, settings=settings, is_first=is_first)
                 return TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
 
             if not changed:
-                return list(map(write, spec.tables, timelines))
+                return list(map(write, spec.tables, timelines)), told
             with ThreadPoolExecutor(settings.write_threads) as threads:
                 layer = threads.submit(index.write_layer, pack_rows(changed_df.drop(STORED)))
                 outcomes = list(threads.map(write, spec.tables, timelines))
             committed = {done.table: done.instant for done in outcomes if done.is_committed and done.instant}
             index.accept(layer.result(), committed)
-            return outcomes
+            return outcomes, told
+
+
+def audit_tables(
+    changed_df: DataFrame, spec: LakeSpec, run: JobArguments, settings: Settings
+) -> dict[str, tuple[dict[str, int], tuple[Verdict, ...]]]:
+    """Ask every table's gate of its changed rows, in one query; of each table that has any, counts and verdicts.
+
+    Raises:
+        GateStoppedError: rows break what is expected of their table.
+    """
+    gates = {table.name: Gate.of(spec, table.name) for table in spec.tables}
+    values_df = with_values(changed_df, spec)
+    asked = [
+        aggregate
+        for name, gate in gates.items()
+        for aggregate in gate.aggregates(values_df.schema, of=(F.col(TABLE) == name) & ~F.col(IS_DELETED))
+    ]
+    rows = values_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS), *asked).collect()
+    facts = {row[TABLE]: row.asDict() for row in rows}
+    verdicts = {table: gates[table].judge(of_table) for table, of_table in facts.items()}
+    passed = let_pass(verdicts, job=run.job, clock=run.clock, settings=settings)
+    return {table: ({"written": facts[table][_ROWS]}, found) for table, found in passed.items()}
 
 
 def _write_feed(changed_df: DataFrame, table: TableSpec, spec: LakeSpec, settings: Settings) -> dict[str, str]:

@@ -14,7 +14,6 @@ from spark_jobs.contracts.errors import CatalogConflictError, SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import GLUE, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.catalog.ddl import create_table
 from spark_jobs.storage.catalog.glue import Glue
@@ -98,7 +97,6 @@ def _choose_sync(spark: SparkSession | None, arguments: JobArguments, settings: 
     spec, table = load_lake_spec(settings.lake_spec), arguments.options.get("table")
     layouts = choose_layouts(spec, table).values()
     database = settings.catalog_database or spec.lake
-    check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
     known: Mapping[str, Any] = {
         "lake": spec.lake,
         "wanted": {each.name: each for each in find_tables(spec, settings, table)},

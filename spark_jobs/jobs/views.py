@@ -10,12 +10,16 @@ from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.catalog.athena import run_statements
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from spark_jobs.storage.catalog.view_record import ViewRecord
 
 _HEAD = ("view", "state")
+_UNCONFIGURED = (
+    "no views were made: LAKEHOUSE_ATHENA_WORKGROUP is not set; set it where jobs run to keep them in Athena, or give "
+    "the statements of 'views ddl' to another engine"
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +27,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["list", "ddl", "apply"],
-        help="list: which views there are; ddl: the statements that make them; apply: run these in Athena",
+        help="list: which views there are; ddl: the statements that make them; apply: make in Athena what changed, "
+        "drop there what has no file any more",
     )
     engines = [engine.value for engine in Engine]
     parser.add_argument("--engine", choices=engines, default=Engine.ATHENA.value, help="who reads (default athena)")
+    parser.add_argument(
+        "--if-configured",
+        action="store_true",
+        help="apply: do nothing, and say so, unless LAKEHOUSE_ATHENA_WORKGROUP is set",
+    )
     parser.add_argument("--masked", action="store_true", help="the variant in which people's names are masked")
 
 
@@ -44,36 +54,50 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         TransientError: Athena does not answer.
     """
     options, spec = arguments.options, load_lake_spec(settings.lake_spec)
+    if options["action"] == "apply" and options.get("if_configured") and not settings.athena_workgroup:
+        return JobResult(
+            job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock), messages=(_UNCONFIGURED,)
+        )
     database, engine = settings.catalog_database or spec.lake, Engine(options["engine"])
-    check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
     views = build_views(spec, settings, database=database, engine=engine, is_masked=bool(options.get("masked")))
     if options["action"] == "list":
         print(format_table(_HEAD, list(_rows(views))))
     elif options["action"] == "ddl":
-        print("\n\n".join(f"{statement};" for statement in _statements(views, engine)), end="\n\n")
-    else:
-        _apply(views, engine, settings)
+        print(
+            "\n\n".join(f"{statement};" for statement in (_database(views, engine), *views.statements.values())),
+            end="\n\n",
+        )
+    made = _apply(views, engine, settings) if options["action"] == "apply" else list(views.statements)
+    counters = {"views": len(views.statements), "missing": len(views.missing)}
     return JobResult(
         job=arguments.job,
-        status=DONE if views.statements else NOTHING_TO_DO,
+        status=DONE if made else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
-        counters={"views": len(views.statements), "missing": len(views.missing)},
+        counters=counters | ({"made": len(made)} if options["action"] == "apply" else {}),
         messages=tuple(f"view {name} needs {', '.join(tables)}" for name, tables in views.missing.items()),
     )
 
 
-def _apply(views: ViewDdl, engine: Engine, settings: Settings) -> None:
+def _apply(views: ViewDdl, engine: Engine, settings: Settings) -> list[str]:
+    """Make the views that are not there as they should be, drop those without a text; gives the names of both."""
     if engine is not Engine.ATHENA:
         raise SettingsError(f"views are applied in athena alone; give the statements of 'views ddl' to {engine}")
-    if views.statements:
-        run_statements(list(_statements(views, engine)), settings)
+    if not views.statements:
+        return []
+    record = ViewRecord(views.database, settings)
+    changed, gone = record.changes(views)
+    statements = [f'DROP VIEW IF EXISTS "{views.database}"."{name}"' for name in gone]
+    if changed:
+        statements += [_database(views, engine), *(views.statements[name] for name in changed)]
+    if statements:
+        run_statements(statements, settings)
+        record.remember(views)
+    return [*changed, *gone]
 
 
-def _statements(views: ViewDdl, engine: Engine) -> Iterator[str]:
-    """The database first, in the words that each engine has for it."""
-    kind = "SCHEMA" if engine is Engine.TRINO else "DATABASE"
-    yield f"CREATE {kind} IF NOT EXISTS {views.database}"
-    yield from views.statements.values()
+def _database(views: ViewDdl, engine: Engine) -> str:
+    """In the words that each engine has for it."""
+    return f"CREATE {'SCHEMA' if engine is Engine.TRINO else 'DATABASE'} IF NOT EXISTS {views.database}"
 
 
 def _rows(views: ViewDdl) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ from spark_jobs.marts.scopes import windows
 from spark_jobs.marts.sources import ChangesUnknownError
 from spark_jobs.marts.stitch import CacheBrokenError, stitch, window_of
 from spark_jobs.marts.views import Views
+from spark_jobs.quality.verdicts import told_of
 from spark_jobs.storage.change_feed import forget_changes
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """What all refreshes of a run share; ``messages`` say what was computed anew, and why."""
+    """What all refreshes of a run share; ``messages`` say what was computed anew and why, and what rows broke."""
 
     spark: SparkSession
     spec: LakeSpec
@@ -50,7 +51,7 @@ class Engine:
     ) -> Iterator[Refresh]:
         """A refresh of ``mart``, whose lease the caller holds; its views are gone afterwards."""
         with Views(self.spark) as views:
-            yield Refresh(
+            refresh = Refresh(
                 views=views,
                 spec=self.spec,
                 settings=self.settings,
@@ -62,6 +63,8 @@ class Engine:
                 also=also or {},
                 is_held=is_held,
             )
+            yield refresh
+            self.messages.extend(told_of(mart.name, refresh.verdicts))
 
     def holding(self, *marts: MartSpec) -> AbstractContextManager[None]:
         """The leases of these marts, for the block."""

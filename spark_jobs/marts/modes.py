@@ -20,10 +20,7 @@ def append_rows(refresh: Refresh, why_anew: str) -> TableOutcome:
     else:
         rows_df = source.changes(refresh.views, refresh.query).came_df
     result_df = refresh.views.pin(_with_cell_id(refresh, refresh.select({source.table: rows_df})), "rows")
-    is_anew = bool(why_anew) and refresh.timeline.last is not None
-    if result_df.isEmpty() and not is_anew:
-        return refresh.unchanged()
-    return refresh.append(result_df, is_anew=is_anew)
+    return refresh.append(result_df, is_anew=bool(why_anew) and refresh.timeline.last is not None)
 
 
 def compute_full(refresh: Refresh) -> DataFrame:

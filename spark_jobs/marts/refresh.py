@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.mart_sql import MartQuery
@@ -19,6 +20,9 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.views import Views
+from spark_jobs.quality.gate import Gate
+from spark_jobs.quality.holds import let_pass
+from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
@@ -26,9 +30,10 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
-from spark_jobs.transforms.cells import changed_rows, difference, visible_changes
+from spark_jobs.transforms.cells import AFTER, changed_rows, difference, visible_changes
 
 CLOCK, DEFINITION = "clock", "definition"
+_IS_THERE, _ROWS = "__is_there", "__rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +42,7 @@ class Refresh:
 
     ``state`` is what its consumer file remembers; ``also`` are checkpoints on tables it reads through another mart.
     When it ``is_held``, the sources are read as they were at the mart's own checkpoints. What ``notes`` are given, the
-    consumer file remembers until others take their place.
+    consumer file remembers until others take their place; ``verdicts`` are what the gate said of the rows it committed.
     """
 
     views: Views
@@ -51,6 +56,7 @@ class Refresh:
     also: Mapping[str, str] = field(default_factory=dict)
     is_held: bool = False
     notes: dict[str, str] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
 
     @cached_property
     def is_state_current(self) -> bool:
@@ -149,12 +155,31 @@ class Refresh:
         return TableOutcome(table=self.mart.name, instant=self.timeline.last, rows=0, is_committed=False)
 
     def write(self, difference_df: DataFrame, notes: Mapping[str, str] | None = None) -> TableOutcome:
-        """Commit what has to change, unless that is nothing; ``notes`` are kept with the commit."""
-        if difference_df.isEmpty():
+        """Commit what has to change, unless that is nothing; ``notes`` are kept with the commit.
+
+        Raises:
+            GateStoppedError: the rows break what is expected of the mart; nothing was written.
+        """
+        is_there = F.col(AFTER).isNotNull().alias(_IS_THERE)
+        quality = self._audit(difference_df.select(f"{AFTER}.*", is_there))
+        if quality is None:
             return self.unchanged()
-        outcome = self.commit_difference(difference_df, {**self.metadata, **(notes or {})})
+        outcome = self.commit_difference(difference_df, {**self.metadata, **quality, **(notes or {})})
         self._remember(outcome.instant)
         return outcome
+
+    def _audit(self, rows_df: DataFrame) -> dict[str, str] | None:
+        """Ask the gate of rows that are about to be committed; what the commit says of it, or None without rows."""
+        gate = Gate.of(self.spec, self.mart.name)
+        asked = gate.aggregates(rows_df.schema, of=F.col(_IS_THERE))
+        row = rows_df.agg(F.count("*").alias(_ROWS), *asked).first()
+        facts = row.asDict() if row else {_ROWS: 0}
+        if not facts[_ROWS]:
+            return None
+        run, name = self.arguments, self.mart.name
+        passed = let_pass({name: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
+        self.verdicts.extend(passed[name])
+        return {QUALITY_KEY: to_metadata({"written": facts[_ROWS]}, passed[name])}
 
     def commit_difference(self, difference_df: DataFrame, metadata: Mapping[str, str]) -> TableOutcome:
         """Commit a difference that is not empty, with the changes it makes for those who read the mart."""
@@ -165,9 +190,15 @@ class Refresh:
         return self._commit(changed_rows(difference_df), mart_layout(self.mart), metadata)
 
     def append(self, rows_df: DataFrame, *, is_anew: bool) -> TableOutcome:
-        """Commit rows of a mart of mode append: more of them, or all of them in place of what there is."""
+        """Commit rows of a mart of mode append: more of them, or all of them in place of what there is.
+
+        Without rows nothing is committed, unless there were some. Raises as :meth:`write` does.
+        """
+        quality = self._audit(rows_df.withColumn(_IS_THERE, F.lit(True)))
+        if quality is None and not is_anew:
+            return self.unchanged()
         form = StorageForm.REPLACED if is_anew else StorageForm.APPENDED
-        outcome = self._commit(rows_df, mart_layout(self.mart, form=form), self.metadata)
+        outcome = self._commit(rows_df, mart_layout(self.mart, form=form), {**self.metadata, **(quality or {})})
         self._remember(outcome.instant)
         return outcome
 

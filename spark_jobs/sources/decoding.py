@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.rejections import IGNORED, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH_ROWS = 5000
+_LINES = "read_from string, read_offset bigint, raw binary"
 
 
 def decoded_schema(spec: LakeSpec) -> str:
@@ -34,10 +35,50 @@ def decoded_schema(spec: LakeSpec) -> str:
 def decode_chunks(
     spark: SparkSession, spec: LakeSpec, root: str, chunks: tuple[Chunk, ...], broken: tuple[BrokenPart, ...]
 ) -> DataFrame:
-    """Decode every line of ``chunks``, one task a chunk, and the broken parts as rejected records."""
+    """Decode every line of ``chunks``, one task a chunk, and the broken parts as rejected records: one row for each.
+
+    A line without a record is a row too, with the reason ``IGNORED``: every line that was read can be counted.
+    """
     tasks = max(1, len(chunks))
     decode = _build_decoder(spec, root, chunks, broken)
     return spark.range(0, tasks, 1, tasks).mapInArrow(decode, decoded_schema(spec))
+
+
+def read_lines(
+    spark: SparkSession, root: str, chunks: tuple[Chunk, ...], wanted: Mapping[str, frozenset[int]]
+) -> DataFrame:
+    """The bytes of single lines: read_from, read_offset, raw.
+
+    Args:
+        spark: where it is read, one task a chunk.
+        root: the folder that paths are below.
+        chunks: what was decoded.
+        wanted: by path, the places of the lines.
+    """
+    parts = [
+        (chunk, frozenset(at for at in wanted[chunk.path] if chunk.start <= at < chunk.end))
+        for chunk in chunks
+        if chunk.path in wanted
+    ]
+    parts = [part for part in parts if part[1]]
+
+    def read(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                chunk, places = parts[task]
+                with Filesystem(root).open(chunk.path) as file:
+                    content = read_range(file, chunk.start, chunk.end)
+                found = [(at, line) for at, line in iter_lines(content, chunk.start) if at in places]
+                columns = {
+                    "read_from": pa.array([chunk.path] * len(found), pa.string()),
+                    "read_offset": pa.array([at for at, _ in found], pa.int64()),
+                    "raw": pa.array([line for _, line in found], pa.binary()),
+                }
+                yield pa.RecordBatch.from_pydict(columns)
+
+    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, _LINES)
 
 
 def _build_decoder(
@@ -67,7 +108,9 @@ def _decode_chunk(spec: LakeSpec, root: str, chunk: Chunk, rows: _Rows) -> Itera
         except RejectedRecordError as error:
             rows.reject(chunk.path, offset, error.reason, error.detail, line)
         else:
-            if event is not None:
+            if event is None:
+                rows.reject(chunk.path, offset, IGNORED, "", b"")
+            else:
                 event_columns = (event.event_id, event.op, event.event_order, event.event_time)
                 rows.append((*event_columns, *event.values, chunk.path, offset, None, None, None))
         if len(rows) >= BATCH_ROWS:

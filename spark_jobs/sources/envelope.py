@@ -13,7 +13,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Never
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
@@ -27,7 +27,7 @@ MAX_ORIGIN = 1000
 UPSERTS, DELETE = frozenset("cru"), "d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LSN = re.compile(r"^([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})$")
+_LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except UnicodeDecodeError as error:
         raise RejectedRecordError(Reason.NOT_UTF8, f"byte {error.start} is not UTF-8") from None
     try:
-        record = json.loads(text, object_pairs_hook=_unique_pairs, parse_float=Decimal, parse_constant=_refuse_constant)
+        record = json.loads(
+            text, object_pairs_hook=_unique_pairs, parse_float=_read_number, parse_constant=_refuse_constant
+        )
     except RecursionError:
         raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
@@ -136,6 +138,13 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {ascii(twice)[:200]}")
     return unique
+
+
+def _read_number(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text[:40]} is a number that nothing can hold") from None
 
 
 def _refuse_constant(name: str) -> Never:
@@ -196,7 +205,7 @@ def _position(source: dict[str, Any], connector: str, payload: dict[str, Any]) -
 def _lsn(text: Any) -> str:
     if text is None:
         return "0" * 20
-    match = _LSN.match(text) if isinstance(text, str) else None
+    match = _LSN.fullmatch(text) if isinstance(text, str) else None
     if not match:
         raise RejectedRecordError(Reason.MISSING_POSITION, f"{str(text)[:60]!r} is not an LSN")
     return "".join(match.groups()).lower()

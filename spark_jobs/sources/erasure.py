@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.file_blocks import (
@@ -105,7 +106,7 @@ def edit_files(
 
 def problems_of(found: Iterable[FileFinding]) -> list[str]:
     """The files that could not be looked through, and why."""
-    return [f"{file.path} {file.problem}" for file in found if file.problem]
+    return [f"{spell(file.path)} {file.problem}" for file in found if file.problem]
 
 
 def edited_ledger(ledger: Mapping[str, LedgerEntry], found: Iterable[FileFinding]) -> dict[str, LedgerEntry]:

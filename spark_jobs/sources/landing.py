@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 
+from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.sources.file_scan import UNSETTLED, Chunk, FileScan, LedgerEntry, scan_file
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
@@ -62,7 +63,7 @@ def unpack_ledger(text: str | None) -> dict[str, LedgerEntry]:
 
 
 def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileEntry], tuple[str, ...]]:
-    """Files of the topics' folders by time of arrival, and a message for each folder that matches no topic.
+    """Files of the topics' folders by time of arrival, and a message for each folder or file that is not read.
 
     Names that begin with ``.`` or ``_`` and ``*.tmp`` are files still being written.
     """
@@ -72,11 +73,12 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
         if folder.startswith((".", "_")):
             continue
         if not any(fnmatchcase(folder.lower(), pattern) for pattern in patterns):
-            messages.append(f"folder {folder} matches none of the topics {list(topics)} and is not read")
+            messages.append(f"folder {spell(folder)} matches none of the topics {list(topics)} and is not read")
             continue
         entries += [
             e for e in files.list_files(folder, recursive=True) if not _is_unfinished(e.path.rsplit("/", 1)[-1])
         ]
+    messages += [f"{path} is not read: its name is not UTF-8; rename it" for path in files.unreadable]
     return sorted(entries, key=lambda entry: (entry.modified_ns, entry.path)), tuple(messages)
 
 
@@ -124,13 +126,13 @@ class _PlanBuilder:
     def add(self, entry: FileEntry, scan: FileScan) -> None:
         is_settled = not scan.is_cut and not scan.rest and not scan.is_open
         if entry.path not in self._before and is_settled and (scan.consumed, scan.digest) in self._known:
-            self._messages.append(f"{entry.path}: content already read under another name")
+            self._messages.append(f"{spell(entry.path)}: content already read under another name")
         else:
             self._chunks += scan.chunks
             self.left -= scan.records
         self.has_more |= scan.is_cut
         if scan.was_replaced:
-            self._messages.append(f"{entry.path}: replaced by other content, read from its start")
+            self._messages.append(f"{spell(entry.path)}: replaced by other content, read from its start")
         if not is_settled and not scan.is_cut:
             is_settled = self._judge_rest(entry, scan)
         if is_settled:
@@ -144,7 +146,7 @@ class _PlanBuilder:
 
     def _judge_rest(self, entry: FileEntry, scan: FileScan) -> bool:
         if not scan.damage and entry.modified_ns >= self._truncated_before_ns:
-            self._messages.append(f"{entry.path}: not complete after byte {scan.consumed}, left for a later run")
+            self._messages.append(f"{spell(entry.path)}: not complete after byte {scan.consumed}, left for a later run")
             return False
         reason = Reason.BAD_FILE if scan.damage else Reason.TRUNCATED
         detail = scan.damage or "the file ends in the middle of a line"

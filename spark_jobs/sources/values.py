@@ -33,6 +33,8 @@ _SCHEMA_MICROSECONDS = {
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,19}")
 _DECIMAL_TEXT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+_SCALE_TEXT = re.compile(r"-?[0-9]{1,3}")
+
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
 
@@ -57,7 +59,7 @@ def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Convert
         factor = _SCHEMA_MICROSECONDS[name]
         return lambda value: read_timestamp(value, column, factor)
     if column.type is ColumnType.DECIMAL and name == CONNECT_DECIMAL and field.get("type") == "bytes":
-        scale = int((field.get("parameters") or {}).get("scale", 0))
+        scale = _read_scale((field.get("parameters") or {}).get("scale", 0))
         return lambda value: read_decimal(_unpack_decimal(value, scale, column), column)
     return None
 
@@ -124,10 +126,17 @@ def read_text(value: Any, column: ColumnSpec) -> str:
     return value
 
 
+def _read_scale(value: Any) -> int:
+    """The scale a schema names; ValueError for one that no database has, whose power of ten could not be held."""
+    if not _SCALE_TEXT.fullmatch(str(value)):
+        raise ValueError(value)
+    return int(value)
+
+
 def _unpack_decimal(value: Any, scale: int, column: ColumnSpec) -> Decimal:
     try:
         packed = base64.b64decode(value or "-", validate=True)  # no bytes are no number
         unscaled = int.from_bytes(packed, "big", signed=True)
-    except (TypeError, ValueError, binascii.Error):
+        return Decimal(unscaled).scaleb(-scale, context=_WIDE)
+    except (TypeError, ValueError, binascii.Error, InvalidOperation):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a base64 decimal") from None
-    return Decimal(unscaled).scaleb(-scale, context=_WIDE)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.names import show, spell
 from spark_jobs.storage.s3 import endpoint_of, is_s3, region_of, split_uri
 
 
@@ -37,7 +39,9 @@ class Filesystem:
             else:
                 self._fs, self.root = fs.LocalFileSystem(), os.path.abspath(root)
         except (OSError, ValueError) as error:
-            raise SettingsError(f"path {root!r} cannot be used ({error}); correct the setting") from error
+            raise SettingsError(f"path {show(root)} cannot be used ({error}); correct the setting") from error
+        self.unreadable: list[str] = []
+        """Paths that were left out of listings: their names are not UTF-8, so no table could hold them."""
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
         self._selector = fs.FileSelector
         self._file, self._absent = fs.FileType.File, fs.FileType.NotFound
@@ -64,10 +68,27 @@ class Filesystem:
     def _infos(self, path: str, *, recursive: bool = False) -> list[Any]:
         selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)
         try:
-            infos: list[Any] = self._fs.get_file_info(selector)
-            return infos
+            infos = self._fs.get_file_info(selector)
+            return sorted(infos, key=lambda info: info.path)
+        except UnicodeDecodeError:  # pyarrow gives names as text alone
+            return list(self._walk(selector.base_dir, recursive=recursive))
         except (PermissionError, NotADirectoryError) as error:
             raise _cannot("read", selector.base_dir, error) from error
+
+    def _walk(self, folder: str, *, recursive: bool) -> Iterator[Any]:
+        """What a local folder holds, but for names that are not UTF-8."""
+        with os.scandir(folder) as found:
+            entries = list(found)
+        for entry in entries:
+            try:
+                entry.name.encode()
+            except UnicodeEncodeError:
+                if (path := spell(entry.path)) not in self.unreadable:
+                    self.unreadable.append(path)
+                continue
+            yield self._fs.get_file_info(entry.path)
+            if recursive and entry.is_dir():
+                yield from self._walk(entry.path, recursive=True)
 
     def read(self, path: str) -> bytes | None:
         """The content of a file below the root, or None when there is none."""

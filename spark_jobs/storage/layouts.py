@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
 
@@ -93,7 +94,7 @@ def choose_layouts(spec: LakeSpec, table: str | None) -> dict[str, TableLayout]:
     """The table of this name, or every table when none is named; ContractError when the lake has no such table."""
     layouts = {layout.name: layout for layout in all_layouts(spec)}
     if table and table not in layouts:
-        raise ContractError(f"lake {spec.lake} has no table {table!r}; it has {sorted(layouts)}")
+        raise ContractError(f"lake {spec.lake} has no table {show(table)}; it has {sorted(layouts)}")
     return {table: layouts[table]} if table else layouts
 
 

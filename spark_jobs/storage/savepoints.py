@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import parse_instant
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.procedures import call
@@ -62,7 +63,9 @@ class SavepointRecords:
             if record.id == id_:
                 return record
         kind = f" made by {made_by}" if made_by else ""
-        raise ContractError(f"no savepoint{kind} is called {id_!r}; known are {[each.id for each in known] or 'none'}")
+        raise ContractError(
+            f"no savepoint{kind} is called {show(id_)}; known are {[each.id for each in known] or 'none'}"
+        )
 
     def find(self, id_: str) -> Record | None:
         """The record, or None when there is none."""

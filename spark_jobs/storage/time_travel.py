@@ -13,12 +13,12 @@ from spark_jobs.storage.procedures import call
 from spark_jobs.storage.timeline import Timeline
 
 _MOST_CLEANS = 100_000
-_DIGITS = re.compile(r"^\d{17}$")
+_DIGITS = re.compile(r"[0-9]{17}")
 
 
 def parse_moment(text: str) -> str:
     """An instant as it is, or the instant of a time such as ``2026-01-31T18:00:00Z``."""
-    return parse_instant(text) if _DIGITS.match(text) else format_instant(parse_clock(text))
+    return parse_instant(text) if _DIGITS.fullmatch(text) else format_instant(parse_clock(text))
 
 
 def state_at(spark: SparkSession, timeline: Timeline, moment: str) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
-from spark_jobs.contracts.errors import CommitLostError, TransientError
+from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease
@@ -19,6 +21,10 @@ from spark_jobs.storage.timeline import Timeline
 RUN_KEY = f"{METADATA_PREFIX}run"
 BUCKETS_KEY = f"{METADATA_PREFIX}buckets"
 _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
+
+_NO_FOLDER = r"[/\\\x00-\x1f]|^.{200}"
+"""Of a partition's value: Hudi makes it a folder's name as it is, and steps in it would lead out of the table."""
+_NO_FOLDER_SAID = "a value of the partition column cannot be a folder"
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +76,7 @@ def commit(
         is_rewrite: the rows are all that a keyed table is to have, in the buckets of ``layout``.
 
     Raises:
+        ContractError: a value of the partition column cannot be the name of a folder.
         TransientError: another writer won, the lease was lost, or the commit is not on the timeline afterwards.
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
@@ -81,11 +88,17 @@ def commit(
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     extra[BUCKETS_KEY] = str(layout.buckets)
     check_lease(layout.name, settings)
+    rows_df = _with_folders(rows_df, layout)
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:
         if any(name in str(error) for name in _CONFLICTS):
             raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
+        if _NO_FOLDER_SAID in str(error):
+            raise ContractError(
+                f"{layout.name}: {_NO_FOLDER_SAID} (it has /, \\ or a line end, or is too long); partition by a day or "
+                f"a month"
+            ) from error
         raise
     check_lease(layout.name, settings)
     timeline = Timeline(table=layout.name, path=path)
@@ -95,3 +108,12 @@ def commit(
             log.info("%s: committed %d rows at %s", layout.name, done.rows, done.instant)
             return done
     raise CommitLostError(table=layout.name, run_key=run_key)
+
+
+def _with_folders(rows_df: DataFrame, layout: TableLayout) -> DataFrame:
+    """The rows; writing one whose partition would be a path of its own fails."""
+    if not layout.partition or not isinstance(rows_df.schema[layout.partition].dataType, StringType):
+        return rows_df
+    value = F.col(layout.partition)
+    stopped = F.raise_error(F.lit(_NO_FOLDER_SAID)).cast("string")
+    return rows_df.withColumn(layout.partition, F.when(value.rlike(_NO_FOLDER), stopped).otherwise(value))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.specs import LakeSpec
 
 REJECTION_REASON, REJECTION_DETAIL, RAW = "reason", "detail", "raw"
+_RULES, _FOUND = "__rules", "__raw"
 
 
 def log_columns(spec: LakeSpec) -> tuple[str, ...]:
@@ -17,16 +19,56 @@ def log_columns(spec: LakeSpec) -> tuple[str, ...]:
     return spec.log_columns
 
 
-def select_log_rows(decoded_df: DataFrame, spec: LakeSpec, clock: datetime) -> DataFrame:
+def with_day(decoded_df: DataFrame, clock: datetime) -> DataFrame:
+    """Decoded records with the columns of the log that they lack: ``event_date`` (UTC) and ``ingest_time``."""
+    dated_df = decoded_df.withColumn("event_date", F.date_format("event_time", "yyyy-MM-dd"))
+    return dated_df.withColumn("ingest_time", F.lit(clock))
+
+
+def set_aside(dated_df: DataFrame, broken_rules: Column) -> DataFrame:
+    """Usable records that break rules become rejected ones.
+
+    Args:
+        dated_df: what :func:`with_day` gives.
+        broken_rules: of each record, the names of the rules for which it is to be set aside, as an array of texts.
+
+    Returns:
+        The same columns. A record with such rules has the reason ``broken_rule`` and their names as detail. Its bytes
+        are still to be found (:func:`with_raw`): carrying those of every record would cost more than looking them up.
+    """
+    is_broken = is_usable() & (F.size(_RULES) > 0)
+    columns = {
+        REJECTION_REASON: F.when(is_broken, F.lit(Reason.BROKEN_RULE.value)).otherwise(F.col(REJECTION_REASON)),
+        REJECTION_DETAIL: F.when(is_broken, F.concat_ws(", ", _RULES)).otherwise(F.col(REJECTION_DETAIL)),
+    }
+    return dated_df.withColumn(_RULES, broken_rules).withColumns(columns).drop(_RULES)
+
+
+def with_raw(decoded_df: DataFrame, lines_df: DataFrame) -> DataFrame:
+    """Records with their bytes: their own, or those of ``lines_df`` (read_from, read_offset, raw) at their place."""
+    found_df = lines_df.withColumnRenamed(RAW, _FOUND)
+    joined_df = decoded_df.join(found_df, ["read_from", "read_offset"], "left")
+    return joined_df.withColumn(RAW, F.coalesce(RAW, _FOUND)).drop(_FOUND)
+
+
+def is_usable() -> Column:
+    """True for records that become rows of the log."""
+    return F.col(REJECTION_REASON).isNull()
+
+
+def is_rejected() -> Column:
+    """True for records that go to quarantine."""
+    return F.col(REJECTION_REASON).isNotNull() & (F.col(REJECTION_REASON) != IGNORED)
+
+
+def is_set_aside() -> Column:
+    """True for those of the rejected records that break a rule."""
+    return F.col(REJECTION_REASON).eqNullSafe(Reason.BROKEN_RULE.value)
+
+
+def select_log_rows(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:
     """Usable records as rows of the log; one row per event, however often it was delivered."""
-    usable_df = decoded_df.where(F.col(REJECTION_REASON).isNull()).dropDuplicates(["event_id"])
-    dated_df = usable_df.withColumn("event_date", F.date_format("event_time", "yyyy-MM-dd"))
-    return dated_df.withColumn("ingest_time", F.lit(clock)).select(*log_columns(spec))
-
-
-def drop_stored(rows_df: DataFrame, stored_df: DataFrame) -> DataFrame:
-    """Rows whose ``event_id`` is not among the stored ones."""
-    return rows_df.join(stored_df.select("event_id"), "event_id", "left_anti")
+    return dated_df.where(is_usable()).dropDuplicates(["event_id"]).select(*log_columns(spec))
 
 
 def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:
@@ -36,9 +78,7 @@ def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:
         record_hash, reason, detail, raw (the bytes as they were), read_from and read_offset (of the first one read),
         ingest_time.
     """
-    rejected_df = decoded_df.where(F.col(REJECTION_REASON).isNotNull()).withColumn(
-        "record_hash", F.sha2(F.col(RAW), 256)
-    )
+    rejected_df = decoded_df.where(is_rejected()).withColumn("record_hash", F.sha2(F.col(RAW), 256))
     first = F.min(F.struct("read_from", "read_offset", REJECTION_REASON, REJECTION_DETAIL, RAW)).alias("first")
     first_df = rejected_df.groupBy("record_hash").agg(first)
     return first_df.select(

@@ -109,6 +109,20 @@ def to_table(rows_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFrame:
     return rows_df.where(F.col(TABLE) == table.name).select(*columns)
 
 
+def with_values(rows_df: DataFrame, spec: LakeSpec) -> DataFrame:
+    """Keyed rows as ``table``, ``is_deleted`` and every column of the tables, null in rows of tables without it."""
+    slots, texts = slot_names(spec), dict[str, list[Column]]()
+    for table in spec.tables:
+        is_of_table = F.col(TABLE) == table.name
+        texts.setdefault(table.key, []).append(F.when(is_of_table, F.col(KEY)))
+        for column, slot in zip(table.columns, slots, strict=False):
+            texts.setdefault(column, []).append(F.when(is_of_table, F.col(slot)["value"]))
+    follows = [table.name for table in spec.tables if table.follows_deletes]
+    is_deleted = F.col(TABLE).isin(follows) & F.col(ROW_ORDER).isNull()
+    values = [from_text(F.coalesce(*parts), column, spec) for column, parts in texts.items()]
+    return rows_df.select(TABLE, is_deleted.alias(IS_DELETED), *values)
+
+
 def from_table(table_df: DataFrame, table: TableSpec, spec: LakeSpec) -> DataFrame:
     """Keyed rows of a table's stored rows. Columns declared after these were written may be missing."""
     values = {

@@ -48,6 +48,14 @@ def page_of(*found: Found) -> str:
     return render_page([json.loads(json.dumps(to_json(part, CONDITIONS))) for part in found])
 
 
+def test_a_machine_that_others_used_is_told():
+    assert "shared" not in CONDITIONS.describe()
+    busy = replace(CONDITIONS, load_at_start=(9.0, 0.2, 0.3)).describe()
+    assert busy.endswith(
+        "**The machine was shared with other work: seconds are too many, ratios and counts are what to look at.**"
+    )
+
+
 def test_ratio_is_the_subjects_median_divided_by_the_others():
     assert RACE.ratios == {"Iceberg MERGE": 0.75, "Hudi, defaults": 0.25, "Parquet append": 1.5}
 

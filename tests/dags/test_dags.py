@@ -13,6 +13,7 @@ import pytest
 
 from local_stack.airflow_home import DAG_IDS
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.hostile_names import HOSTILE
 
 DAGS = PROJECT_ROOT / "dags"
 PROBE = """
@@ -20,9 +21,19 @@ import json, sys
 from datetime import datetime, UTC
 from pathlib import Path
 from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 bag = DagBag(dag_folder=sys.argv[1])
 facts = {}
+def takes(param):
+    taken = []
+    for name in json.loads(sys.argv[2]):
+        try:
+            param.resolve(name)
+        except ParamValidationError:
+            continue
+        taken.append(name)
+    return taken
 for dag_id, dag in bag.dags.items():
     stored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
     infos = stored.iter_dagrun_infos_between(datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
@@ -32,6 +43,7 @@ for dag_id, dag in bag.dags.items():
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "params": {name: dag.params.get_param(name).serialize() for name in dag.params},
+        "takes": {name: takes(dag.params.get_param(name)) for name in dag.params},
         "periodic": stored.timetable.periodic,
         "backfilled": [info.logical_date.isoformat() for info in infos][:10],
         "triggers": sorted(k.name for k, _ in stored.timetable.asset_condition.iter_assets()),
@@ -78,9 +90,8 @@ def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, str(DAGS)], env=environment, cwd=home, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", PROBE, str(DAGS), json.dumps(list(HOSTILE.values()))]
+    done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return facts
@@ -122,7 +133,11 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
         ("savepoints", {"keep": "savepoint create"}, []),
         ("restore", {"plan": "restore", "approve": None, "apply": "restore"}, []),
         ("erase", {"plan": "erase", "approve": None, "apply": "erase"}, []),
-        ("catalog_sync", {"sync": "sync apply"}, []),
+        (
+            "catalog_sync",
+            {"sync": "sync apply", "views": "views apply", "masked_views": "views apply"},
+            [],
+        ),
     ],
 )
 def test_each_dag_runs_its_jobs_when_its_data_is_there(
@@ -245,7 +260,23 @@ def test_the_form_of_erase_asks_for_one_kind_of_people_each(parsed: dict[str, An
     dag = parsed["dags"]["erase"]
     assert list(dag["params"]) == ["agent", "customer", "dry_run"]
     assert dag["tasks"]["plan"]["arguments"] == {
-        "agent": "{{ params.agent or '' }}",
-        "customer": "{{ params.customer or '' }}",
+        "agent": "{{ params['agent'] or '' }}",
+        "customer": "{{ params['customer'] or '' }}",
     }
     assert dag["tasks"]["apply"]["serving"] == "lakehouse_serving"
+
+
+def test_no_form_takes_a_hostile_name(parsed: dict[str, Any]) -> None:
+    """By the schema that Airflow itself checks, on the page and behind the API."""
+    taken = {
+        (dag_id, name): names for dag_id, dag in parsed["dags"].items() for name, names in dag["takes"].items() if names
+    }
+    assert taken == {}
+    assert sum(len(dag["takes"]) for dag in parsed["dags"].values()) > 10
+
+
+@pytest.mark.parametrize(("name", "is_masked"), [("views", False), ("masked_views", True)])
+def test_views_follow_the_sync_also_when_no_table_differed(parsed: dict[str, Any], name: str, is_masked: bool) -> None:
+    task = parsed["dags"]["catalog_sync"]["tasks"][name]
+    assert (task["after"], task["rule"]) == (["sync"], "none_failed")
+    assert task["arguments"] == {"if_configured": True, "masked": is_masked}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,8 +25,11 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.timeline import Timeline
 from tests.support import databases
-from tests.support.databases import PostgreSQL, Server
+from tests.support.canaries import new_canary, watching_command_lines
+from tests.support.databases import PASSWORD, PostgreSQL, Server
 from tests.support.layer_checks import differing_marts
+
+SERVING_USER = "dashboards"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +42,9 @@ class Running:
     environ: dict[str, str]
     chain: Chain
     runs: list[DagRun]  # every run that ended, as the chain told it
+    serving_url: str
+    canaries: dict[str, str]  # every secret that the stack was given or made, by what it opens
+    command_lines: set[str]  # of every process on the machine, as they were seen since before the start
 
     def view(self) -> dict[str, TableView]:
         return view_lake(self.spec, replace(self.settings, spark_remote=self.stack.spark_remote))
@@ -82,16 +89,43 @@ def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
     }
     settings = Settings.from_environment(environ)
     environ[DATABASE_VARIABLE] = database.url(database.new_database())
+    given = {name: new_canary() for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
+    environ |= {**given, "AWS_ACCESS_KEY_ID": "known-to-all"}
+    canaries = {**given, "lakehouse_serving": new_canary(), "lakehouse_athena": new_canary(), "metadata": PASSWORD}
     stack = Stack(folder / "run", environ=environ)
+    canaries |= {name: getattr(stack.airflow.secrets, name) for name in ("password", "jwt", "api", "fernet")}
     runs: list[DagRun] = []
     arrivals = Arrivals(events=2_000, count=2, seed=11)
-    with stack.folder.stopping():
+    with stack.folder.stopping(), watching_command_lines() as command_lines:
         arrivals.deliver(1, environ)
         stack.start(ingest_cron="0 0 * * *")
+        serving_url = make_connections(stack, database, canaries)
         chain = Chain(stack.airflow.api, tell=runs.append)
         chain.wait_for_first()
         arrivals.deliver(2, environ)
         chain.run_once()
         chain.run_once("slow_layer")
         spec = load_lake_spec(settings.lake_spec)
-        yield Running(stack=stack, settings=settings, spec=spec, environ=environ, chain=chain, runs=runs)
+        yield Running(
+            stack=stack,
+            settings=settings,
+            spec=spec,
+            environ=environ,
+            chain=chain,
+            runs=runs,
+            serving_url=serving_url,
+            canaries=canaries,
+            command_lines=command_lines,
+        )
+
+
+def make_connections(stack: Stack, database: Server, canaries: Mapping[str, str]) -> str:
+    """Connections with passwords that nobody else has, as a person makes them; gives the serving store's URL."""
+    name, password = database.new_database(), canaries["lakehouse_serving"]
+    database.admin(f"CREATE USER {SERVING_USER} SUPERUSER PASSWORD '{password}'")
+    store = {"conn_type": "postgres", "login": SERVING_USER, "password": password, "schema": name}
+    extra = json.dumps({"host": str(database.folder)})
+    stack.airflow.api.make_connection("lakehouse_serving", {**store, "extra": extra})
+    athena = {"conn_type": "generic", "login": "known-to-all", "password": canaries["lakehouse_athena"]}
+    stack.airflow.api.make_connection("lakehouse_athena", athena)
+    return database.url(name)

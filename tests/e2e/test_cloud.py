@@ -14,17 +14,11 @@ import pytest
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.services import RunFolder, free_port
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.aws import right_for
 from tests.support.databases import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')
-_ON_OBJECTS = {
-    "GET": "GetObject",
-    "HEAD": "GetObject",
-    "PUT": "PutObject",
-    "POST": "PutObject",
-    "DELETE": "DeleteObject",
-}
 _QUERY = re.compile(r"^(?P<reader>Trino|Athena's client): SELECT .+\n(?P<table>(?:  .+\n)+)", re.MULTILINE)
 
 
@@ -48,21 +42,8 @@ def test_every_reader_agrees_on_the_lake_on_s3(database: Server, tmp_path: Path)
     assert answers["Trino"].count("\n") > 3
     assert RunFolder(tmp_path / "run" / "cloud").running() == []
     log = (tmp_path / "run" / "cloud" / "logs" / "aws.log").read_text(encoding="utf-8", errors="replace")
-    used = {f"s3:{right(**found.groupdict())}" for found in _REQUEST.finditer(log)} - {"s3:CreateBucket"}
+    asked = (found.groupdict(default="") for found in _REQUEST.finditer(log))
+    used = {right_for(**each) for each in asked} - {"s3:CreateBucket"}
     allowed = json.loads((PROJECT_ROOT / "include" / "aws" / "iam-ingest.json").read_text(encoding="utf-8"))
     assert {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"} <= used
     assert used <= {action for statement in allowed["Statement"] for action in statement["Action"]}
-
-
-def right(method: str, key: str | None, query: str | None) -> str:
-    """What a role has to be allowed for a request (Amazon S3, actions and the operations they are for)."""
-    words = query or ""
-    if key:
-        return "AbortMultipartUpload" if method == "DELETE" and "uploadId" in words else _ON_OBJECTS[method]
-    if method == "PUT":
-        return "CreateBucket"
-    if method == "POST":
-        return "DeleteObject"
-    if "location" in words:
-        return "GetBucketLocation"
-    return "ListBucketMultipartUploads" if "uploads" in words else "ListBucket"

@@ -6,13 +6,12 @@ The tests build on each other's lake in this order; each leaves it equal to the 
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import sqlalchemy as sa
 
 from local_stack.demo_data import generate
 from local_stack.lake_view import check_lake, read_with_rust
@@ -36,11 +35,12 @@ def test_every_layer_is_what_its_oracle_says(running: Running) -> None:
 
 
 def test_the_live_answers_are_served(running: Running) -> None:
-    """The store is the default, a file of the lake; it holds the marts' rows as of their last instants."""
+    """The store is the connection's database; it holds the marts' rows as of their last instants."""
     rows = read_marts(running.spec, running.settings)
-    with closing(sqlite3.connect(Path(running.settings.base_path) / ".serving" / "serving.sqlite")) as store:
+    with sa.create_engine(running.serving_url, poolclass=sa.NullPool).connect() as store:
         for mart in ("fast_hourly_events", "fast_daily_deals", "stitch_agent_contracts"):
-            served = store.execute(f'SELECT count(*), min(true_for), max(true_for) FROM "{mart}"').fetchone()
+            asked = store.exec_driver_sql(f'SELECT count(*), min(true_for), max(true_for) FROM "{mart}"')
+            served = tuple(asked.one())
             instant = Timeline(table=mart, path=running.settings.table_path(mart)).last
             assert served == (len(rows[mart]), instant, instant), mart
             assert rows[mart], mart
@@ -88,14 +88,14 @@ def test_a_backfill_succeeds_and_changes_nothing(running: Running, dag_id: str) 
 
 
 def test_backfills_and_scheduled_runs_take_turns(running: Running) -> None:
-    """New events arrive and every layer runs while two are backfilled, one of them 30 days, four runs at a time."""
+    """New events arrive and every layer runs while two are backfilled, one of them ten days, four runs at a time."""
     api = running.stack.airflow.api
-    for dag_id, first in (("slow_layer", 32), ("stitch_layer", 6)):
+    for dag_id, first in (("slow_layer", 12), ("stitch_layer", 6)):
         start_backfill(running, dag_id, days_ago=(first, 3))
     generate(["--resume", "--events", "300"], running.environ)
     api.trigger("slow_layer")
     running.chain.run_once(limit_seconds=1200)
-    for dag_id, count in (("slow_layer", 2 + 30), ("stitch_layer", 2 + 4)):
+    for dag_id, count in (("slow_layer", 2 + 10), ("stitch_layer", 2 + 4)):
         assert backfill_states(api, dag_id) == ["success"] * count, dag_id
         assert_one_at_a_time(api, dag_id)
     running.chain.run_once("slow_layer")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import FIRST, SECOND
+from tests.side_by_side import BESIDE, REST
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = {
@@ -19,8 +19,10 @@ TARGETS = {
     "cloud",
     "up",
     "down",
+    "secrets",
     "test",
     "check",
+    "services-full",
     "bench",
     "faults",
     "lock",
@@ -40,7 +42,7 @@ def printed_commands(target: str) -> str:
 def test_make_alone_lists_every_target():
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     listed = subprocess.run(["make"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"^  make (\w+) ", listed, re.MULTILINE)) == TARGETS
+    assert set(re.findall(r"^  make ([\w-]+) ", listed, re.MULTILINE)) == TARGETS
 
 
 @pytest.mark.parametrize("target", sorted(TARGETS - {"help", "clean"}))
@@ -53,9 +55,17 @@ def test_the_tests_run_all_levels_between_them():
     assert f'pytest -m "{FAST}"' in commands
     assert "python -m tests.side_by_side" in commands
     levels = [level for level in FAST.replace("not ", "").split(" and ") if level != "e2e"]
-    assert FIRST == "e2e or faults"
-    assert f"not ({FIRST}) and ({' or '.join(levels)})" == SECOND
-    for tool in ("ruff check", "ruff format --check", "mypy", "lint-imports", "sqlfluff lint"):
+    assert list(BESIDE.values()) == ["e2e", "faults and not e2e"]
+    assert f"not e2e and not faults and ({' or '.join(levels)})" == REST
+    for tool in (
+        "ruff check",
+        "ruff format --check",
+        "mypy",
+        "lint-imports",
+        "sqlfluff lint",
+        "check-jsonschema",
+        "hadolint",
+    ):
         assert tool in commands
 
 

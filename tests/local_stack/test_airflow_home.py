@@ -49,6 +49,15 @@ def test_secrets_are_made_once_and_private(tmp_path: Path) -> None:
     assert made != AirflowSecrets.load(tmp_path / "other.json")
 
 
+def test_runs_of_an_earlier_lake_are_forgotten_and_the_keys_stay(tmp_path: Path) -> None:
+    home = AirflowHome(RunFolder(tmp_path), environ=os.environ)
+    (home.home / "airflow.db").write_text("an ingest that failed", encoding="utf-8")
+    (home.home / "logs" / "dag_id=ingest_sales").mkdir(parents=True)
+    home.forget_runs()
+    assert [path.name for path in home.home.iterdir()] == ["secrets.json"]
+    assert AirflowHome(RunFolder(tmp_path), environ=os.environ).secrets == home.secrets
+
+
 def test_two_homes_have_ports_and_secrets_of_their_own(tmp_path: Path) -> None:
     ports = [str(free_port()) for _ in range(2)]
     homes = [

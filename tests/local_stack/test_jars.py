@@ -14,6 +14,7 @@ from local_stack.errors import DownloadError, SetupError
 from local_stack.jars import (
     BENCH_JARS,
     RUN_JARS,
+    YARN_JARS,
     JarSet,
     check_jars,
     move_jars,
@@ -89,7 +90,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(jar_set, resolved):
         move_jars(resolved, jar_set)
 
 
-@pytest.mark.parametrize("real_set", [RUN_JARS, BENCH_JARS], ids=["run", "bench"])
+@pytest.mark.parametrize("real_set", [RUN_JARS, BENCH_JARS, YARN_JARS], ids=["run", "bench", "yarn"])
 def test_the_projects_lock_names_every_jar_and_no_other(real_set):
     folder = real_set.folder.name
     locked = {name for name in read_lock() if name.startswith(f"{folder}/")}

@@ -31,7 +31,8 @@ def test_help_names_every_command(capsys):
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert set(COMMANDS) == {"setup", "java-home", "connect", "demo", "cloud", "up", "down", "airflow"}
+    servers = {"serve", "secrets", "bucket"}
+    assert set(COMMANDS) == {"setup", "java-home", "demo", "cloud", "up", "down", "airflow"} | servers
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 

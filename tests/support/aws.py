@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from local_stack.aws_server import make_bucket, start_aws, wait_for_aws
+from local_stack.aws_server import start_aws, wait_for_aws
+from local_stack.bucket import make_bucket
+from local_stack.s3_gateway import install_gateway, start_gateway
 from local_stack.services import RunFolder
 
 BUCKET = "lakehouse"
+_ON_OBJECTS = {
+    "GET": "GetObject",
+    "HEAD": "GetObject",
+    "PUT": "PutObject",
+    "POST": "PutObject",
+    "DELETE": "DeleteObject",
+}
+
+
+def right_for(method: str, key: str, query: str) -> str:
+    """What a role has to be allowed for a request to S3 (Amazon S3, actions and the operations they are for)."""
+    if key:
+        is_upload = method == "DELETE" and "uploadId" in query
+        return f"s3:{'AbortMultipartUpload' if is_upload else _ON_OBJECTS[method]}"
+    if method in ("PUT", "POST"):
+        return f"s3:{'CreateBucket' if method == 'PUT' else 'DeleteObject'}"
+    if "location" in query:
+        return "s3:GetBucketLocation"
+    return f"s3:{'ListBucketMultipartUploads' if 'uploads' in query else 'ListBucket'}"
 
 
 @contextmanager
 def running_s3(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Start it with an empty bucket; this process and those that it starts find it until the block ends."""
+    """Start it with an empty bucket; this process and those that it starts find it until the block ends.
+
+    ``LAKEHOUSE_TEST_S3=gateway`` makes it the second server (`make services-full`).
+    """
     started = RunFolder(folder)
     with started.stopping(), pytest.MonkeyPatch.context() as patch:
-        variables = wait_for_aws(start_aws(started))
+        if os.environ.get("LAKEHOUSE_TEST_S3") == "gateway":
+            variables = start_gateway(started, install_gateway())
+        else:
+            variables = wait_for_aws(start_aws(started))
         for name, value in variables.items():
             patch.setenv(name, value)
         make_bucket(BUCKET, variables)

@@ -38,6 +38,10 @@ BROKEN: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "not json": ("not_json", lambda key: b"sale %d was sold" % key),
     "half a record": ("not_json", lambda key: line(good(key))[:-20]),
     "not a number": ("not_json", lambda key: line(good(key)).replace(b'"10.5000"', b"NaN")),
+    "a power that nothing holds": (
+        "not_json",
+        lambda key: line(good(key)).replace(b'"10.5000"', b"1e999999999999999999999"),
+    ),
     "bad utf-8": ("not_utf8", lambda key: line(good(key)).replace(b"unit 1", b"unit \xff\xfe")),
     "half a surrogate pair": ("not_utf8", lambda key: line(good(key)).replace(b"unit 1", b"\\ud83d")),
     "duplicate keys": ("duplicate_key_in_json", twice),

@@ -25,6 +25,8 @@ class GlueApi:
 
     url: str = ""
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    requests: list[tuple[str, str, str]] = field(default_factory=list)
+    """Method, path and query of what was asked otherwise: S3's API."""
     refuse: Callable[[str], str] = lambda _: ""
     answer: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda *_: None
 
@@ -46,6 +48,7 @@ class GlueApi:
     def forget(self) -> None:
         """Begin to remember anew."""
         self.asked.clear()
+        self.requests.clear()
 
 
 @contextmanager
@@ -69,6 +72,8 @@ def running_glue() -> Iterator[GlueApi]:
             if (said := api.answer(name, given)) is not None:
                 start_response("200 OK", [("Content-Type", "application/x-amz-json-1.1")])
                 return [json.dumps(said).encode()]
+        else:
+            api.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")))
         answer: Iterable[bytes] = inner(environ, start_response)
         return answer
 

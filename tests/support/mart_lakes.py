@@ -24,6 +24,7 @@ def make_mart_lake(spark: SparkSession, folder: Path, *, time_zone: str = "UTC")
         shutil.copytree(source, marts, dirs_exist_ok=True)
     text = (PROJECT_ROOT / "include" / "lakes" / "sales.yaml").read_text(encoding="utf-8")
     text = text.replace("time_zone: UTC", f"time_zone: {time_zone}").replace("marts: ../marts", "marts: marts")
+    text = text.replace("../expectations", str(PROJECT_ROOT / "include" / "expectations"))
     spec = folder / "sales.yaml"
     spec.write_text(text, encoding="utf-8")
     (folder / "landing").mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 COLUMNS = {
@@ -98,7 +98,7 @@ def read_line(line: bytes) -> Event | None:
     require(len(line) <= 512 * 1024)
     try:
         record = json.loads(line.decode("utf-8"), object_pairs_hook=without_duplicates, parse_float=Decimal)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, InvalidOperation) as error:
         raise UnusableError from error
     require(depth(record) <= 32)
     require(isinstance(record, dict))

@@ -31,15 +31,19 @@ def make_hungry(spec: Path) -> None:
     spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
 
-def make_service_lake(spark: SparkSession, folder: Path) -> SpecLake:
-    """An empty lake of the shipped spec whose services are always due."""
+def write_hungry_spec(folder: Path) -> Path:
+    """The shipped spec with services that are always due."""
     spec = folder / "sales.yaml"
     source = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
-    marts = PROJECT_ROOT / "include" / "marts"
-    spec.write_text(source.read_text(encoding="utf-8").replace("../marts", str(marts)), encoding="utf-8")
+    spec.write_text(source.read_text(encoding="utf-8").replace("../", f"{PROJECT_ROOT / 'include'}/"), encoding="utf-8")
     make_hungry(spec)
+    return spec
+
+
+def make_service_lake(spark: SparkSession, folder: Path) -> SpecLake:
+    """An empty lake of the shipped spec whose services are always due."""
     (folder / "landing").mkdir(exist_ok=True)
-    return SpecLake(spark=spark, folder=folder, spec=spec)
+    return SpecLake(spark=spark, folder=folder, spec=write_hungry_spec(folder))
 
 
 def run_services(lake: Lake, rng: random.Random) -> JobResult:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from local_stack.services import LOOPBACK, RunFolder, free_port, wait_for_server
-from local_stack.spark_class import start_spark_class
+from local_stack.spark_class import build_spark_class
 
 TICK_MS = 500
 """Sessions may be as short as two of these."""
@@ -27,7 +27,8 @@ def running_zookeeper(folder: Path) -> Iterator[str]:
     }
     config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     command = ["org.apache.zookeeper.server.ZooKeeperServerMain", str(config)]
+    program = build_spark_class("zookeeper", command, cwd=folder, port=port, options=["-Xmx128m"])
     started = RunFolder(folder)
     with started.stopping():
-        server = start_spark_class(started, "zookeeper", command, port=port, options=["-Xmx128m"])
+        server = program.start(started)
         yield wait_for_server(server, what="ZooKeeper", seconds=60.0)

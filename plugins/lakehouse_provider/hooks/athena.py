@@ -11,6 +11,7 @@ credentials come from where every AWS client takes them. Its extra:
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 
 from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
+from spark_jobs.contracts.names import show
 
 if TYPE_CHECKING:
     from pyathena.async_cursor import AsyncDictCursor
@@ -35,6 +37,7 @@ _MB, _TB = 1024**2, 1024**4
 _LEAST_MB = 10
 """Charged for any query that scans something (Amazon Athena pricing); more is rounded up to whole megabytes."""
 _USD_PER_TB = Decimal("5.00")
+_SCHEMA = re.compile("[A-Za-z0-9_]{1,255}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +103,14 @@ class AthenaHook(BaseHook):
         """Run one statement to its end; ``?`` in it stand for ``parameters``, ``on_start`` is told the query's id.
 
         Raises:
+            ContractError: ``schema`` or a parameter is none.
             SettingsError: Athena refuses the query, it fails, or it scans more than ``most_bytes``.
             TransientError: it was cancelled from outside, or Athena does not answer.
         """
         begun = time.monotonic()
-        reuse = int(self.facts.get("reuse_minutes") or 0)
+        if schema is not None and not _SCHEMA.fullmatch(schema):
+            raise ContractError(f"schema {show(schema)} is no database's name (letters, digits, _; at most 255)")
+        reuse = self._number("reuse_minutes")
         with self._asking(), self._cursor(schema) as cursor:
             query_id, answer = cursor.execute(
                 sql,
@@ -126,6 +132,13 @@ class AthenaHook(BaseHook):
         with self._asking(), self._cursor(None) as cursor:
             cursor.cancel(query_id).result()
 
+    def _number(self, name: str) -> int:
+        """A whole number of the connection's extra; 0 when it is not there."""
+        value = self.facts.get(name) or 0
+        if not str(value).isdecimal():
+            raise SettingsError(f"connection {self.conn_id}: {name} is {show(value)}; give a whole number")
+        return int(value)
+
     @contextmanager
     def _cursor(self, schema: str | None) -> Iterator[AsyncDictCursor]:
         cursor = self.client.cursor(schema_name=schema) if schema else self.client.cursor()
@@ -136,7 +149,7 @@ class AthenaHook(BaseHook):
 
     def _watch(self, cursor: AsyncDictCursor, query_id: str) -> None:
         """Wait for the end; a query that scans more than it may is stopped."""
-        most = int(self.facts.get("most_bytes") or 0)
+        most = self._number("most_bytes")
         while True:
             state = cursor.query_execution(query_id).result()
             scanned = state.data_scanned_in_bytes or 0

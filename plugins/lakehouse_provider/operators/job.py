@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from airflow.sdk import Asset, BaseOperator, Connection
 from airflow.sdk.exceptions import (
@@ -26,6 +27,7 @@ from lakehouse_provider.serving import URL_VARIABLE, serving_url
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.secrets import secrets_in
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,7 +52,7 @@ class LakehouseJobOperator(BaseOperator):
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
     :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
     :param skips_idle: False makes a run that changed nothing a success, for a job whose result is what it says.
-    :param conn_id: a connection of type ``spark_connect`` or ``spark``.
+    :param conn_id: a connection of type ``spark_connect`` or ``spark``; its ``engine`` says where it submits to.
     :param serving_conn_id: the connection of the serving store, for a job that writes there. The job gets its URL by
         the environment alone; without such a connection it keeps the store that its settings name.
     """
@@ -92,8 +94,10 @@ class LakehouseJobOperator(BaseOperator):
                 command = build_job_command(
                     Connection.get(self.conn_id),
                     [*words, *self._options(context)],
-                    environment={**os.environ, **self._serving_environment()},
+                    environment=os.environ,
                     work_path=Path(work_path),
+                    secrets=self._serving_environment(),
+                    attempt=_attempt(context),
                 )
             except TerminalError as error:
                 raise AirflowFailException(str(error)) from error
@@ -123,11 +127,11 @@ class LakehouseJobOperator(BaseOperator):
         options = {"clock": format_clock(_clock(dag_run)), **self.arguments}
         if self.reads_interval and (interval := event_interval(dag_run, context["params"])):
             options |= {"interval_start": format_clock(interval.start), "interval_end": format_clock(interval.end)}
+        # In one word each, so that a value that begins like an option is a value.
         return [
-            part
+            f"--{name.replace('_', '-')}{'' if value is True else f'={value}'}"
             for name, value in options.items()
             if value not in (None, "") and value is not False
-            for part in (f"--{name.replace('_', '-')}", *(() if value is True else (str(value),)))
         ]
 
     def _serving_environment(self) -> dict[str, str]:
@@ -137,8 +141,9 @@ class LakehouseJobOperator(BaseOperator):
             url = serving_url(Connection.get(self.serving_conn_id))
         except AirflowNotFoundException:
             self.log.info("no connection %s: the store is the one of the job's settings", self.serving_conn_id)
-            return {}
-        mask_secret(url)
+            return {URL_VARIABLE: url} if (url := os.environ.get(URL_VARIABLE, "")) else {}
+        for secret in (url, *secrets_in(url)):
+            mask_secret(secret)
         return {URL_VARIABLE: url}
 
     def _result(self, ended: JobExit) -> JobResult:
@@ -179,3 +184,11 @@ def _clock(dag_run: Any) -> datetime:
     """The start of the run: the same for every try, never before the clock of an earlier run of the DAG."""
     clock: datetime = dag_run.start_date
     return clock
+
+
+def _attempt(context: Context) -> str:
+    """A name for this try of this task: no other has it, and it is the same however often it is asked for."""
+    task = context.get("ti")
+    if task is None:
+        return str(uuid4())
+    return str(uuid5(NAMESPACE_URL, f"{task.id}/{task.try_number}"))

@@ -19,7 +19,8 @@ from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
 from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, rows_about
 from spark_jobs.jobs.erasure.search import Places, Search
-from spark_jobs.jobs.ingest import LEDGER_KEY, read_ledger, take_in
+from spark_jobs.jobs.ingest import read_ledger, take_in
+from spark_jobs.jobs.intake import LEDGER_KEY
 from spark_jobs.jobs.split import fold_new
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of

@@ -14,8 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import (
+    ContractError,
     TransientError,
 )
+from spark_jobs.contracts.names import show_path
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -146,7 +148,12 @@ class Search:
 
     def landing_parts(self, ledger: Mapping[str, LedgerEntry]) -> list[FilePart]:
         """The landing files, and how far the ledger says that they were taken in."""
-        entries, _ = list_landing(Filesystem(self.settings.landing_path), self.spec.source.topics)
+        files = Filesystem(self.settings.landing_path)
+        entries, _ = list_landing(files, self.spec.source.topics)
+        if files.unreadable:
+            raise ContractError(
+                f"names are not UTF-8, so nobody can search there: {show_path(files.unreadable[0])}; rename it"
+            )
         settled = self.arguments.clock - timedelta(seconds=self.settings.truncated_after_seconds)
         return parts_of(entries, ledger, settled_before_ns=int(settled.timestamp() * 1e9))
 

@@ -1,12 +1,17 @@
-"""Statements run by Amazon Athena, one after another."""
+"""Statements run by Amazon Athena, one after another, and questions asked there."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.settings import Settings
+
+DEFAULT_WORKGROUP = "primary"
+"""The one that every account has."""
 
 log = logging.getLogger(__name__)
 
@@ -18,18 +23,38 @@ def run_statements(statements: Sequence[str], settings: Settings) -> None:
         SettingsError: Athena refuses one, or there are no credentials or no place for results.
         TransientError: it does not answer.
     """
+    with _cursor(settings) as cursor:
+        for number, statement in enumerate(statements, 1):
+            cursor.execute(statement)
+            log.info("athena: statement %d of %d done, query %s", number, len(statements), cursor.query_id)
+
+
+def ask(sql: str, *, schema: str, settings: Settings) -> list[Mapping[str, Any]]:
+    """The rows of a SELECT by their columns; names without a database are looked up in ``schema``.
+
+    Raises:
+        as :func:`run_statements`.
+    """
+    with _cursor(settings, schema_name=schema) as cursor:
+        cursor.execute(sql)
+        log.info("athena: query %s done", cursor.query_id)
+        names = [column[0] for column in cursor.description or []]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@contextmanager
+def _cursor(settings: Settings, **options: Any) -> Iterator[Any]:
     from botocore.exceptions import BotoCoreError, NoCredentialsError, NoRegionError
     from pyathena import connect
     from pyathena.error import Error
 
+    workgroup = settings.athena_workgroup or DEFAULT_WORKGROUP
     try:
         with (
-            connect(work_group=settings.athena_workgroup, s3_staging_dir=settings.athena_results or None) as connection,
+            connect(work_group=workgroup, s3_staging_dir=settings.athena_results or None, **options) as connection,
             connection.cursor() as cursor,
         ):
-            for number, statement in enumerate(statements, 1):
-                cursor.execute(statement)
-                log.info("athena: statement %d of %d done, query %s", number, len(statements), cursor.query_id)
+            yield cursor
     except (NoCredentialsError, NoRegionError) as error:
         raise SettingsError(f"Athena cannot be asked ({error}); give the job a role and AWS_DEFAULT_REGION") from error
     except BotoCoreError as error:

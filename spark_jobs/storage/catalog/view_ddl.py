@@ -50,6 +50,11 @@ class ViewDdl:
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
+def database_of(database: str, *, is_masked: bool = False) -> str:
+    """The database of the views over the tables that ``sync`` keeps in ``database``."""
+    return f"{database}_{'masked' if is_masked else 'views'}"
+
+
 def build_views(
     spec: LakeSpec, settings: Settings, *, database: str, engine: Engine, is_masked: bool = False
 ) -> ViewDdl:
@@ -58,7 +63,7 @@ def build_views(
     Raises:
         ContractError: a file of views is wrong.
     """
-    into = f"{database}_{'masked' if is_masked else 'views'}"
+    into = database_of(database, is_masked=is_masked)
     q = engine.quote
     selects = dict(_of_tables(spec, settings, database, engine, is_masked=is_masked))
     names = {name: f"{q}{into}{q}.{q}{name}{q}" for name in selects}

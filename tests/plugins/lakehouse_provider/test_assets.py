@@ -35,7 +35,7 @@ def assets() -> LakeAssets:
         mart("two_cache", "units", mode=MartMode.AGGREGATE, time=day),
         mart("two_c", "one_b"),
     )
-    return LakeAssets(replace(spec, tables=(spec.table("units"),), marts=marts))
+    return LakeAssets(replace(spec, tables=(spec.table("units"),), marts=marts, expectations=()))
 
 
 def names(assets: list[Asset]) -> list[str]:

@@ -24,6 +24,7 @@ from lakehouse_provider.operators.athena import AthenaQueryOperator
 from local_stack.engines import answer_as
 from spark_jobs.contracts.errors import ContractError
 from tests.support.glue_api import GlueApi, running_glue
+from tests.support.hostile_names import HOSTILE, is_clear
 from tests.support.processes import wait_until
 
 CANARY = "canary-of-athena"
@@ -195,6 +196,22 @@ def test_no_text_ends_its_own_literal(text: str):
     assert len(parsed) == 1
     assert isinstance(parsed[0], exp.Literal)
     assert parsed[0].this == text
+
+
+@pytest.mark.parametrize("name", [*HOSTILE.values(), ""])
+def test_a_schema_that_is_no_name_is_refused_before_athena_is_asked(name: str):
+    if name == HOSTILE["upper case"]:
+        return
+    with pytest.raises(ContractError) as caught:
+        AthenaHook().run("SELECT 1", schema=name)
+    assert is_clear(str(caught.value), most=250)
+
+
+@pytest.mark.parametrize("name", ["most_bytes", "reuse_minutes"])
+def test_a_limit_that_is_no_number_says_which(name: str, connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    say(connection, monkeypatch, **{name: "1; DROP"})
+    with pytest.raises(AirflowFailException, match=f"{name} is '1; DROP'; give a whole number"):
+        AthenaQueryOperator(task_id="ask", sql="SELECT 1").execute({})
 
 
 def test_what_has_no_literal_is_refused():

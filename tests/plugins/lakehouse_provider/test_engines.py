@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lakehouse_provider.engines import JobCommand, build_job_command, build_library_zip
+from lakehouse_provider.engines import build_job_command
+from lakehouse_provider.job_command import JobCommand
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-
-
-@dataclass
-class Facts:
-    conn_type: str
-    host: str | None = "127.0.0.1"
-    port: int | None = None
-    login: str | None = None
-    password: str | None = None
-    conn_id: str = "lakehouse_spark"
-    extra_dejson: dict[str, Any] = field(default_factory=dict)
+from tests.support.connections import Facts
 
 
 @pytest.fixture
@@ -82,12 +72,23 @@ def test_spark_submit_gets_master_zip_and_jars(tmp_path: Path, jars: dict[str, s
     assert command.afterwards == ()
 
 
-def test_the_zip_holds_the_library_and_is_the_same_every_time(tmp_path: Path) -> None:
-    first, second = (build_library_zip(tmp_path / name) for name in ("1.zip", "2.zip"))
-    assert first.read_bytes() == second.read_bytes()
-    names = zipfile.ZipFile(first).namelist()
-    assert {"spark_jobs/__init__.py", "spark_jobs/entrypoint.py", "spark_jobs/contracts/results.py"} <= set(names)
-    assert all(name.endswith(".py") for name in names)
+def test_a_secret_of_sparks_goes_by_a_file_of_its_owner_behind_the_machines_defaults(
+    tmp_path: Path, jars: dict[str, str]
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.eventLog.enabled true", encoding="utf-8")
+    conf = {"spark.x": "1", "spark.hadoop.fs.s3a.secret.key": "a\\x41 #=\u20ac", "spark.authenticate.secret": "canary"}
+    facts = Facts("spark", host="local[1]", extra_dejson={"conf": conf})
+    command = build(facts, tmp_path, {**jars, "SPARK_CONF_DIR": str(tmp_path)})
+    line = list(command.arguments)
+    file = Path(line[line.index("--properties-file") + 1])
+    assert not [word for word in line if "canary" in word or "secret.key" in word]
+    assert "spark.x=1" in line
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text(encoding="utf-8").splitlines() == [
+        "spark.eventLog.enabled true",
+        "spark.authenticate.secret canary",
+        r"spark.hadoop.fs.s3a.secret.key a\u005cx41\u0020\u0023\u003d\u20ac",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,15 @@ def test_the_zip_holds_the_library_and_is_the_same_every_time(tmp_path: Path) ->
         (Facts("http"), "type 'http'; make it 'spark_connect' or 'spark'"),
         (Facts("spark_connect", host=None), "names no host"),
         (Facts("spark", host=""), "names no host"),
-        (Facts("spark", extra_dejson={"deploy-mode": "cluster"}), "deploy-mode must be client"),
+        (Facts("spark_connect", extra_dejson={"engine": "yarn"}), "engine is for type 'spark'"),
+        (Facts("spark", extra_dejson={"engine": "flink"}), "there is no engine 'flink'; known are standalone, yarn"),
+        (Facts("spark", extra_dejson={"deploy-mode": "remote"}), "'remote' is neither client nor cluster"),
+        (Facts("spark", host="local[2]", extra_dejson={"deploy-mode": "cluster"}), "is for yarn and kubernetes"),
+        (Facts("spark", host="spark://m:1", extra_dejson={"deploy-mode": "cluster"}), "on a standalone master"),
+        (
+            Facts("spark", host="yarn", extra_dejson={"deploy-mode": "cluster", "results": "x"}),
+            "no absolute path or URI",
+        ),
     ],
 )
 def test_a_connection_that_cannot_work_is_refused(
@@ -109,3 +118,79 @@ def test_a_connection_that_cannot_work_is_refused(
 def test_spark_submit_without_jars_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"no jars in .*; run make setup"):
         build(Facts("spark", host="local[1]"), tmp_path, {"LAKEHOUSE_JARS_PATH": str(tmp_path)})
+
+
+CLUSTER = {"deploy-mode": "cluster", "results": "s3a://bucket/results/"}
+SECRET_URL = {"LAKEHOUSE_SERVING_URL": "mysql://canary@db/live"}
+
+
+def on_cluster(facts: Facts, tmp_path: Path, environment: dict[str, str], **more: Any) -> tuple[JobCommand, list[str]]:
+    """The command, and the line of spark-submit within it."""
+    command = build_job_command(
+        facts, ["ingest", "--clock", "T"], environment=environment, work_path=tmp_path, attempt="a1", **more
+    )
+    line = list(command.arguments)
+    return command, line[line.index("--") + 1 :]
+
+
+def conf_of(line: list[str]) -> dict[str, str]:
+    return dict(line[at + 1].split("=", 1) for at, word in enumerate(line) if word == "--conf")
+
+
+def test_a_driver_on_yarn_is_told_everything_by_its_line(tmp_path: Path, jars: dict[str, str]) -> None:
+    environment = {
+        **jars,
+        "LAKEHOUSE_BASE_PATH": "s3a://b/lake",
+        "AWS_REGION": "eu-west-1",
+        "AWS_SESSION_TOKEN": "canary",
+    }
+    facts = Facts("spark", host="yarn", extra_dejson={**CLUSTER, "conf": {"spark.yarn.tags": "mine"}})
+    command, line = on_cluster(facts, tmp_path, {**environment, **SECRET_URL, "LAKEHOUSE_MAX_EVENTS": "9"})
+    conf, variable = conf_of(line), "spark.yarn.appMasterEnv."
+    assert line[-5:] == ["--result-path", "s3a://bucket/results/a1.json", "ingest", "--clock", "T"]
+    assert conf["spark.yarn.tags"] == "mine,lakehouse-a1"
+    assert conf["spark.yarn.submit.waitAppCompletion"] == "true"
+    assert conf[f"{variable}LAKEHOUSE_BASE_PATH"] == "s3a://b/lake"
+    assert conf[f"{variable}LAKEHOUSE_MAX_EVENTS"] == "9"
+    assert conf[f"{variable}AWS_REGION"] == conf["spark.executorEnv.AWS_REGION"] == "eu-west-1"
+    assert {f"{variable}LAKEHOUSE_{name}" for name in ("LAKE_SPEC", "JARS_PATH", "SPARK_MASTER")}.isdisjoint(conf)
+    assert "canary" not in " ".join((*command.arguments, *command.afterwards))
+    assert command.afterwards[3:] == ("kill", *command.arguments[6:10])
+    assert command.afterwards[-2:] == ("--tag", "lakehouse-a1")
+
+
+def test_a_pod_has_the_name_by_which_it_is_killed(tmp_path: Path, jars: dict[str, str]) -> None:
+    extra = {**CLUSTER, "engine": "kubernetes", "conf": {"spark.kubernetes.namespace": "lake"}, "jars": "provided"}
+    command, line = on_cluster(Facts("spark", host="k8s://https://api", port=443, extra_dejson=extra), tmp_path, jars)
+    conf = conf_of(line)
+    assert conf["spark.kubernetes.driver.pod.name"] == "lakehouse-a1"
+    assert conf["spark.kubernetes.driverEnv.TZ"] == "UTC"
+    assert conf["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
+    assert conf["spark.kubernetes.driverEnv.LAKEHOUSE_SHUFFLE_PARTITIONS"] == conf["spark.sql.shuffle.partitions"]
+    assert "--jars" not in line
+    assert command.afterwards[4:8] == ("--pod", "lake:lakehouse-a1", "--master", "k8s://https://api:443")
+
+
+def test_a_python_that_goes_along_is_used_by_executors_and_by_a_driver_there(
+    tmp_path: Path, jars: dict[str, str]
+) -> None:
+    archive = {"python_archive": "s3a://b/python.tar.gz"}
+    _, line = on_cluster(Facts("spark", host="yarn", extra_dejson={**CLUSTER, **archive}), tmp_path, jars)
+    assert conf_of(line)["spark.archives"] == "s3a://b/python.tar.gz#environment"
+    assert conf_of(line)["spark.pyspark.python"] == "./environment/bin/python"
+    here = conf_of(list(build(Facts("spark", host="yarn", extra_dejson=archive), tmp_path, jars).arguments))
+    assert here["spark.pyspark.python"] == "./environment/bin/python"
+    assert here["spark.pyspark.driver.python"] == sys.executable
+
+
+def test_a_secret_stays_on_this_machine(tmp_path: Path, jars: dict[str, str]) -> None:
+    facts = Facts("spark", host="yarn", extra_dejson=dict(CLUSTER))
+    with pytest.raises(SettingsError, match="needs LAKEHOUSE_SERVING_URL, and a driver elsewhere is sent no secrets"):
+        on_cluster(facts, tmp_path, jars, secrets=SECRET_URL)
+    facts.extra_dejson["conf"] = {"spark.kubernetes.driver.secretKeyRef.LAKEHOUSE_SERVING_URL": "lakehouse:url"}
+    command, _ = on_cluster(facts, tmp_path, jars, secrets=SECRET_URL)
+    assert "canary" not in " ".join(command.arguments)
+    here = build_job_command(
+        Facts("spark", host="local[1]"), ["serve"], environment=jars, work_path=tmp_path, secrets=SECRET_URL
+    )
+    assert here.environment["LAKEHOUSE_SERVING_URL"] == SECRET_URL["LAKEHOUSE_SERVING_URL"]

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from lakehouse_provider.engines import INTERRUPT, JobCommand
+from lakehouse_provider.engines import INTERRUPT
+from lakehouse_provider.job_command import JobCommand
 from lakehouse_provider.job_process import JobProcess
 from local_stack.cluster import start_cluster
 from local_stack.connect_server import start_connect_server, wait_for_connect_server
@@ -26,6 +28,8 @@ from local_stack.services import RunFolder, Service
 from local_stack.truth_check import Truth, check_table
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from tests.support.canaries import canaries_in, new_canary, search_files, watching_command_lines
+from tests.support.operators import run_operator
 from tests.support.processes import (
     LIMIT_SECONDS,
     busy_processors,
@@ -36,17 +40,6 @@ from tests.support.processes import (
 )
 
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
-OPERATOR = """
-import sys
-from datetime import datetime, UTC
-from types import SimpleNamespace
-from lakehouse_provider.operators.job import LakehouseJobOperator
-run = SimpleNamespace(run_type="manual", start_date=datetime(2026, 3, 1, tzinfo=UTC), logical_date=None)
-context = {"dag_run": run, "params": {}, "run_id": "r", "outlet_events": {}, "triggering_asset_events": {}}
-import json
-for job in sys.argv[1:]:
-    print(json.dumps(LakehouseJobOperator(task_id="job", job=job).execute(context)), flush=True)
-"""
 FOREVER = """
 import os
 import socket
@@ -104,18 +97,50 @@ def connection(kind: str, server: Service) -> str:
     return json.dumps({"conn_type": kind, **facts})
 
 
-def run_operator(environment: dict[str, str], *jobs: str) -> subprocess.Popen[str]:
-    line = [sys.executable, "-c", OPERATOR, *jobs]
-    return subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: dict[str, str]) -> None:
+    check_truth(connection("spark_connect", server), environment)
+    landing = Path(environment["LAKEHOUSE_LANDING_PATH"]) / TOPIC
+    lines = sorted({line for file in landing.glob("*.jsonl") for line in file.read_bytes().splitlines() if line})
+    (landing / "again.jsonl").write_bytes(b"\n".join([*lines, b"no record", b"no record"]) + b"\n")
+    output, _ = run_operator(environment, "ingest").communicate(timeout=600)
+    counters = json.loads(output.splitlines()[-1])["counters"]
+    assert len(lines) > 50
+    assert (counters["events_new"], counters["records_quarantined"]) == (0, 1)
+    assert counters["records_duplicate"] == len(lines) + 1
 
 
-@pytest.mark.parametrize("kind", ["spark_connect", "spark"])
-def test_the_same_jobs_give_the_truth_on_either_engine(kind: str, server: Service, environment: dict[str, str]) -> None:
-    check_truth(connection(kind, server), environment)
+def test_and_by_spark_submit_which_tells_nobody_a_secret(environment: dict[str, str], tmp_path: Path) -> None:
+    """Secrets in the connection's conf and in the environment: in no command line, log, event log, table or folder."""
+    canaries = {name: new_canary() for name in ("conf", "key", "token", "password")}
+    (tmp_path / "events").mkdir()
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{tmp_path}/events",
+        "spark.hadoop.fs.s3a.bucket.other.secret.key": canaries["conf"],
+    }
+    environment |= {
+        "AWS_ACCESS_KEY_ID": "known-to-all",
+        "AWS_SECRET_ACCESS_KEY": canaries["key"],
+        "AWS_SESSION_TOKEN": canaries["token"],
+        "LAKEHOUSE_SERVING_URL": f"postgresql://me:{quote(canaries['password'], safe='')}@127.0.0.1/db",
+        "TMPDIR": str(tmp_path),
+    }
+    facts = {"conn_type": "spark", "host": "local[2]", "password": canaries["conf"], "extra": {"conf": conf}}
+    with watching_command_lines() as seen:
+        said = check_truth(json.dumps(facts), environment)
+    assert search_files(tmp_path, canaries) == {}
+    assert canaries_in("\n".join(seen).encode(), canaries) == []
+    assert canaries_in(said.encode(), canaries) == []
+    events = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "events").iterdir())
+    for hidden in ("bucket.other.secret.key", "fs.s3a.secret.key", "fs.s3a.session.token"):
+        assert f'{hidden}":"*********(redacted)"' in events, f"{hidden} was there, and hidden"
+    assert any("--properties-file" in line for line in seen)
+    assert "running " in said
 
 
 def test_and_on_a_cluster_by_spark_submit(master: str, environment: dict[str, str]) -> None:
-    facts = {"host": master, "extra": {"conf": {"spark.executor.memory": "768m"}}}
+    small = {"spark.executor.cores": 1, "spark.executor.memory": "768m", "spark.sql.shuffle.partitions": 2}
+    facts = {"host": master, "extra": {"engine": "standalone", "conf": small}}
     check_truth(json.dumps({"conn_type": "spark", **facts}), environment)
 
 
@@ -123,12 +148,16 @@ def test_and_on_a_cluster_by_spark_connect(server_on_cluster: Service, environme
     check_truth(connection("spark_connect", server_on_cluster), environment)
 
 
-def check_truth(conn: str, environment: dict[str, str]) -> None:
-    """Run ingest and split as tasks with this connection; every table must be the generator's truth."""
+def check_truth(conn: str, environment: dict[str, str]) -> str:
+    """Run ingest and split as tasks with this connection; every table must be the generator's truth.
+
+    Gives all that was said.
+    """
     from hudi import HudiTableBuilder
 
     environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = conn
-    output, _ = run_operator(environment, "ingest", "split").communicate(timeout=600)
+    task = run_operator(environment, "ingest", "split", errors=subprocess.PIPE)
+    output, errors = task.communicate(timeout=600)
     results: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     assert [(result["job"], result["status"]) for result in results] == [("ingest", "done"), ("split", "done")]
     settings = Settings.from_environment(environment)
@@ -137,6 +166,7 @@ def check_truth(conn: str, environment: dict[str, str]) -> None:
         batches = HudiTableBuilder.from_base_uri(settings.table_path(table.name)).build().read()
         rows = [row for batch in batches for row in batch.to_pylist()]
         assert check_table(table, rows, truth, spec, reader="the Rust reader") == []
+    return output + errors
 
 
 @pytest.mark.parametrize(("kind", "drivers"), [("spark_connect", {"python"}), ("spark", {"python", "java"})])

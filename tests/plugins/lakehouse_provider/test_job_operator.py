@@ -63,10 +63,27 @@ def test_exit_2_is_not_retried() -> None:
         operator(events=0).execute(context())
 
 
+def test_a_value_that_looks_like_an_option_is_a_value() -> None:
+    with pytest.raises(AirflowFailException, match="no savepoint made by savepoint is called '--yes'; known are none"):
+        operator("restore", to="--yes").execute(context())
+
+
 def test_exit_1_may_be_retried() -> None:
     with pytest.raises(AirflowException, match="no Spark Connect server answers") as raised:
         operator("split").execute(context())
     assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_a_token_is_in_no_message_of_a_server_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": free_port(), "login": "me"}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps({**host, "password": "can/ary"}))
+    with pytest.raises(AirflowException, match="no Spark Connect server answers at sc:") as raised:
+        operator("split").execute(context())
+    said = f"{raised.value}{''.join(capsys.readouterr())}"
+    assert "running " in said
+    assert not [form for form in ("can/ary", "can%2Fary", "token=") if form in said]
 
 
 def test_a_wrong_connection_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +142,7 @@ def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None
         arguments={"layer": "stitch", "move_cut": True, "full": False, "mart": None, "top": 0},
     )
     options, _ = echo.run(task, context())
-    assert options == ["mart", "--clock", "2026-03-01T12:00:00Z", "--layer", "stitch", "--move-cut", "--top", "0"]
+    assert options == ["mart", "--clock=2026-03-01T12:00:00Z", "--layer=stitch", "--move-cut", "--top=0"]
 
 
 def test_a_backfill_run_gives_its_date(echo: Echo) -> None:
@@ -133,7 +150,7 @@ def test_a_backfill_run_gives_its_date(echo: Echo) -> None:
     about = context("backfill")
     about["dag_run"].logical_date = datetime(2026, 2, 27, tzinfo=UTC)
     options, _ = echo.run(task, about)
-    assert options[-4:] == ["--interval-start", "2026-02-27T00:00:00Z", "--interval-end", "2026-02-28T00:00:00Z"]
+    assert options[-2:] == ["--interval-start=2026-02-27T00:00:00Z", "--interval-end=2026-02-28T00:00:00Z"]
 
 
 STORE = {
@@ -152,7 +169,7 @@ def test_the_serving_store_is_known_by_the_environment_alone(
     task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")
     options, environment = echo.run(task, context())
     assert environment["LAKEHOUSE_SERVING_URL"] == "mysql://u:p%3Fw@db/s"
-    assert options == ["serve", "--clock", "2026-03-01T12:00:00Z"]
+    assert options == ["serve", "--clock=2026-03-01T12:00:00Z"]
     said = "".join(capsys.readouterr())
     assert "running " in said
     assert "p%3Fw" not in said

@@ -25,7 +25,7 @@ class Run:
 
 
 def test_rules_are_known_by_their_files_names_which_are_not_read(tmp_path: Path) -> None:
-    for name in ("v10.yaml", "v2.yaml", "notes.md"):
+    for name in ("v10.yaml", "v2.yaml", "notes.md", "v2; --yes.yaml", "v\u0661.yaml", "{{ v }}.yaml"):
         (tmp_path / name).write_text("not: [yaml", encoding="utf-8")
     assert rules_versions(Settings(rules_path=str(tmp_path))) == ["v10", "v2"]
     assert rules_versions(Settings(rules_path=str(tmp_path / "nowhere"))) == []
@@ -83,6 +83,12 @@ def test_a_plan_is_a_page_with_its_numbers_and_words() -> None:
         r"- slow\_agent\_success: 2026-01",
         r"- \*all\* of it",
     ]
+
+
+def test_a_name_in_a_plan_is_text_on_its_page() -> None:
+    """The file of a plan for erasure, say: the page is Markdown, and a person decides by it."""
+    name = "[Approve](https://evil.example) <img src=x> `code` |cell|"
+    assert plan_page({"messages": [name]}) == r"- \[Approve\](https://evil.example) \<img src=x\> \`code\` \|cell\|"
 
 
 def test_a_long_plan_is_cut_and_an_empty_one_says_so() -> None:

@@ -45,7 +45,6 @@ def test_a_table_lies_below_the_base_however_it_is_written():
         ("DRIVER_MEMORY", "4 g"),
         ("SPARK_REMOTE", "http://localhost"),
         ("CATALOG", "hive"),
-        ("CATALOG", "thrift://user:word@host:9083"),
         ("BASE_PATH", "/data/my lake"),
         ("BASE_PATH", "/data/100%"),
     ],

@@ -22,8 +22,9 @@ MARTS = "marts: ../marts"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a lake spec may stand, with the marts that are shipped beside it."""
-    shutil.copytree(PROJECT_ROOT / "include" / "marts", tmp_path / "marts")
+    """Where a lake spec may stand, with the marts and expectations that are shipped beside it."""
+    for folder in ("marts", "expectations"):
+        shutil.copytree(PROJECT_ROOT / "include" / folder, tmp_path / folder)
     (tmp_path / "lakes").mkdir()
     return tmp_path / "lakes" / "lake.yaml"
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.hudi
 
 def _spec_without_customers(path: Path) -> Path:
     document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
-    del document["marts"]
+    del document["marts"], document["expectations"]
     source = document["source"]
     source["columns"] = [column for column in source["columns"] if not column["name"].startswith("customer")]
     document["tables"] = [table for table in document["tables"] if table["name"] != "customers"]

@@ -10,9 +10,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.spec_file import load_lake_spec
 from tests.support import oracle
 from tests.support.broken import every_broken_record
-from tests.support.envelopes import POSTGRES_TOPIC, line, postgres, sqlserver, wrapped
+from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, line, postgres, sqlserver, wrapped
+from tests.support.hostile_names import HOSTILE, fits_file_name
 from tests.support.lakes import CLOCK, PIPELINE, assert_equals_oracle, tables_by_spark
 
 pytestmark = pytest.mark.hudi
@@ -44,9 +46,26 @@ def test_a_folder_written_by_someone_else(lake):
     assert lake.instants() == before
 
 
+def test_names_of_files_and_fields_are_data_whatever_they_are(lake):
+    """One sale a file, each with a field of a hostile name: the position has the file's name, nobody has the field."""
+    names = [name for name in HOSTILE.values() if fits_file_name(name) and "\ud800" not in name]
+    records = [sqlserver("c", {**sale(n), name: name}, n) for n, name in enumerate(names, start=1)]
+    for name, record in zip(names, records, strict=True):
+        lake.land(name, [line(record)])
+    lake.run("ingest")
+    lake.run("split")
+    assert_equals_oracle(lake, map(line, records))
+    log = lake.rows("sales_log")
+    folder = f"{lake.folder}/landing/{SQLSERVER_TOPIC}/"
+    assert {row["sale_id"]: row["read_from"].removeprefix(folder) for row in log} == dict(enumerate(names, start=1))
+    spec = load_lake_spec(lake.settings.lake_spec)
+    assert set(log[0]) == set(spec.log_columns)
+    assert {path.name for path in lake.folder.iterdir()} == {"lake", "landing"}
+
+
 def test_every_kind_of_broken_record_in_one_batch_with_good_rows(lake):
     broken = every_broken_record(first_key=1000)
-    good = [line(sqlserver("c", sale(n), n)) for n in range(len(broken))]
+    good = [line(sqlserver("c", sale(n), n)) for n in range(1, len(broken) + 1)]
     mixed = [text for pair in zip(good, broken, strict=True) for text in pair]
     path = lake.land("mixed.jsonl", mixed)
     result = lake.run("ingest")

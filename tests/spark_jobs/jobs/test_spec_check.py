@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 from tests.support.commands import run, run_well
 
 INCLUDE = PROJECT_ROOT / "include"
@@ -44,8 +45,8 @@ BROKEN = {
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """A folder with lakes/sales.yaml and marts/."""
-    for folder in ("lakes", "marts"):
+    """A folder with lakes/sales.yaml, marts/ and expectations/."""
+    for folder in ("lakes", "marts", "expectations"):
         shutil.copytree(INCLUDE / folder, tmp_path / folder)
     return tmp_path
 
@@ -67,9 +68,13 @@ def test_the_marts_that_are_shipped_are_right():
     assert (code, errors) == (0, [])
     head, _, *lines, result = output.splitlines()
     assert head.split() == ["mart", "layer", "mode", "reads", "grain", "result"]
-    assert sorted(line.split()[0] for line in lines) == MARTS
-    assert all(line.endswith("  ok") for line in lines)
-    assert json.loads(result)["counters"] == {"marts": len(MARTS)}
+    assert sorted(line.split()[0] for line in lines[: len(MARTS)]) == MARTS
+    head, _, *expected = lines[len(MARTS) :]
+    assert head.split() == ["expectation", "action", "expected", "result"]
+    declared = load_lake_spec(Settings().lake_spec).expectations
+    assert [line.split()[0] for line in expected] == [each.id for each in declared]
+    assert all(line.endswith("  ok") for line in (*lines[: len(MARTS)], *expected))
+    assert json.loads(result)["counters"] == {"marts": len(MARTS), "expectations": len(declared)}
 
 
 def test_it_needs_neither_java_nor_jars(tmp_path):
@@ -132,3 +137,17 @@ def test_there_is_nothing_else_to_do_with_a_spec():
     code, _, errors = run("spec", "mend", environment={})
     assert code == 2
     assert "invalid choice: 'mend'" in errors[0]
+
+
+def test_what_is_wrong_with_expectations_is_told_of_each(lake: Path):
+    file = lake / "expectations" / "sales.yaml"
+    file.write_text("a_rule: {column: price, not_null: true}\nb_rule: {holds: unit_id > RAND()}\n", encoding="utf-8")
+    told, error = refused(lake)
+    assert any("sales.a_rule" in line and "has no column 'price'" in line for line in told)
+    assert any("sales.b_rule" in line and "does not give the same" in line for line in told)
+    assert error.startswith("error: 2 wrong: expectation sales.a_rule: ")
+    file.write_text("a_rule: {not_null: 1}\n", encoding="utf-8")
+    (lake / "expectations" / "units.yaml").write_text("[]\n", encoding="utf-8")
+    told, error = refused(lake)
+    assert len(told) == 2
+    assert "2 wrong: sales.yaml: expectation 'a_rule'" in error

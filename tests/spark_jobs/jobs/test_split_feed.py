@@ -149,6 +149,7 @@ def _spec(folder: Path, table_type: str) -> Path:
         sql = f"SELECT {column}, COUNT(*) AS number FROM {table} GROUP BY {column}"
         (folder / "marts" / f"counted_{table}.sql").write_text(sql, encoding="utf-8")
     path = folder / "lake.yaml"
+    del document["expectations"]
     path.write_text(yaml.safe_dump({**document, "marts": "marts"}), encoding="utf-8")
     return path
 

@@ -7,6 +7,7 @@ chosen anywhere in it, hold any JSON value.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -18,8 +19,10 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from tests.support.envelopes import CONNECT_FIELDS, line, postgres, sqlserver, wrapped
+from tests.support.hostile_names import HOSTILE
 
 DECODER = EnvelopeDecoder(load_lake_spec(Settings().lake_spec))
+DECLARED = {column.source for column in load_lake_spec(Settings().lake_spec).source.columns}
 ROW = {"SaleId": 7, "UnitId": 3, "ContractSubtotal": "1.5", "ContractSigningDate": 1}
 RECORDS = [sqlserver("c", ROW, 5), postgres("d", ROW, 5), wrapped(postgres("u", ROW, 5), CONNECT_FIELDS)]
 
@@ -100,11 +103,23 @@ def test_any_byte_changed(text, place, value):
             )
         ),
         line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[1], "parameters": {"scale": "four"}}])),
+        *(
+            line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[1], "parameters": {"scale": scale}}]))
+            for scale in (10**30, "-99999", None, True)
+        ),
+        line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[1], "parameters": {"scale": 7}}])).replace(
+            b'"scale":7', b'"scale":1e999999999'
+        ),
         line(wrapped(sqlserver("c", ROW, 5), [{**CONNECT_FIELDS[2], "name": ["io.debezium.time.MicroTimestamp"]}])),
         line({"schema": {"fields": 5}, "payload": sqlserver("c", ROW, 5)}),
         line(sqlserver("c", ROW, 5)).replace(b'"name":"erp"', b'"name":"\\ud83d"'),
     ],
-    ids=["parameters", "scale", "type name", "fields", "half a surrogate pair in the source's name"],
+    ids=[
+        *("parameters", "scale", "huge scale", "scale below", "no scale", "true", "a scale that would fill the memory"),
+        "type name",
+        "fields",
+        "half a surrogate pair in the source's name",
+    ],
 )
 def test_a_schema_or_source_that_makes_no_sense_is_rejected(text):
     with pytest.raises(RejectedRecordError) as caught:
@@ -116,3 +131,23 @@ def test_a_duplicate_key_that_is_no_text_can_still_be_reported():
     with pytest.raises(RejectedRecordError) as caught:
         DECODER.decode(b'{"\\ud83d":1,"\\ud83d":2}')
     assert caught.value.detail.encode("utf-8")
+
+
+def is_json(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=12) | st.sampled_from(list(HOSTILE.values())), scalars.filter(is_json), max_size=5
+    )
+)
+def test_fields_that_nobody_declared_are_data_that_nobody_reads(fields):
+    """They change the identity of the change they belong to, as any other value of the row does, and nothing else."""
+    unknown = {name: value for name, value in fields.items() if name not in DECLARED}
+    plain, more = sqlserver("c", ROW, 5), sqlserver("c", {**unknown, **ROW}, 5)
+    known, decoded = DECODER.decode(line(plain)), DECODER.decode(json.dumps(more).encode())
+    assert known is not None
+    assert decoded is not None
+    assert decoded.values == known.values
+    assert decoded.event_id.isprintable()

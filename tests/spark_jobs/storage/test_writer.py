@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import LeaseLostError
+from spark_jobs.contracts.errors import ContractError, LeaseLostError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage import lease
@@ -51,3 +51,16 @@ def test_who_lost_the_lease_does_not_report_a_commit(
     with pytest.raises(LeaseLostError, match="log: the lease was lost while the table was written; run the job again"):
         commit(rows_df, layout, metadata={}, settings=settings)
     assert len(Timeline(table=layout.name, path=settings.table_path(layout.name)).writes) == looks_held
+
+
+@pytest.mark.parametrize("value", ["../../outside", "a/b", "a\\b", "a\nb", "x" * 300])
+def test_a_partition_is_a_folder_of_the_table_or_nothing_is_written(spark: SparkSession, tmp_path: Path, value: str):
+    settings, layout = Settings(base_path=str(tmp_path / "deep" / "lake")), LAYOUTS[0]
+    rows_df = spark.createDataFrame([("1", value, 1), ("2", None, 2), ("3", "..", 3)], "id string, day string, v int")
+    with pytest.raises(ContractError, match="log: a value of the partition column cannot be a folder"):
+        commit(rows_df, layout, metadata={}, settings=settings)
+    commit(rows_df.where("id > 1"), layout, metadata={}, settings=settings)
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
+    assert {str(path.parent) for path in files} == {
+        f"deep/lake/log/day={n}" for n in ("..", "__HIVE_DEFAULT_PARTITION__")
+    }

@@ -1,6 +1,6 @@
 """Decoded records to rows of log and quarantine: each event once, each broken content once, at its first position.
 
-The landing chunk holds event A twice, event B once, and one broken line at bytes 30 and 10.
+The landing chunk holds event A twice, event B once, one broken line at bytes 30 and 10, and a blank one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.decoding import decoded_schema
-from spark_jobs.transforms.log import drop_stored, log_columns, select_log_rows, select_rejections
+from spark_jobs.transforms.log import (
+    log_columns,
+    select_log_rows,
+    select_rejections,
+    set_aside,
+    with_day,
+    with_raw,
+)
 from tests.support.lakes import in_utc
 
 pytestmark = pytest.mark.spark
@@ -29,11 +37,12 @@ def decoded_df(spark: Any) -> Any:
     event_a = ("A", "c", "1", LATE, 7, *empty, "file", 0, None, None, None)
     event_b = ("B", "d", "2", CLOCK, 8, *empty, "file", 20, None, None, None)
     broken = [(None,) * (5 + len(empty)) + ("file", at, "not_json", "why", b"?") for at in (30, 10)]
-    return spark.createDataFrame([event_a, event_b, event_a, *broken], decoded_schema(SPEC))
+    blank = (None,) * (5 + len(empty)) + ("file", 40, "ignored", "", b"")
+    return with_day(spark.createDataFrame([event_a, event_b, event_a, *broken, blank], decoded_schema(SPEC)), CLOCK)
 
 
 def test_every_event_is_one_row_of_the_day_of_its_time(decoded_df):
-    rows_df = select_log_rows(decoded_df, SPEC, CLOCK)
+    rows_df = select_log_rows(decoded_df, SPEC)
     assert tuple(rows_df.columns) == log_columns(SPEC)
     rows = {row["event_id"]: row for row in rows_df.collect()}
     assert {name: (row["event_date"], row["sale_id"]) for name, row in rows.items()} == {
@@ -44,9 +53,19 @@ def test_every_event_is_one_row_of_the_day_of_its_time(decoded_df):
     assert in_utc(rows["A"]["ingest_time"]) == CLOCK
 
 
-def test_what_is_stored_is_not_added_again(decoded_df):
-    rows_df = select_log_rows(decoded_df, SPEC, CLOCK)
-    assert [row["event_id"] for row in drop_stored(rows_df, rows_df.where("event_id = 'A'")).collect()] == ["B"]
+def test_what_breaks_a_rule_is_rejected_with_its_bytes(spark, decoded_df):
+    rules = F.when(F.col("event_id") == "A", F.array(F.lit("one"), F.lit("two"))).otherwise(F.array())
+    aside_df = set_aside(decoded_df, rules)
+    assert aside_df.columns == decoded_df.columns
+    assert [row["event_id"] for row in select_log_rows(aside_df, SPEC).collect()] == ["B"]
+    lines_df = spark.createDataFrame(
+        [("file", 0, b"the line"), ("other", 20, b"not it")], "read_from string, read_offset bigint, raw binary"
+    )
+    rejected = select_rejections(with_raw(aside_df, lines_df), CLOCK).collect()
+    assert {(bytes(row["raw"]), row["reason"], row["detail"]) for row in rejected} == {
+        (b"?", "not_json", "why"),
+        (b"the line", "broken_rule", "one, two"),
+    }
 
 
 def test_a_broken_content_is_one_row_at_its_first_position(decoded_df):

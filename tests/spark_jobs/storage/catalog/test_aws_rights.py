@@ -5,17 +5,25 @@ The lake is made by hand; Glue's API is a real server (moto) that remembers what
 
 from __future__ import annotations
 
+import _thread
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
+from local_stack.bucket import make_bucket
 from spark_jobs.contracts.catalogs import OWNER
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from tests.support.glue_api import running_glue
+from spark_jobs.entrypoint import parse_arguments
+from spark_jobs.jobs import views
+from tests.support.athena_api import running_athena
+from tests.support.aws import BUCKET, right_for
+from tests.support.glue_api import GlueApi, running_glue
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 
 AWS = PROJECT_ROOT / "include" / "aws"
@@ -59,6 +67,50 @@ def test_sync_asks_glue_for_what_its_role_may_and_nothing_else(tmp_path: Path, m
         log.commits(3, action="replacecommit", partitionToReplaceFileIds={"event_date=2026-01-01": ["f1"]})
         lake.run()
         assert {f"glue:{name}" for name, _ in api.asked} == actions("iam-sync.json", "glue")
+
+
+@pytest.mark.services
+def test_views_are_made_by_the_calls_that_their_role_may_make_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lake = HandMadeLake(tmp_path / "lake")
+    lake.commit("sales", 1, SALES_COLUMNS)
+    with running_athena() as api:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", api.url)
+        monkeypatch.setenv("AWS_REGION", "eu-west-1")
+        make_bucket(BUCKET, {**os.environ, "AWS_ENDPOINT_URL": api.url})
+        client = boto3.client("s3")
+        for file in (each for each in (tmp_path / "lake").rglob("*") if each.is_file()):
+            client.upload_file(str(file), BUCKET, f"sales/{file.relative_to(tmp_path / 'lake')}")
+        api.forget()
+        settings = replace(lake.settings, base_path=f"s3a://{BUCKET}/sales")
+        arguments = parse_arguments(["views", "apply"])
+        assert views.run(None, arguments, settings).counters["made"] == 1
+        _interrupt_a_query(api)
+        with pytest.raises(KeyboardInterrupt):
+            views.run(None, replace(arguments, options={**arguments.options, "masked": True}), settings)
+        parts = [(method, path.removeprefix(f"/{BUCKET}").strip("/"), query) for method, path, query in api.requests]
+        written = {key for method, key, _ in parts if right_for(method, key, "") == "s3:PutObject"}
+        athena = {f"athena:{name}" for name, _ in api.asked if "Query" in name}
+        used = {right_for(*each) for each in parts} | athena | {f"glue:{n}" for n, _ in api.asked if "Query" not in n}
+    assert written == {"sales/.views/sales_views.json"}
+    asked = [each for each in read("iam-views.json")["Statement"] if not each["Sid"].startswith("Athena")]
+    assert used == {action for each in asked for action in each["Action"] if not action.startswith("kms:")}
+
+
+def _interrupt_a_query(api: GlueApi) -> None:
+    """The next query runs until its asker is interrupted, and is stopped by that."""
+    states = ["RUNNING", "CANCELLED"]
+
+    def answer(name: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        if name != "GetQueryExecution":
+            return None
+        state = states.pop(0) if len(states) > 1 else states[0]
+        if state == "RUNNING":
+            _thread.interrupt_main()
+        return {"QueryExecution": {"QueryExecutionId": given["QueryExecutionId"], "Status": {"State": state}}}
+
+    api.answer = answer
 
 
 def test_readers_may_read_every_column_but_the_names_of_people():

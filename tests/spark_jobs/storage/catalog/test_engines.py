@@ -7,9 +7,11 @@ does not read log files. What is compared is every column of every row.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,14 +21,18 @@ from pyspark.sql import functions as F
 from local_stack import trino_server
 from local_stack.engines import TrinoLake
 from local_stack.truth_check import same_rows
+from spark_jobs.contracts.checks import load_checks
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.views import load_views
+from spark_jobs.jobs.checks import ask_checks, ask_spark
+from spark_jobs.jobs.query import register_tables
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
+from tests.support import planted_lake
 from tests.support.lakes import PIPELINE, SpecLake
 from tests.support.metastore import running_metastore
 from tests.support.schedules import build_schedule
@@ -126,6 +132,33 @@ def test_views_say_in_trino_what_they_say_in_spark(lake: ReadLake):
         there = lake.in_trino.ask(f"TABLE {name}", schema=made.database)
         assert same_rows(name, there, here, readers="Trino and Spark") == []
     assert any(row["agent_name"] for row in lake.in_trino.ask("TABLE agent_contracts", schema=made.database))
+
+
+def test_checks_find_in_trino_what_they_find_in_spark(lake: ReadLake):
+    spec = load_lake_spec(lake.settings.lake_spec)
+    checks = load_checks(Path(lake.settings.checks_path), spec)
+    views = lake.in_trino.make_views()
+    made = register_tables(lake.spark, spec, lake.settings)
+    here = ask_checks(checks, made, partial(ask_spark, lake.spark), most=100)
+    there = ask_checks(checks, made, partial(lake.in_trino.ask, schema=views.database), most=100)
+    found = 0
+    for one, other in zip(here, there, strict=True):
+        assert (one.check, one.rows, one.missing) == (other.check, other.rows, other.missing)
+        assert same_rows(one.check.id, other.samples, one.samples, readers="Trino and Spark") == []
+        found += one.rows
+    assert found, "the schedule has sales that were signed for nothing"
+
+
+def test_every_check_finds_in_trino_what_breaks_it(lake: ReadLake):
+    spec = load_lake_spec(lake.settings.lake_spec)
+    trino_server.query(lake.trino, "CREATE SCHEMA IF NOT EXISTS planted")
+    for table in planted_lake.ROWS:
+        select = planted_lake.select(table, in_trino=True)
+        trino_server.query(lake.trino, f'CREATE OR REPLACE VIEW "planted"."{table}" AS {select}')
+    checks = load_checks(Path(lake.settings.checks_path), spec)
+    for outcome in ask_checks(checks, planted_lake.ROWS, partial(lake.in_trino.ask, schema="planted"), most=100):
+        found = Counter(tuple(sample[key] for key in outcome.check.keys) for sample in outcome.samples)
+        assert found == Counter(planted_lake.FOUND[outcome.check.id]), outcome.check.id
 
 
 def test_masked_views_name_nobody(lake: ReadLake):

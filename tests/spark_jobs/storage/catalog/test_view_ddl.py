@@ -5,9 +5,12 @@ Fixture: ``sales`` has ``status_id`` with its order and ``is_deleted``; ``sales_
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import boto3
 import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
@@ -16,6 +19,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import views
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from tests.support.athena_api import running_athena, statements
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 
 
@@ -101,6 +105,65 @@ def test_an_empty_lake_has_none(tmp_path: Path):
 def test_statements_for_other_engines_are_given_to_these(lake: HandMadeLake):
     with pytest.raises(SettingsError, match="give the statements of 'views ddl' to trino"):
         run(lake, "apply", engine="trino")
+
+
+@pytest.mark.services
+def test_athena_is_given_what_changed_and_nothing_else(lake: HandMadeLake):
+    with running_athena() as api:
+        first = run(lake, "apply")
+        assert (first.status, first.counters["made"]) == (DONE, 5)
+        assert statements(api)[0] == "CREATE DATABASE IF NOT EXISTS sales_views"
+        api.forget()
+        assert run(lake, "apply").status == NOTHING_TO_DO
+        assert [name for name, _ in api.asked] == ["GetDatabase", "GetTables"]
+        assert run(lake, "apply", masked=True).counters["made"] == 5
+        api.forget()
+        lake.commit("agents", 2, {"agent_id": "long", "agent_name": "string", "agent_name_order": "string"})
+        assert run(lake, "apply").status == NOTHING_TO_DO, "a commit is no change of a view"
+
+
+@pytest.mark.services
+def test_what_others_dropped_or_changed_in_athena_is_made_again_with_what_stands_on_it(lake: HandMadeLake):
+    with running_athena() as api:
+        run(lake, "apply")
+        glue = boto3.client("glue")
+        glue.delete_table(DatabaseName="sales_views", Name="sales")
+        glue.update_table(DatabaseName="sales_views", TableInput={"Name": "agents", "ViewOriginalText": "other"})
+        api.forget()
+        assert run(lake, "apply").counters["made"] == 3
+        views = [text.split('"')[3] for text in statements(api)[1:]]
+        assert views == ["agents", "sales", "agent_contracts"], "the last one reads agents"
+
+
+@pytest.mark.services
+def test_a_view_whose_file_is_gone_is_dropped_unless_it_is_somebody_elses_now(lake: HandMadeLake, tmp_path: Path):
+    shutil.copytree(lake.settings.views_path, tmp_path / "views")
+    folder = tmp_path / "views" / "own"
+    folder.mkdir()
+    (folder / "many_agents.sql").write_text("SELECT agent_id FROM agents\n", encoding="utf-8")
+    (folder / "on_many_agents.sql").write_text("SELECT agent_id FROM many_agents\n", encoding="utf-8")
+    (folder / "own_agents.sql").write_text("SELECT agent_id FROM agents\n", encoding="utf-8")
+    lake.settings = replace(lake.settings, views_path=str(folder.parent))
+    with running_athena() as api:
+        assert run(lake, "apply").counters["made"] == 8
+        for name in ("many_agents", "on_many_agents", "own_agents"):
+            (folder / f"{name}.sql").unlink()
+        glue = boto3.client("glue")
+        glue.update_table(DatabaseName="sales_views", TableInput={"Name": "own_agents", "ViewOriginalText": "other"})
+        api.forget()
+        assert run(lake, "apply").status == DONE
+        assert statements(api) == [
+            'DROP VIEW IF EXISTS "sales_views"."on_many_agents"',
+            'DROP VIEW IF EXISTS "sales_views"."many_agents"',
+        ]
+        assert run(lake, "apply").status == NOTHING_TO_DO
+        assert "own_agents" in {each["Name"] for each in glue.get_tables(DatabaseName="sales_views")["TableList"]}
+
+
+def test_nothing_is_made_where_nothing_is_configured(lake: HandMadeLake):
+    result = run(lake, "apply", if_configured=True)
+    assert result.status == NOTHING_TO_DO
+    assert "LAKEHOUSE_ATHENA_WORKGROUP is not set" in result.messages[0]
 
 
 def test_it_can_be_run_as_often_as_wanted(lake: HandMadeLake):

@@ -1,4 +1,4 @@
-"""A consumer 200 commits behind, with clean and archive at every occasion: its pull is complete, or says why not.
+"""A consumer up to 200 commits behind, with clean and archive at every occasion: its pull is complete, or says why not.
 
 Commit n adds the key n and changes the key 0. The consumer has read the first commit.
 """
@@ -27,7 +27,7 @@ from tests.support.service_lakes import HUNGRY
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 
-COMMITS = 200
+COMMITS = {TableType.MERGE_ON_READ: 200, TableType.COPY_ON_WRITE: 60}
 SERVED_EVERY = 25
 
 
@@ -40,7 +40,7 @@ class Consumed:
         self.place = self.write(0)
         registry = ConsumerRegistry(self.settings.base_path)
         registry.write("report", ConsumerState(checkpoints={"units": self.place}), datetime.now(UTC))
-        for number in range(1, COMMITS + 1):
+        for number in range(1, COMMITS[type_] + 1):
             self.write(number)
             if number % SERVED_EVERY == 0:
                 self.serve()
@@ -70,10 +70,11 @@ class Consumed:
 
 
 @pytest.mark.parametrize("type_", TableType)
-def test_two_hundred_commits_behind(spark: SparkSession, tmp_path: Path, type_: TableType):
-    expected = [(0, COMMITS), *((n, n) for n in range(1, COMMITS + 1))]
+def test_hundreds_of_commits_behind(spark: SparkSession, tmp_path: Path, type_: TableType):
+    commits = COMMITS[type_]
+    expected = [(0, commits), *((n, n) for n in range(1, commits + 1))]
     consumed = Consumed(spark, tmp_path, type_)
-    assert len(consumed.timeline.writes) > COMMITS, "nothing that was not read is archived"
+    assert len(consumed.timeline.writes) > commits, "nothing that was not read is archived"
     assert consumed.pull() == ("", expected)
     # Somebody else's writer, which knows of no consumers, archives and cleans what it likes.
     keep = {"min_commits": 4, "max_commits": 5, "retain_commits": 2}
@@ -85,7 +86,7 @@ def test_two_hundred_commits_behind(spark: SparkSession, tmp_path: Path, type_: 
         {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": 1},
     )
     call(spark, "units", consumed.timeline.path, "archive_commits", {**keep, "enable_metadata": False})
-    assert len(consumed.timeline.writes) < COMMITS
+    assert len(consumed.timeline.writes) < commits
     reason, rows = consumed.pull()
     assert reason.startswith(f"checkpoint {consumed.place} is not on the timeline of units")
     assert rows == expected

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.instants import InstantRange
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.sizing.hashing import bucket_of
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import plan_pull, read_as_of, read_pull
@@ -53,6 +54,12 @@ def live_groups(table: NumberedTable) -> int:
     return len(list(TableState.look(table.layout, table.path).live_groups))
 
 
+def assert_keys_lie_where_sizing_says(table: NumberedTable, buckets: int) -> None:
+    rows = table.spark.read.format("hudi").load(table.path).select("_hoodie_record_key", "_hoodie_file_name").collect()
+    assert len(rows) == 10
+    assert [int(file[:8]) for _, file in rows] == [bucket_of(key, buckets) for key, _ in rows]
+
+
 def test_the_rows_are_the_same_in_as_many_buckets_as_declared(small: NumberedTable):
     before, made_with, table = small.timeline, small.layout.buckets, grown(small)
     run = table.run(Service.RESCALE)
@@ -60,6 +67,7 @@ def test_the_rows_are_the_same_in_as_many_buckets_as_declared(small: NumberedTab
     assert run.did.startswith(f"{made_with} to {WANTED} buckets, 10 rows at ")
     assert_is_right(table, 3)
     assert live_groups(table) == WANTED
+    assert_keys_lie_where_sizing_says(table, WANTED)
     timeline = table.timeline
     assert (buckets_of(table.layout, timeline), timeline.last) == (WANTED, before.last)
     assert timeline.changes_in(InstantRange(after=before.newest or "", up_to=timeline.newest or "")) == ()
@@ -72,6 +80,7 @@ def test_writers_find_their_keys_in_the_new_buckets(small: NumberedTable):
     for number in range(4, 8):
         table.put(number)
         assert_is_right(table, number)
+        assert_keys_lie_where_sizing_says(table, WANTED)
         for service in Service:
             table.run(service)
         assert_is_right(table, number)

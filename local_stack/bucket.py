@@ -1,0 +1,60 @@
+"""Make a bucket on the S3 server that the environment names, unless it is there."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from local_stack.console import say
+from local_stack.errors import SetupError
+from spark_jobs.storage.s3 import endpoint_of, region_of
+
+OURS_ALREADY = "BucketAlreadyOwnedByYou"
+DEFAULT_REGION = "us-east-1"
+"""The one region that a new bucket must not name."""
+
+
+def run(argv: list[str]) -> int:
+    """Make the bucket; 0 when it is there."""
+    parser = argparse.ArgumentParser(prog="python -m local_stack bucket", description=__doc__)
+    parser.add_argument("name", metavar="NAME", help="of the bucket")
+    make_bucket(parser.parse_args(argv).name)
+    return 0
+
+
+def make_bucket(name: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Make an empty bucket there; one that is there already stays as it is. SetupError when the server refuses."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    region = region_of(environ) or DEFAULT_REGION
+    place = {} if region == DEFAULT_REGION else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    try:
+        client = open_s3(environ)
+        client.create_bucket(Bucket=name, **place)
+    except (BotoCoreError, ClientError) as error:
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
+        if code != OURS_ALREADY:
+            raise SetupError(f"bucket {name!r} cannot be made: {error}") from error
+        say(f"bucket: {name} is there")
+        return
+    say(f"bucket: made {name}")
+
+
+def open_s3(environ: Mapping[str, str]) -> Any:
+    """A client with the endpoint and the keys of these variables, which need not be this process's."""
+    import boto3
+    from botocore.session import Session
+
+    # Without any key here, boto3's own chain, but with the file of keys that is named here.
+    session = Session()
+    if file := environ.get("AWS_SHARED_CREDENTIALS_FILE"):
+        session.set_config_variable("credentials_file", file)
+    return boto3.Session(
+        aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID"),
+        aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY"),
+        aws_session_token=environ.get("AWS_SESSION_TOKEN"),
+        region_name=region_of(environ) or DEFAULT_REGION,
+        botocore_session=session,
+    ).client("s3", endpoint_url=endpoint_of(environ) or None)

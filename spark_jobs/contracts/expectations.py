@@ -1,0 +1,173 @@
+"""Expectations: what must be true of a table's rows, and what happens when it is not. Each is an entry, not code.
+
+They come from files beside the lake spec (:mod:`spark_jobs.contracts.expectation_file`) and from the spec itself
+(:func:`implied`). The gate asks those about single rows and about a batch while the rows are written, of nothing but
+the rows that are new; ``validate`` asks all of them once more after the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.tables import check_identifier
+
+_MOST_WORDS = 255
+
+
+class Action(StrEnum):
+    """What happens with rows that break an expectation."""
+
+    WARN = "warn"
+    """They are written and counted."""
+    QUARANTINE = "quarantine"
+    """They are kept in the quarantine with the expectation's name, the rest is written. Of the log's records alone."""
+    STOP = "stop"
+    """Nothing of the batch is written, readers keep what they have, the job fails until a person or the source acts."""
+
+
+class Kind(StrEnum):
+    """What is asked; the word is the one an entry has it under."""
+
+    NOT_NULL = "not_null"
+    BETWEEN = "between"
+    ONE_OF = "one_of"
+    MATCHES = "matches"
+    HOLDS = "holds"
+    ROWS = "rows"
+    MEAN = "mean"
+
+
+ROW_KINDS = frozenset({Kind.NOT_NULL, Kind.BETWEEN, Kind.ONE_OF, Kind.MATCHES, Kind.HOLDS})
+"""Asked of each row on its own."""
+BATCH_KINDS = frozenset({Kind.ROWS, Kind.MEAN})
+"""Asked of all rows of a batch together, in one aggregate."""
+_RANGED = frozenset({Kind.BETWEEN, Kind.ROWS, Kind.MEAN})
+_WITHOUT_COLUMN = frozenset({Kind.HOLDS, Kind.ROWS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """One expectation of a table.
+
+    A value that is null breaks nothing but ``not_null``: null is *not known*. ``least``, ``most`` and ``values`` are
+    texts of the column's type, or numbers of rows. ``condition`` and ``where`` are SQL over one row, in words that
+    Spark and Trino write alike; rows for which ``where`` is not true are not asked. So many in a hundred of the asked
+    rows as ``tolerate_percent`` says may break it before ``warn`` or ``stop`` is done; a batch of fewer than
+    ``from_rows`` asked rows is too small to judge.
+    """
+
+    table: str
+    name: str
+    kind: Kind
+    action: Action = Action.WARN
+    says: str = ""
+    columns: tuple[str, ...] = ()
+    least: str | None = None
+    most: str | None = None
+    values: tuple[str, ...] = ()
+    pattern: str = ""
+    condition: str = ""
+    where: str = ""
+    tolerate_percent: Decimal = Decimal(0)
+    from_rows: int = 1
+    is_implied: bool = False
+    """Of the lake spec, not of a file."""
+
+    def __post_init__(self) -> None:
+        check_identifier(self.name, f"{self.table}: expectation")
+        if not self.says.isprintable() or len(self.says) > _MOST_WORDS:
+            raise self._refused(f"says is {show(self.says)}; give one line of at most {_MOST_WORDS} characters")
+        self._check_kind(len(self.columns))
+        self._check_numbers()
+
+    @property
+    def id(self) -> str:
+        """What it is called among all expectations."""
+        return f"{self.table}.{self.name}"
+
+    @property
+    def expected(self) -> str:
+        """What is expected, for people: ``contract_subtotal between 0 and 1000``."""
+        said = f"{', '.join(self.columns)} {self._what()}".strip()
+        said += f" where {self.where}" if self.where else ""
+        return f"{said}, but for {self.tolerate_percent}%" if self.tolerate_percent else said
+
+    def _check_kind(self, count: int) -> None:
+        if self.kind in _WITHOUT_COLUMN and count:
+            raise self._refused(f"{self.kind} is about whole rows; take column out")
+        if self.kind not in _WITHOUT_COLUMN and count != 1:
+            raise self._refused(f"{self.kind} needs the one column that it is about")
+        if self.kind in _RANGED and self.least is None and self.most is None:
+            raise self._refused(f"{self.kind} needs [least, most], one of them may be null")
+        if self.action is Action.QUARANTINE and self.kind not in ROW_KINDS:
+            raise self._refused(f"{self.kind} is no rule of single rows, so none can be quarantined; use warn or stop")
+
+    def _check_numbers(self) -> None:
+        if not 0 <= self.tolerate_percent < 100:
+            raise self._refused(f"tolerate_percent is {self.tolerate_percent}; give 0 or more, below 100")
+        if self.tolerate_percent and (self.kind not in ROW_KINDS or self.action is Action.QUARANTINE):
+            raise self._refused("tolerate_percent is for rules of single rows with warn or stop; take it out")
+        if self.from_rows < 1:
+            raise self._refused(f"from_rows is {self.from_rows}; give 1 or more")
+
+    def _what(self) -> str:
+        if self.kind in _RANGED:
+            return {Kind.BETWEEN: "", Kind.ROWS: "rows ", Kind.MEAN: "mean "}[self.kind] + _range(self.least, self.most)
+        texts = {
+            Kind.NOT_NULL: "not null",
+            Kind.ONE_OF: f"one of {', '.join(self.values)}",
+            Kind.MATCHES: f"matches {self.pattern}",
+            Kind.HOLDS: " ".join(self.condition.split()),
+        }
+        return texts[self.kind]
+
+    def _refused(self, reason: str) -> ContractError:
+        return ContractError(f"expectation {self.id}: {reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineLimit:
+    """How much of a batch may be unusable or quarantined before nothing of it is taken in."""
+
+    most_percent: int = 100
+    from_records: int = 100
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.most_percent <= 100 or self.from_records < 1:
+            raise ContractError(
+                f"quarantine_limit: most_percent {self.most_percent} must be 0 to 100, from_records "
+                f"{self.from_records} at least 1"
+            )
+
+    def expectation(self, log: str) -> Expectation | None:
+        """The same as an expectation of the log, over records as they are delivered; None when there is no limit."""
+        if self.most_percent == 100:
+            return None
+        return Expectation(
+            table=log,
+            name="records_can_be_used",
+            kind=Kind.HOLDS,
+            action=Action.STOP,
+            says="Most of what is delivered can be used.",
+            condition="reason IS NULL",
+            tolerate_percent=Decimal(self.most_percent),
+            from_rows=self.from_records,
+            is_implied=True,
+        )
+
+
+def check_names(expectations: tuple[Expectation, ...]) -> None:
+    """Raise ContractError when a table has two of one name."""
+    ids = [each.id for each in expectations]
+    if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
+        raise ContractError(f"expectations {show_all(twice)} are there twice; rename one")
+
+
+def _range(least: str | None, most: str | None) -> str:
+    if least is None:
+        return f"at most {most}"
+    return f"at least {least}" if most is None else f"between {least} and {most}"

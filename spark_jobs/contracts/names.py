@@ -1,0 +1,44 @@
+"""Names and other words that come from outside: how a message shows them, on one line and without being fooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MOST_SHOWN = 60
+_MOST_ESCAPED = 80
+_MOST_WORDS = 8
+_LONGEST_PATH = 200
+
+
+def show(value: object) -> str:
+    """The value quoted, in ASCII and shortened: a look-alike, an invisible character or a line end stands out."""
+    text = value if isinstance(value, str) else ascii(value)
+    part = text[:MOST_SHOWN]
+    while len(ascii(part)) > _MOST_ESCAPED:
+        part = part[:-1]
+    quoted = ascii(part) if isinstance(value, str) else part
+    return quoted if part == text else f"{quoted}… ({len(text)} characters)"
+
+
+def show_all(values: Iterable[object]) -> str:
+    """Some values as a list, each as :func:`show` has it; the first few of many."""
+    shown = [show(value) for value in values]
+    more = [f"and {len(shown) - _MOST_WORDS} more"] if len(shown) > _MOST_WORDS else []
+    return f"[{', '.join([*shown[:_MOST_WORDS], *more])}]"
+
+
+def plain(value: object) -> str:
+    """A word as it is, when it is short and nothing in it can be taken for something else; else :func:`show`."""
+    text = str(value)
+    return text if text.isprintable() and text.isascii() and len(text) <= MOST_SHOWN else show(text)
+
+
+def show_path(path: object) -> str:
+    """A path as it is, when a message can hold it; else as :func:`show` has it."""
+    text = str(path)
+    return text if text.isprintable() and len(text) <= _LONGEST_PATH else show(text)
+
+
+def spell(text: str) -> str:
+    """The text on one line: what cannot be printed, line ends and marks that turn text around among it, is escaped."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

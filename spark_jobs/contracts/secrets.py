@@ -1,0 +1,62 @@
+"""Secrets that a process was given by its environment, and text without them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+_ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+"""Variables that are a secret as a whole."""
+_ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE")
+"""Variables that are a URL with a secret in it, before the host, in the query, or behind ``;`` as Spark Connect's."""
+_NAME = re.compile("pass|secret|token|pwd|credential", re.IGNORECASE)
+_SHORTEST = 4
+"""A shorter one stands in so much text that hiding it would tell more than it hides."""
+_PASSWORD = re.compile(r"[\w+]+://[^:/@]*:(.*)@")
+_LOGIN = re.compile("//[^/]*@")
+MASK = "***"
+
+
+def find_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Every form in which a secret of these variables may stand in a message, the longest first."""
+    plain = {environment.get(name, "") for name in _ALONE}
+    for name in _ADDRESSES:
+        plain |= secrets_in(environment.get(name, ""))
+    forms = {form for secret in plain for form in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))}
+    return tuple(sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True))
+
+
+def secrets_in(url: str) -> set[str]:
+    """The password and the other secrets of a URL, as they are and as they are written."""
+    # Not by urlsplit, which is stricter than those who connect: a password may have a slash in it, for one.
+    found = set()
+    if match := _PASSWORD.match(url):
+        found |= {match.group(1), match.group(1).partition("@")[0]}
+    pairs = (pair.partition("=") for pair in re.split("[?&;]", url)[1:])
+    found |= {value for name, _, value in pairs if _NAME.search(name)}
+    return {form for secret in found if secret for form in (secret, unquote(secret), unquote_plus(secret))}
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """The text with a mask in place of each secret."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Lines of a log, tracebacks included, without the secrets."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hide(super().format(record), self._secrets)
+
+
+def without_secrets(url: str) -> str:
+    """What of a URL may be told: no login, no query, no parameters."""
+    return _LOGIN.sub("//", re.split("[;?]", url, maxsplit=1)[0])

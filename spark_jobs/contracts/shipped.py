@@ -1,0 +1,40 @@
+"""The lake's files inside the zip that is sent to a driver elsewhere: the specs and SQL that a job reads when it runs.
+
+They stand in the zip where the project folder has them, so the defaults of the settings are true in both. Readers want
+files, so a process that runs from the zip unpacks them once, into a folder of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+from spark_jobs.contracts.errors import SettingsError
+
+FOLDER = "include"
+
+
+@cache
+def unpack_shipped(archive: Path) -> Path:
+    """A folder that has what ``archive`` holds below ``include/``; it is removed when the process ends.
+
+    Raises:
+        SettingsError: the zip has no such files, or there is no place for them.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            names = [name for name in packed.namelist() if name.startswith(f"{FOLDER}/")]
+            if not names:
+                raise SettingsError(f"{archive} holds no lake spec; make the zip anew (docs/cluster.md)")
+            folder = Path(tempfile.mkdtemp(prefix="lakehouse-include-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            packed.extractall(folder, names)
+    except OSError as error:
+        raise SettingsError(
+            f"the lake's files cannot be unpacked ({error}); set TMPDIR to a writable folder"
+        ) from error
+    return folder

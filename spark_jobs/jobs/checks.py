@@ -1,0 +1,177 @@
+"""checks: rules of the tables, each a SELECT whose rows are what breaks it; ``run`` asks them and tells what they find.
+
+It reads what people read: live rows, by the columns that mean something. Only keys are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
+from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.jobs.query import register_tables
+from spark_jobs.storage.catalog.athena import ask
+from spark_jobs.storage.catalog.view_ddl import Engine, database_of
+from spark_jobs.storage.timeline import Timeline
+
+MOST_SAMPLES = 3
+_LIST_HEAD, _RUN_HEAD = ("check", "reads", "what"), ("check", "outcome", "rows", "such as")
+
+Row = Mapping[str, Any]
+Ask = Callable[[str], Sequence[Row]]
+"""The rows of a SELECT."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """What a check found: how many rows, the first of them; or the tables that it would need, which were never made."""
+
+    check: CheckSpec
+    rows: int = 0
+    samples: tuple[Row, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Keys of the samples, or what is missing."""
+        if self.missing:
+            return f"needs {', '.join(self.missing)}"
+        return "; ".join(", ".join(f"{key}={sample[key]}" for key in self.check.keys) for sample in self.samples)
+
+    @property
+    def cells(self) -> tuple[str, str, int | None, str]:
+        """One line of the table that is printed."""
+        state = "not asked" if self.missing else "broken" if self.rows else "holds"
+        return self.check.id, state, None if self.missing else self.rows, self.told
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("action", choices=["list", "run"], help="list: which checks there are; run: ask them")
+    parser.add_argument("--tables", default="", metavar="A,B", help="checks of these tables alone")
+    parser.add_argument(
+        "--engine",
+        choices=[Engine.SPARK.value, Engine.ATHENA.value],
+        default=Engine.SPARK.value,
+        help="who is asked: Spark reads the lake, Athena the views that 'views apply' made (default spark)",
+    )
+
+
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+    """Only to ask it."""
+    return arguments.options["action"] == "run" and arguments.options["engine"] == Engine.SPARK
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Refuse at once files that cannot be used, and tables without checks."""
+    _load(spec, arguments, settings)
+
+
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """List the checks, or ask them and print how many rows break each rule, with the keys of the first.
+
+    Raises:
+        ContractError: a file of checks cannot be used, or Spark refuses a SELECT.
+        ChecksFailedError: rows were found.
+        ChecksUndecidedError: none was, and some checks read tables without a commit.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    checks = _load(spec, arguments, settings)
+    if arguments.options["action"] == "list":
+        rows = [(each.id, ", ".join(sorted(each.reads)), each.description) for each in checks]
+        print(format_table(_LIST_HEAD, rows))
+        return _result(arguments, [], listed=len(checks))
+    outcomes = list(_ask_all(spark, spec, checks, settings))
+    print(format_table(_RUN_HEAD, [outcome.cells for outcome in outcomes]))
+    result = _result(arguments, outcomes)
+    if broken := {outcome.check.id: outcome.rows for outcome in outcomes if outcome.rows}:
+        raise ChecksFailedError(broken=broken, result=result)
+    if missing := sorted({table for outcome in outcomes for table in outcome.missing}):
+        raise ChecksUndecidedError(tables=missing, result=result)
+    return result
+
+
+def ask_checks(
+    checks: Sequence[CheckSpec], made: Collection[str], ask_engine: Ask, *, most: int = MOST_SAMPLES
+) -> Iterator[CheckOutcome]:
+    """Ask the checks of one table after another; those that read tables that were never ``made`` are told apart.
+
+    One query counts for all checks of a table, which costs half of one for each; another gives the keys where it found
+    any.
+    """
+    for _, group in groupby(checks, key=attrgetter("table")):
+        of_table = list(group)
+        answerable = [each for each in of_table if each.reads <= set(made)]
+        counts = (
+            {row[CHECK_ID]: int(row[ROWS_COUNT]) for row in ask_engine(count_sql(answerable))} if answerable else {}
+        )
+        for each in of_table:
+            rows = counts.get(each.id, 0)
+            samples = tuple(ask_engine(each.sample_sql(most))) if rows else ()
+            missing = tuple(sorted(each.reads - set(made)))
+            yield CheckOutcome(check=each, rows=rows, samples=samples, missing=missing)
+
+
+def ask_spark(spark: SparkSession, sql: str) -> Sequence[Row]:
+    """The rows of a SELECT over what is registered; ContractError when Spark refuses it."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    try:
+        return [row.asDict() for row in spark.sql(sql).collect()]
+    except (AnalysisException, ParseException) as error:
+        raise ContractError(f"Spark refuses a check: {' '.join(str(error).split(';')[0].split())[:300]}") from error
+
+
+def _load(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> tuple[CheckSpec, ...]:
+    tables = [name.strip() for name in arguments.options["tables"].split(",") if name.strip()]
+    return load_checks(Path(settings.checks_path), spec, tables)
+
+
+def _ask_all(
+    spark: SparkSession | None, spec: LakeSpec, checks: Sequence[CheckSpec], settings: Settings
+) -> Iterator[CheckOutcome]:
+    read = {table for each in checks for table in each.reads}
+    if spark is not None:
+        made = register_tables(spark, spec, settings, only=read)
+        return ask_checks(checks, made, partial(ask_spark, spark))
+    database = settings.catalog_database or spec.lake
+    check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
+    made = [name for name in read if Timeline(table=name, path=settings.table_path(name)).last]
+    return ask_checks(checks, made, partial(ask, schema=database_of(database), settings=settings))
+
+
+def _result(arguments: JobArguments, outcomes: Sequence[CheckOutcome], *, listed: int = 0) -> JobResult:
+    count = listed or len(outcomes)
+    broken, missing = [o for o in outcomes if o.rows], [o for o in outcomes if o.missing]
+    return JobResult(
+        job=arguments.job,
+        status=DONE if count else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        counters={
+            "checks": count,
+            "held": len(outcomes) - len(broken) - len(missing),
+            "broken": len(broken),
+            "missing": len(missing),
+            "rows": sum(outcome.rows for outcome in broken),
+        },
+        messages=(
+            *(f"{outcome.check.id}: {outcome.rows} rows, such as {outcome.told}" for outcome in broken),
+            *(f"{outcome.check.id}: not asked, {outcome.told}" for outcome in missing),
+        ),
+    )

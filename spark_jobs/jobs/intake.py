@@ -1,0 +1,190 @@
+"""One batch of delivered records on its way into the lake: decoded, judged, then committed to quarantine and log."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import TransientError, UnbalancedError
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.quality.gate import Gate, judge_rows
+from spark_jobs.quality.holds import let_pass
+from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
+from spark_jobs.sources.decoding import decode_chunks, read_lines
+from spark_jobs.sources.landing import LandingPlan, pack_ledger
+from spark_jobs.storage.layouts import log_layout, quarantine_layout
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
+from spark_jobs.transforms.log import (
+    is_rejected,
+    is_set_aside,
+    is_usable,
+    select_log_rows,
+    select_rejections,
+    set_aside,
+    with_day,
+    with_raw,
+)
+
+LEDGER_KEY = "landing_ledger"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """What one run takes in: the records of ``plan``, for the log and the quarantine, whose leases the caller holds.
+
+    Every line that was read is accounted for: it is a row of the log, a row of the quarantine, or one that is there
+    already (or a line without a record). ``rows`` counts them, and the log's commit keeps the counts.
+    """
+
+    spark: SparkSession
+    spec: LakeSpec
+    plan: LandingPlan
+    log_timeline: Timeline
+    quarantine_timeline: Timeline
+    arguments: JobArguments
+    settings: Settings
+    facts: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def commit(self) -> list[TableOutcome]:
+        """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
+
+        Raises:
+            GateStoppedError: an expectation stops the batch; nothing was written.
+            UnbalancedError: what was written is not what was read.
+            TransientError: another writer was at work.
+        """
+        gate = Gate.of(self.spec, self.spec.log)
+        decoded_df = decode_chunks(
+            self.spark, self.spec, self.settings.landing_path, self.plan.chunks, self.plan.broken
+        )
+        dated_df = with_day(decoded_df, self.arguments.clock)
+        dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
+        with pinned(self.spark, dated_df, "decoded") as decoded_df:
+            self.facts.update(_measure(decoded_df, gate))
+            self._judge(gate)
+            quarantine = self._commit_rejected(decoded_df)
+            rows_df = select_log_rows(decoded_df, self.spec)
+            if not self.log_timeline.last or not self.facts["usable"]:
+                return [self._commit_log(rows_df, stored=0), quarantine]
+            with pinned(self.spark, self._known(decoded_df), "known") as known_df:
+                stored = int(known_df.count())
+                if stored:
+                    rows_df = rows_df.join(known_df, "event_id", "left_anti")
+                return [self._commit_log(rows_df, stored=stored), quarantine]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """For the job's result."""
+        facts, rows = self.facts, self.rows
+        return {
+            "events_usable": facts["usable"],
+            "records_rejected": facts["rejected"],
+            "records_set_aside": facts["set_aside"],
+            "events_new": rows["written"],
+            "records_quarantined": rows["quarantined"],
+            "records_duplicate": rows["duplicates"],
+        }
+
+    def _judge(self, gate: Gate) -> None:
+        verdicts = list(gate.judge(self.facts))
+        limit = self.spec.quarantine_limit.expectation(self.spec.log)
+        if limit:
+            records, rejected = self.facts["usable"] + self.facts["rejected"], self.facts["rejected"]
+            verdicts.append(judge_rows(limit, asked=records, broken=rejected))
+        table, run = self.spec.log, self.arguments
+        passed = let_pass({table: verdicts}, job=run.job, clock=run.clock, settings=self.settings)
+        self.verdicts.extend(passed[table])
+
+    def _commit_rejected(self, decoded_df: DataFrame) -> TableOutcome:
+        table, last = self.spec.quarantine, self.quarantine_timeline.last
+        self.rows["quarantined"] = self.facts["repeated_contents"] = 0
+        if not self.facts["rejected"]:
+            return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
+        rejected_df = decoded_df.where(is_rejected())
+        if self.facts["set_aside"]:
+            rejected_df = with_raw(rejected_df, self._lines(rejected_df))
+        with pinned(self.spark, select_rejections(rejected_df, self.arguments.clock), "rejections") as rejections_df:
+            contents = int(rejections_df.count())  # over Spark Connect it is a number of numpy
+            done = commit(rejections_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
+        self.rows["quarantined"] = done.rows
+        self.facts["repeated_contents"] = self.facts["rejected"] - contents
+        return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def _lines(self, rejected_df: DataFrame) -> DataFrame:
+        """The bytes of the records that were set aside, which could be read and so were not kept."""
+        wanted: dict[str, set[int]] = defaultdict(set)
+        for row in rejected_df.where(is_set_aside()).select("read_from", "read_offset").toLocalIterator():
+            wanted[row["read_from"]].add(row["read_offset"])
+        places = {path: frozenset(offsets) for path, offsets in wanted.items()}
+        return read_lines(self.spark, self.settings.landing_path, self.plan.chunks, places)
+
+    def _known(self, decoded_df: DataFrame) -> DataFrame:
+        """Identities of the events of the batch that the log has already."""
+        facts = self.facts
+        stored_df = read_snapshot(self.spark, self.settings.table_path(self.spec.log)).where(
+            F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
+        )
+        delivered_df = decoded_df.where(is_usable()).select("event_id")
+        return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
+
+    def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
+        facts = self.facts
+        self.rows["read"] = self.plan.records + len(self.plan.broken)
+        self.rows["written"] = facts["distinct"] - stored
+        repeated_events = facts["usable"] - facts["distinct"] + stored
+        self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
+        # One file for each day and task, rows in event order: later reads skip what they do not need.
+        rows_df = rows_df.repartition(self.settings.shuffle_partitions, "event_date").sortWithinPartitions(
+            "event_date", "event_order"
+        )
+        _check_still(self.log_timeline)
+        metadata = {LEDGER_KEY: pack_ledger(self.plan.ledger), QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
+        done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
+        self._check_balance(done.rows)
+        return TableOutcome(table=self.spec.log, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def _check_balance(self, written: int) -> None:
+        """Raise UnbalancedError unless every line that was counted while listing files is accounted for.
+
+        ``read`` was counted by the driver, ``written`` and ``quarantined`` by the commits, ``duplicates`` by executors.
+        """
+        rows = {**self.rows, "written": written}
+        read = rows.pop("read")
+        if sum(rows.values()) != read:
+            told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+            raise UnbalancedError(table=self.spec.log, read=read, told=told)
+
+
+def _measure(decoded_df: DataFrame, gate: Gate) -> dict[str, Any]:
+    usable, rejected = is_usable(), is_rejected()
+    row = decoded_df.agg(
+        F.count_if(~usable & ~rejected).alias("ignored"),
+        F.count_if(usable).alias("usable"),
+        F.count_if(rejected).alias("rejected"),
+        F.count_if(is_set_aside()).alias("set_aside"),
+        F.count_distinct(F.when(usable, F.col("event_id"))).alias("distinct"),
+        F.min(F.when(usable, F.col("event_order"))).alias("first"),
+        F.max(F.when(usable, F.col("event_order"))).alias("last"),
+        F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
+        *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
+    ).first()
+    return row.asDict() if row else {}
+
+
+def _check_still(timeline: Timeline) -> None:
+    """A writer whose client is gone may have begun after this run looked: its rows and ours would both be added."""
+    now = Timeline(table=timeline.table, path=timeline.path)
+    if now.last != timeline.last or now.unfinished:
+        raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")

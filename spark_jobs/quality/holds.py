@@ -1,0 +1,149 @@
+"""What was held back: tables whose last batch a gate stopped, and what a person has said of it since.
+
+A held table stays at its last good state; readers see nothing of the batch. The record is beside the tables, in
+``.quality/held/<table>.json``, until a batch passes. What a person accepts is in ``.quality/accepted/<table>.json`` and
+counts for the next commit of that table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.storage.filesystem import Filesystem
+
+FOLDER = ".quality"
+_HELD, _ACCEPTED = "held", "accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """One table that is held: since when, by which job, for what (lines for people), last tried when.
+
+    ``instant`` is the state that was found wrong after its commit; empty when the gate kept the batch out.
+    """
+
+    table: str
+    job: str
+    since: str
+    tried_at: str
+    expectations: tuple[str, ...]
+    told: tuple[str, ...]
+    instant: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A person's word that the next commit of a table may break these expectations."""
+
+    table: str
+    expectations: tuple[str, ...]
+    because: str
+    by: str
+    at: str
+
+
+class Holds:
+    """The files below ``<base>/.quality``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._files = Filesystem(settings.base_path)
+
+    def held(self) -> list[Hold]:
+        """Every table that is held, by name."""
+        found = (self.hold_of(table) for folder, table in self._listed() if folder == _HELD)
+        return [hold for hold in found if hold is not None]
+
+    def hold_of(self, table: str) -> Hold | None:
+        """Why a table is held, or None."""
+        content = self._files.read(f"{FOLDER}/{_HELD}/{table}.json")
+        return None if content is None else _hold(content)
+
+    def hold(self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime) -> None:
+        """Remember what stopped a batch; when the table is held already, since when stays."""
+        known, now = self.hold_of(table), format_clock(clock)
+        hold = Hold(
+            table=table,
+            job=job,
+            since=known.since if known else now,
+            tried_at=now,
+            expectations=tuple(verdict.expectation.name for verdict in verdicts),
+            told=tuple(verdict.told for verdict in verdicts),
+        )
+        self._write(f"{_HELD}/{table}.json", asdict(hold))
+
+    def release(self, tables: Collection[str]) -> None:
+        """Batches of these tables passed their gates: they are held no more, and what was accepted has been used.
+
+        A state that was found wrong after its commit stays held.
+        """
+        for folder, table in self._listed():
+            if table in tables and not ((hold := self.hold_of(table)) and hold.instant):
+                self._files.delete(f"{FOLDER}/{folder}/{table}.json")
+
+    def let_go(self, table: str) -> None:
+        """The table is held no more, whatever it was held for."""
+        self._files.delete(f"{FOLDER}/{_HELD}/{table}.json")
+
+    def accept(self, acceptance: Acceptance) -> None:
+        """Let the next commit of a table break what is named."""
+        self._write(f"{_ACCEPTED}/{acceptance.table}.json", asdict(acceptance))
+
+    def accepted(self, table: str) -> Acceptance | None:
+        """What a person has accepted of a table and no commit has used yet."""
+        content = self._files.read(f"{FOLDER}/{_ACCEPTED}/{table}.json")
+        if content is None:
+            return None
+        fields = json.loads(content)
+        return Acceptance(**{**fields, "expectations": tuple(fields["expectations"])})
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """What there is: ``held`` or ``accepted``, and of which table."""
+        files = [file.path.split("/")[-2:] for file in self._files.list_files(FOLDER, recursive=True)]
+        return sorted((folder, name.removesuffix(".json")) for folder, name in files if folder in (_HELD, _ACCEPTED))
+
+    def _write(self, path: str, content: dict[str, object]) -> None:
+        self._files.write(f"{FOLDER}/{path}", json.dumps(content, indent=1, ensure_ascii=False).encode())
+
+
+def let_pass(
+    verdicts: Mapping[str, Sequence[Verdict]], *, job: str, clock: datetime, settings: Settings
+) -> dict[str, tuple[Verdict, ...]]:
+    """The verdicts by table, those that a person accepted marked so. Tables that are stopped are held.
+
+    Raises:
+        GateStoppedError: an expectation stops a batch, and nobody accepted that.
+    """
+    holds = Holds(settings)
+    decided = {table: _decide(table, of_table, holds) for table, of_table in verdicts.items()}
+    stopped = {table: [v for v in of_table if v.outcome is Outcome.STOPPED] for table, of_table in decided.items()}
+    stopped = {table: found for table, found in stopped.items() if found}
+    for table, found in stopped.items():
+        holds.hold(table, job, found, clock)
+    if stopped:
+        raise GateStoppedError(stopped={table: [v.told for v in found] for table, found in stopped.items()})
+    return decided
+
+
+def _decide(table: str, verdicts: Sequence[Verdict], holds: Holds) -> tuple[Verdict, ...]:
+    if not any(each.outcome is Outcome.STOPPED for each in verdicts):
+        return tuple(verdicts)
+    acceptance = holds.accepted(table)
+    names = acceptance.expectations if acceptance else ()
+    is_accepted = [each.outcome is Outcome.STOPPED and each.expectation.name in names for each in verdicts]
+    note = f"{acceptance.by}, {acceptance.at}: {acceptance.because}" if acceptance else ""
+    return tuple(
+        replace(each, outcome=Outcome.ACCEPTED, note=note) if accepted else each
+        for each, accepted in zip(verdicts, is_accepted, strict=True)
+    )
+
+
+def _hold(content: bytes) -> Hold:
+    fields = json.loads(content)
+    return Hold(**{**fields, "expectations": tuple(fields["expectations"]), "told": tuple(fields["told"])})

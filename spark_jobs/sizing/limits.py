@@ -1,0 +1,71 @@
+"""Where the design, the storage or the engine comes to an end, and what to do then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spark_jobs.sizing.files import MB
+from spark_jobs.sizing.load import GB
+from spark_jobs.sizing.needs import BUSY, Needs
+from spark_jobs.sizing.simulation import Outcome
+
+GROUP_MB = 1024
+LISTED, LISTED_LOG = 10_000, 100_000
+"""Files of a table in one folder, and in all of the log's."""
+GROUPS = 10_000
+PUTS = 3_500
+"""AWS: PUT, COPY, POST and DELETE a second for each prefix of a bucket."""
+COMMITS = 1_000
+WRITTEN = 15.0
+PAGE = 1_000
+"""Names in the answer to one LIST request."""
+LOOKUP_CORES = 16
+
+
+def warnings(needs: Needs) -> Iterator[str]:
+    """A sentence for each limit that is passed on this day."""
+    for outcome in needs.outcomes:
+        yield from _of_table(outcome, needs)
+    load, half = needs.load, BUSY * needs.load.batch_seconds
+    if needs.puts_a_second > PUTS:
+        yield (
+            f"{needs.largest.table}: {needs.puts_a_second:,.0f} PUT/s to one prefix while a batch is written, "
+            f"S3 takes {PUTS:,}: longer batches, fewer buckets, or partitions"
+        )
+    if (cores := needs.lookup_seconds / half) > LOOKUP_CORES:
+        yield (
+            f"row index: {needs.index_gb:,.0f} GB are read for every batch, {cores:,.0f} cores for that alone: longer "
+            f"batches; beyond that it has to be laid out by key"
+        )
+    if needs.scan_seconds > half:
+        yield (
+            f"landing: the driver looks through a peak batch for {needs.scan_seconds:,.0f} of "
+            f"{load.batch_seconds:,.0f} s, in one thread: longer batches do not help; executors have to share it"
+        )
+    if needs.log_task_seconds > half:
+        yield (
+            f"{needs.log.table}: one task writes the rows of a day, {needs.log_task_seconds:,.0f} of "
+            f"{load.batch_seconds:,.0f} s in a peak batch: they have to be spread over tasks within the day"
+        )
+
+
+def _of_table(outcome: Outcome, needs: Needs) -> Iterator[str]:
+    name, is_log = outcome.table, outcome is needs.log
+    if outcome.largest_group > GROUP_MB * MB:
+        yield (
+            f"{name}: the largest file group has {outcome.largest_group / MB:,.0f} MB, and a task reads and compacts a "
+            f"whole one: more buckets, or a number that spreads evenly"
+        )
+    if outcome.most_files > (LISTED_LOG if is_log else LISTED):
+        then = "old days moved to a log of their own" if is_log else "longer batches, fewer kept hours, or partitions"
+        count, requests = outcome.most_files, outcome.most_files / PAGE
+        yield f"{name}: {count:,.0f} files, listed by every plan in {requests:,.0f} requests: {then}"
+    if outcome.groups > GROUPS and not is_log:
+        yield f"{name}: {outcome.groups:,} buckets without a partition, each a log file a batch: partition the table"
+    if outcome.commits > COMMITS:
+        yield f"{name}: {outcome.commits:,} commits on the timeline: lower archive_commits, or a consumer holds it"
+    if (times := outcome.written / (needs.load.gb_per_day * GB)) > WRITTEN:
+        yield (
+            f"{name}: {times:,.0f} times what landed is written, as all of it is compacted {outcome.merges_a_day:.0f} "
+            f"times a day: raise compact_log_files"
+        )

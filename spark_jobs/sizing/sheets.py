@@ -1,0 +1,195 @@
+"""The tables that `sizing` prints, for people and for docs/sizing.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.sizing.files import MB
+from spark_jobs.sizing.hashing import unevenness
+from spark_jobs.sizing.limits import warnings
+from spark_jobs.sizing.load import GB, Load
+from spark_jobs.sizing.needs import BUSY, CORE_GB, CORES, Needs
+from spark_jobs.sizing.simulation import Advice, Outcome, buckets_for, compact_after, growing_tables, simulate
+from spark_jobs.sizing.weights import Weights
+
+SKEWS = (1.0, 1.5, 2.0, 3.0)
+BUCKETS = (2, 8, 16, 30, 31, 32, 37, 64, 67, 128, 131, 256, 257, 1024, 1031)
+_LARGE = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A table, and sentences below it."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def as_text(self) -> str:
+        """For a terminal."""
+        return "\n".join([self.title, "", format_table(self.head, self.rows), *(f"  ! {note}" for note in self.notes)])
+
+    def as_markdown(self) -> str:
+        """For a page, without its title."""
+        lines = [f"| {' | '.join(self.head)} |", "|---" + "|--:" * (len(self.head) - 1) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in self.rows]
+        return "\n".join([*lines, *(["", *(f"* {note}" for note in self.notes)] if self.notes else [])])
+
+
+def what_to_set(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
+    """Settings and needs on the last day, a column for each load."""
+    found = [_needs(load, spec, Advice(is_followed=True), day) for load in loads]
+    rows: list[tuple[str, ...]] = []
+    for label, value in _CELLS.items():
+        rows.append((label, *map(value, found)))
+    advice = Advice(is_followed=True)
+    for table in growing_tables(loads[0], spec):
+        shipped = spec.targets(table.name)
+        ends = [load.table(load.weights.tables[table.name], day=day) for load in loads]
+        buckets = [buckets_for(end, advice.targets(shipped, end)) for end in ends]
+        rows.append((f"{table.name}: `buckets`", *map(_whole, buckets)))
+        rows.append((f"{table.name}: `compact_log_files`", *(_whole(compact_after(shipped, end)) for end in ends)))
+    heads = [f"{_gb(load)} a day, every {load.batch_minutes} min" for load in loads]
+    return Sheet(title=f"What to set for {day} days", head=("", *heads), rows=rows)
+
+
+def files_over_time(load: Load, spec: LakeSpec, *, days: Sequence[int], advice: Advice) -> Sheet:
+    """Files and bytes at the end of each day, and what is wrong with them on the last one."""
+    found = list(simulate(load, spec, days=days, advice=advice))
+    last = Needs.of(load, [each for each in found if each.day == max(days)], spec.log)
+    how = "as advised" if advice.is_followed else "as shipped"
+    return Sheet(
+        title=f"{_gb(load)} a day, every {load.batch_minutes} minutes, {how}",
+        head=_OUTCOME_HEAD,
+        rows=[_outcome(each, load) for each in found],
+        notes=list(warnings(last)),
+    )
+
+
+def partitioned(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
+    """Log files that one commit writes to the largest table, as it is and if it had a partition a month."""
+    rows = []
+    for load in loads:
+        name = max((t.name for t in growing_tables(load, spec)), key=lambda each: load.weights.tables[each].new_rows)
+        for skew in SKEWS:
+            table = replace(load, skew=skew).table(load.weights.tables[name], day=day)
+            buckets = buckets_for(table, Advice(is_followed=True).targets(spec.targets(name), table))
+            now, then = table.touched(buckets), table.touched_by_month(buckets)
+            rows.append((f"{_gb(load)}, {name}", f"{skew:g}", *map(_whole, (buckets, table.changed_rows, now, then))))
+    head = ("load", "skew", "buckets", "rows a batch", "log files, no partition", "log files, a partition a month")
+    return Sheet(title=f"Log files of one commit after {day} days", head=head, rows=rows)
+
+
+def weighed(weights: Weights) -> Sheet:
+    """The measured inputs, with the symbols of docs/sizing.md."""
+    gb = 1024**3
+    rows = [
+        ("`e`", "bytes of an event in landing files, plain JSON", f"{weights.landing:,.0f}"),
+        ("`e_gzip`", "the same, gzip", f"{weights.landing_gzip:,.0f}"),
+        ("`l`", "bytes of an event in the log, clustered", f"{weights.log:.1f}"),
+        ("`x`", "bytes of the row index an event", f"{weights.index:.1f}"),
+        ("`f`", "bytes of the change feed an event", f"{weights.feed:.1f}"),
+        (
+            "`c_run`",
+            "processor s of ingest and split, whatever they take in",
+            f"{weights.ingest_run + weights.split_run:.1f}",
+        ),
+        (
+            "`c_e`",
+            "processor s of ingest and split, a million events",
+            f"{_micro(weights.ingest_event + weights.split_event)}",
+        ),
+        ("`c_x`", "processor s of looking through a million rows of the index", f"{_micro(weights.lookup_row, 2)}"),
+        ("`c_c`", "processor s of compaction, a GiB", f"{weights.compaction_byte * gb:,.0f}"),
+        (
+            "`c_l`",
+            "processor s of clustering, a GiB: reading, sorting, writing",
+            f"{weights.clustering_byte * gb:,.0f}",
+        ),
+        ("`s`", "MB of landing files that the driver looks through in a second", f"{weights.scan_bytes / 1e6:,.0f}"),
+    ]
+    for name, table in weights.tables.items():
+        rows.append(
+            (
+                f"`r`, `b`, `g` of {name}",
+                "new rows a million events; bytes of a row in base and in log files",
+                f"{_micro(table.new_rows)}; {table.row_bytes:.0f}; {table.log_row_bytes:.0f}",
+            )
+        )
+    return Sheet(title="What was measured", head=("", "what", "value"), rows=rows)
+
+
+def evenness() -> Sheet:
+    """How much larger the largest bucket is, by the number of buckets."""
+    rows = [(str(buckets), f"{unevenness(buckets):.2f}") for buckets in BUCKETS]
+    return Sheet(title="The largest bucket by the mean one", head=("buckets", "largest / mean"), rows=rows)
+
+
+def _needs(load: Load, spec: LakeSpec, advice: Advice, day: int) -> Needs:
+    return Needs.of(load, list(simulate(load, spec, days=[day], advice=advice)), spec.log)
+
+
+def _outcome(outcome: Outcome, load: Load) -> tuple[str, ...]:
+    return (
+        outcome.table,
+        *(_whole(outcome.day), _size(outcome.bytes), _whole(outcome.groups), f"{outcome.largest_group / MB:,.0f}"),
+        *map(_whole, (outcome.files_a_commit, outcome.live_files, outcome.most_files, outcome.merges_a_day)),
+        *(f"{outcome.written / (load.gb_per_day * GB):.2f}", _whole(outcome.commits)),
+    )
+
+
+def _micro(number: float, digits: int = 0) -> str:
+    return f"{number * 1e6:,.{digits}f}"
+
+
+def _gb(load: Load) -> str:
+    return f"{load.gb_per_day / 1000:g} TB" if load.gb_per_day >= 1000 else f"{load.gb_per_day:g} GB"
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _size(size: float) -> str:
+    """In GB."""
+    return f"{size / GB:,.{1 if size < _LARGE * GB else 0}f}"
+
+
+_OUTCOME_HEAD = (
+    *("table", "day", "GB", "file groups", "largest, MB", "files a commit", "files a reader opens"),
+    *("most files listed", "merges a day", "written / landed", "commits on the timeline"),
+)
+_CELLS: Mapping[str, Callable[[Needs], str]] = {
+    "events a second, mean / peak": lambda n: (
+        f"{n.load.events_a_day / 86_400:,.0f} / {n.load.events_a_day / 86_400 * n.load.peak:,.0f}"
+    ),
+    "events of a batch, mean / peak": lambda n: f"{n.load.batch_events:,.0f} / {n.load.peak_events:,.0f}",
+    "landing GB of a peak batch": lambda n: _size(n.load.peak_events * n.load.weights.landing),
+    "`LAKEHOUSE_MAX_EVENTS`": lambda n: _whole(n.max_events),
+    "`LAKEHOUSE_MAX_PULL_MB`": lambda n: _whole(n.max_pull_mb),
+    "cores for batches": lambda n: _whole(n.batch_cores),
+    "of them, for the row index": lambda n: _whole(n.lookup_seconds / (BUSY * n.load.batch_seconds)),
+    "cores for services": lambda n: _whole(n.service_cores),
+    "executors": lambda n: f"{n.executors:,} of {CORES} cores, {CORES * CORE_GB} GB",
+    "`LAKEHOUSE_SHUFFLE_PARTITIONS`": lambda n: _whole(n.batch_cores),
+    "row index, GB": lambda n: _size(n.index_gb * GB),
+    "log, GB a day": lambda n: _size(n.load.events_a_day * n.load.weights.log),
+    "log, all GB": lambda n: _size(n.log.bytes),
+    "log, files": lambda n: _whole(n.log.live_files),
+    "log, partitions in the catalog": lambda n: _whole(n.log.day),
+    "Trino splits, a day of the log": lambda n: _whole(n.log_splits_a_day),
+    "Trino splits, the largest table": lambda n: _whole(n.table_splits),
+    "tasks that write a commit of it": lambda n: _whole(n.largest.files_a_commit),
+    "GB of one compaction of it": lambda n: _size(n.bytes_a_merge),
+    "PUT/s to its prefix": lambda n: _whole(n.puts_a_second),
+    "LIST requests of a plan of it": lambda n: _whole(max(1, n.largest.most_files / 1000)),
+    "driver's look through a peak batch, s": lambda n: _whole(n.scan_seconds),
+    "that is in time up to, GB a day": lambda n: _whole(n.most_gb_of_scan),
+    "one task's write of the log, s": lambda n: _whole(n.log_task_seconds),
+    "this is in time up to, GB a day": lambda n: _whole(n.most_gb_of_log_task),
+    "written a day / landed": lambda n: f"{n.written:.1f}",
+}

@@ -1,0 +1,95 @@
+"""What was measured of events and rows: their bytes in every place, and the processor time they take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.settings import PROJECT_ROOT
+
+RESULTS = PROJECT_ROOT / "bench" / "results"
+_MILLION = 1_000_000
+_GROWTH_ROWS, _GROWTH_TIMES = 1_052_562, 10
+"""Rows of the six tables of the benchmark `growth`, and how many times as many its other copy has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWeight:
+    """A table of newest values: rows an event adds, bytes of a row in base files and of one in log files."""
+
+    new_rows: float
+    row_bytes: float
+    log_row_bytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Bytes and processor seconds of an event, of a run, of a byte of a service, of a row looked up."""
+
+    landing: float
+    landing_gzip: float
+    log: float
+    index: float
+    feed: float
+    ingest_run: float
+    ingest_event: float
+    split_run: float
+    split_event: float
+    lookup_row: float
+    scan_bytes: float
+    """Bytes of landing files that the driver looks through in a second."""
+    compaction_byte: float
+    clustering_byte: float
+    tables: Mapping[str, TableWeight]
+
+
+def load_weights(folder: Path = RESULTS) -> Weights:
+    """From the results of `bench sizes` and `bench growth`; SettingsError when they are not there."""
+    found, growth = _read(folder / "sizes.json"), _read(folder / "growth.json")
+    try:
+        return _weights(found, growth["seconds"], cores=2)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SettingsError(f"{folder} has results of another form ({error}); run: python -m bench sizes") from error
+
+
+def _weights(found: Mapping[str, Any], growth: Mapping[str, list[float]], *, cores: int) -> Weights:
+    figures, gb = found["figures"], 1024**3
+    small, large = sorted(median(seconds) for seconds in growth.values())
+    return Weights(
+        landing=figures["landing, bytes an event"],
+        landing_gzip=figures["landing gzip, bytes an event"],
+        log=figures["log clustered, bytes an event"],
+        index=figures["row index, bytes an event"],
+        feed=figures["change feed, bytes an event"],
+        ingest_run=figures["ingest, fixed, processor s"],
+        ingest_event=figures["ingest, processor s a million events"] / _MILLION,
+        split_run=figures["split, fixed, processor s"],
+        split_event=figures["split, processor s a million events"] / _MILLION,
+        lookup_row=(large - small) * cores / (_GROWTH_ROWS * (_GROWTH_TIMES - 1)),
+        scan_bytes=figures["scan of landing files in the driver, MB a processor s"] * _MILLION,
+        compaction_byte=figures["compaction, processor s a GB"] / gb,
+        clustering_byte=figures["clustering, processor s a GB"] / gb,
+        tables={
+            table["table"]: TableWeight(
+                new_rows=table["rows"] / found["events"],
+                row_bytes=table["row_bytes"],
+                log_row_bytes=table["changed_row_bytes"],
+            )
+            for table in found["tables"]
+        },
+    )
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))["found"]
+    except (OSError, ValueError, KeyError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or "not what the bench writes"
+        raise SettingsError(f"{show(str(path))} cannot be read ({why}); run: python -m bench {path.stem}") from error
+    return found

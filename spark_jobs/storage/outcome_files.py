@@ -1,0 +1,75 @@
+"""The outcome of a job as a file, for a driver that runs where nobody sees its output (ADR 15).
+
+``python -m spark_jobs.storage.outcome_files URI`` prints what stands there, and removes it: nothing when nothing does.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
+from spark_jobs.contracts.outcomes import JobOutcome
+from spark_jobs.storage.filesystem import Filesystem
+
+
+def write_outcome(uri: str, outcome: JobOutcome) -> None:
+    """Write it whole or not at all.
+
+    Raises:
+        SettingsError: the place cannot be written; what it takes is said.
+        TransientError: the storage failed.
+    """
+    files, name = _place(uri)
+    try:
+        files.write(name, outcome.to_json().encode())
+    except LakehouseError:
+        raise
+    except OSError as error:
+        raise TransientError(f"the result could not be written to {uri} ({error}); run the job again") from error
+
+
+def take_outcome(uri: str) -> JobOutcome | None:
+    """What :func:`write_outcome` wrote, which is removed then; None when there is nothing.
+
+    Raises:
+        ContractError: something else stands there; it is left.
+        SettingsError: the place cannot be read.
+        TransientError: the storage failed.
+    """
+    files, name = _place(uri)
+    try:
+        content = files.read(name)
+        if content is None:
+            return None
+        outcome = JobOutcome.from_json(content.decode())
+        files.delete(name)
+    except UnicodeDecodeError as error:
+        raise ContractError(f"{uri} is not the outcome of a job ({error}); look at it") from error
+    except PermissionError as error:
+        raise SettingsError(f"{uri} cannot be read and removed ({error}); give the one who submits both") from error
+    except OSError as error:
+        raise TransientError(f"the result at {uri} could not be read ({error}); run the job again") from error
+    return outcome
+
+
+def _place(uri: str) -> tuple[Filesystem, str]:
+    folder, _, name = uri.rpartition("/")
+    if not folder or not name:
+        raise SettingsError(f"result path {uri!r} names no file in a folder; give for example s3a://bucket/folder/name")
+    return Filesystem(folder), name
+
+
+def main(uri: str) -> int:
+    """Take the outcome and print it as it was written; exit codes as those of a job."""
+    try:
+        outcome = take_outcome(uri)
+    except LakehouseError as error:
+        print(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", file=sys.stderr)
+        return error.exit_code
+    if outcome:
+        print(outcome.to_json(), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,31 @@
+"""Memory and processor time are those of this process and of what it started, also of what has ended since."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from bench.processes import memory_mb, processor_seconds
+
+WORK = "sum(i * i for i in range(3_000_000))"
+WAIT = "import time; time.sleep(0.5)"
+
+
+def test_the_work_of_a_child_that_has_ended_is_counted_and_waiting_is_none():
+    found = []
+    for program in (WORK, WAIT):
+        with processor_seconds() as taken:
+            subprocess.run([sys.executable, "-S", "-c", program], check=True)
+        found.append(taken["seconds"])
+    assert found[0] > found[1]
+
+
+def test_memory_has_that_of_children_in_it():
+    alone = memory_mb()
+    held = "x = bytearray(100_000_000); print(flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    both = memory_mb()
+    child.communicate(b"\n")
+    assert both > alone + 90

@@ -1,0 +1,117 @@
+"""The job `sizing` on the measured weights and the shipped lake: what it prints, warns of and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.entrypoint import parse_arguments, run_job
+from spark_jobs.sizing.limits import warnings
+from spark_jobs.sizing.load import Load
+from spark_jobs.sizing.needs import Needs
+from spark_jobs.sizing.simulation import Advice, Outcome, simulate
+from spark_jobs.sizing.weights import RESULTS, load_weights
+
+SPEC = load_lake_spec(Settings().lake_spec)
+
+
+def sizing(*words: str):
+    return run_job(parse_arguments(["sizing", *words]), Settings())
+
+
+def found_on(day: int, *, gb: float, minutes: int = 5, is_advised: bool = False) -> tuple[Needs, Sequence[Outcome]]:
+    load = Load(gb_per_day=gb, batch_minutes=minutes, weights=load_weights())
+    outcomes = list(simulate(load, SPEC, days=[day], advice=Advice(is_followed=is_advised)))
+    return Needs.of(load, outcomes, SPEC.log), outcomes
+
+
+def test_a_small_lake_passes_no_limit(capsys: pytest.CaptureFixture[str]):
+    result = sizing("--gb-per-day", "0.5", "--days", "20")
+    assert (result.counters, result.messages) == ({"loads": 1, "warnings": 0}, ())
+    printed = capsys.readouterr().out
+    assert "0.5 GB a day, every 5 minutes, as shipped" in printed
+    assert "`LAKEHOUSE_MAX_EVENTS`" in printed
+
+
+def test_each_size_has_its_interval():
+    result = sizing("--gb-per-day", "1", "10000", "--batch-minutes", "5", "60", "--days", "1")
+    assert {message.split(":")[0] for message in result.messages} == {
+        "10 TB a day, every 60 minutes, as shipped",
+        "10 TB a day, every 60 minutes, as advised",
+    }
+
+
+def limits_of(*, gb: float, day: int, minutes: int = 5, is_advised: bool = False) -> Iterator[str]:
+    needs, _ = found_on(day, gb=gb, minutes=minutes, is_advised=is_advised)
+    return warnings(needs)
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        ({"gb": 10, "day": 365}, "sales: 47,104 files, listed by every plan"),
+        ({"gb": 10, "day": 365}, "sales: 229 times what landed is written"),
+        ({"gb": 600, "day": 1}, "sales_log: one task writes the rows of a day"),
+        ({"gb": 5000, "day": 1}, "landing: the driver looks through a peak batch"),
+        ({"gb": 1000, "day": 365}, "sales: 65,536 buckets without a partition"),
+        ({"gb": 1000, "day": 365}, "row index: "),
+        ({"gb": 10_000, "day": 365}, "PUT/s to one prefix"),
+    ],
+)
+def test_a_passed_limit_is_told(load: dict[str, Any], said: str):
+    assert any(said in warning for warning in limits_of(**load))
+
+
+def test_advice_writes_less_into_fewer_buckets():
+    (_, shipped), (_, advised) = found_on(365, gb=10), found_on(365, gb=10, is_advised=True)
+    (shipped_sales,), (sales,) = ([each for each in found if each.table == "sales"] for found in (shipped, advised))
+    assert sales.written < shipped_sales.written / 20
+    assert sales.groups < shipped_sales.groups
+    assert not any("times what landed" in warning for warning in limits_of(gb=10, day=365, is_advised=True))
+
+
+def test_what_landed_a_day_is_in_the_log_and_every_new_row_in_its_table():
+    needs, outcomes = found_on(3, gb=2)
+    load = needs.load
+    assert needs.log.bytes == pytest.approx(3 * load.events_a_day * load.weights.log)
+    for outcome in outcomes[1:]:
+        rows = load.table(load.weights.tables[outcome.table], day=3)
+        assert rows.bytes <= outcome.bytes <= rows.bytes + 12 * rows.log_bytes
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gb-per-day", "-1"], "more than 0 GB a day"),
+        (["--gb-per-day", "1", "2", "3", "--batch-minutes", "5", "6"], "has 2 numbers for 3 sizes"),
+        (["--gb-per-day", "1", "--days", "0"], "--days 0"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(words: list[str], said: str):
+    with pytest.raises(ContractError, match=said):
+        sizing(*words)
+
+
+def test_weights_that_are_not_there_say_how_to_make_them(tmp_path: Path):
+    with pytest.raises(SettingsError, match=r"run: python -m bench sizes"):
+        sizing("--gb-per-day", "1", "--weights", str(tmp_path))
+    for name in ("sizes", "growth"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"found": {"seconds": {}}}))
+    with pytest.raises(LakehouseError, match="results of another form"):
+        sizing("--gb-per-day", "1", "--weights", str(tmp_path))
+
+
+def test_a_lake_with_tables_that_were_not_weighed_is_refused(tmp_path: Path):
+    for name in ("sizes", "growth"):
+        document = json.loads((RESULTS / f"{name}.json").read_text())
+        document["found"] |= {"tables": document["found"]["tables"][:2]} if name == "sizes" else {}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    with pytest.raises(ContractError, match=r"tables \['projects', 'statuses', .*'sales'\] were not weighed"):
+        sizing("--gb-per-day", "1", "--weights", str(tmp_path))

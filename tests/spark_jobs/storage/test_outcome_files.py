@@ -1,0 +1,93 @@
+"""A driver's outcome as a file: whole, read once, on local files and on S3."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.outcomes import JobOutcome
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.outcome_files import take_outcome, write_outcome
+from tests.support.aws import BUCKET, running_s3
+from tests.support.commands import run
+
+OUTCOME = JobOutcome(exit_code=2, line="error: größer als gedacht")
+
+
+def check_place(folder: str) -> None:
+    """Nothing, then the last that was written, then nothing and no file."""
+    uri = f"{folder}/a1.json"
+    assert take_outcome(uri) is None
+    write_outcome(uri, JobOutcome(exit_code=1, line="try again: x"))
+    write_outcome(uri, OUTCOME)
+    assert take_outcome(f"{folder}/a2.json") is None
+    assert take_outcome(uri) == OUTCOME
+    assert take_outcome(uri) is None
+    assert Filesystem(folder).list_files() == []
+
+
+def test_on_local_files(tmp_path):
+    check_place(str(tmp_path / "results"))
+    check_place((tmp_path / "results").as_uri())
+
+
+@pytest.mark.services
+def test_on_s3(tmp_path):
+    with running_s3(tmp_path):
+        check_place(f"s3a://{BUCKET}/lake/.results")
+
+
+def test_something_else_at_its_place_is_left(tmp_path):
+    (tmp_path / "a1.json").write_bytes(b"\xff")
+    with pytest.raises(ContractError, match="is not the outcome of a job"):
+        take_outcome(str(tmp_path / "a1.json"))
+    assert (tmp_path / "a1.json").exists()
+
+
+@pytest.mark.parametrize("uri", ["a1.json", "/tmp/", ""])
+def test_a_path_without_a_folder_or_a_name(uri):
+    with pytest.raises(SettingsError, match="names no file in a folder"):
+        take_outcome(uri)
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match=r"cannot write .*; give the user write access or set another path"):
+        write_outcome(str(tmp_path / "file" / "a1.json"), OUTCOME)
+
+
+def taken(uri: str) -> str:
+    line = [sys.executable, "-m", "spark_jobs.storage.outcome_files", uri]
+    return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("ingst",), (), ("split", "--clock", "yesterday"), ("generate", "--events", "0")]
+)
+def test_the_command_line_keeps_the_line_of_its_error(tmp_path, arguments):
+    uri = str(tmp_path / "a1.json")
+    code, output, errors = run("--result-path", uri, *arguments, environment={})
+    assert (code, output) == (2, "")
+    assert JobOutcome.from_json(taken(uri)) == JobOutcome(exit_code=2, line=errors[-1])
+    assert taken(uri) == ""
+
+
+def test_the_command_line_keeps_its_result(tmp_path):
+    uri, landing = str(tmp_path / "a1.json"), str(tmp_path / "landing")
+    words = (f"--result-path={uri}", "generate", "--events", "20", "--topic", "")
+    code, output, _ = run(*words, environment={"LAKEHOUSE_LANDING_PATH": landing})
+    outcome = JobOutcome.from_json(taken(uri))
+    assert (code, outcome.exit_code, outcome.line) == (0, 0, output.splitlines()[-1])
+    assert json.loads(outcome.line)["counters"]["events"] == 20
+
+
+def test_a_result_that_cannot_be_kept_is_no_result(tmp_path):
+    (tmp_path / "file").write_text("")
+    words = ("--result-path", str(tmp_path / "file" / "a1.json"), "generate", "--events", "20", "--topic", "")
+    code, output, errors = run(*words, environment={"LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing")})
+    assert (code, output) == (2, "")
+    assert errors[-1].startswith("error: cannot write ")

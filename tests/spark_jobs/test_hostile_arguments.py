@@ -1,0 +1,114 @@
+"""Hostile names in every option that is a name: exit code 2 and one clear line, before an engine starts.
+
+Run in this process, on an empty lake. No jar is set: a command that came as far as opening a session would say so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.entrypoint import JOBS, main
+from tests.support.hostile_names import HOSTILE, is_clear
+
+NAME = "NAME"
+COMMANDS = [
+    "mart --layer=NAME",
+    "mart --layer=fast --mart=NAME",
+    "mart --layer=fast --clock=NAME",
+    "mart --layer=fast --interval-start=NAME --interval-end=2026-01-01",
+    "recompute --layer=NAME --from=2026-01-01 --to=2026-01-31",
+    "recompute --layer=slow --mart=NAME --from=2026-01-01 --to=2026-01-31",
+    "recompute --layer=slow --rules=NAME --from=2026-01-01 --to=2026-01-31",
+    "recompute --layer=slow --from=NAME --to=2026-01-31",
+    "recompute --layer=slow --from=2026-01-01 --to=NAME --yes",
+    "recompute --undo=NAME --yes",
+    "rules diff NAME v1",
+    "rules diff v1 v2 --from=NAME",
+    "serve --layer=NAME",
+    "serve --layer=fast --mart=NAME",
+    "services plan --table=NAME",
+    "services run --table=NAME",
+    "services run --service=NAME",
+    "savepoint create --label=NAME",
+    "savepoint delete --name=NAME",
+    "restore --to=NAME",
+    "restore --to=NAME --yes",
+    "erase --agent=NAME",
+    "doctor check --table=NAME",
+    "doctor repair --table=NAME",
+    "consumers register --name=NAME --table=agents",
+    "consumers register --name=reader --table=NAME",
+    "consumers register --name=reader --table=agents --at=NAME",
+    "consumers forget --name=NAME",
+    "changes --table=NAME --from=2026-01-01",
+    "changes --table=agents --from=NAME",
+    "changes --table=agents --from=2026-01-01 --to=NAME",
+    "sync ddl --table=NAME",
+    "views ddl --engine=NAME",
+    "checks list --tables=NAME",
+    "checks run --tables=NAME",
+    "checks run --engine=NAME",
+    "publish accept --table=NAME --because=so",
+    "sizing --gb-per-day=NAME",
+    "sizing --gb-per-day=10 --weights=NAME",
+    "query --sql=SELECT --as-of=NAME",
+    "generate --topic=NAME",
+    "ingest --max-events=NAME",
+    "ingest --unknown=NAME",
+    "NAME",
+    "ingest NAME",
+    "services NAME",
+]
+SOME = ("statement", "line end and more", "option", "cyrillic", "long and hostile")
+MOST = 900
+"""A line that lists what may be chosen, every job or every mart among it."""
+
+
+@pytest.fixture(autouse=True)
+def empty_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("base", "landing", "jars"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(f"LAKEHOUSE_{name.upper()}_PATH", str(tmp_path / name))
+    return tmp_path
+
+
+def end(words: list[str]) -> int:
+    """The exit code, also where the command line itself gives up."""
+    try:
+        return main(words)
+    except SystemExit as error:
+        return int(error.code or 0)
+
+
+def check_refusal(command: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word.replace(NAME, HOSTILE[what]) for word in command.split()]
+    assert end(words) == 2, what
+    output, errors = capsys.readouterr()
+    (line,) = errors.splitlines()
+    assert is_clear(line, most=MOST), what
+    assert "jar" not in line, "it came as far as opening a session"
+    assert output == "", what
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_it_is_refused_before_anything_starts(command, empty_lake, capsys):
+    for what in SOME:
+        check_refusal(command, what, capsys)
+    assert {path.name for path in empty_lake.rglob("*")} == {"base", "landing", "jars"}, "nothing was made"
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_whatever_the_name(what, capsys):
+    check_refusal("serve --layer=fast --mart=NAME", what, capsys)
+
+
+def test_every_job_that_takes_a_name_is_tried():
+    without_names = {"split", "spec"}
+    assert {command.split()[0] for command in COMMANDS} >= JOBS.keys() - without_names
+
+
+def test_what_was_given_is_shown_so_that_it_can_be_told_from_what_was_meant(capsys):
+    assert end(["mart", "--layer=f\u0430st"]) == 2
+    assert r"no mart is of layer 'f\u0430st'; layers are ['fast', " in capsys.readouterr().err

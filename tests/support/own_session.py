@@ -1,0 +1,29 @@
+"""Jobs in a session of this process, which was started to have one: with an environment of its own."""
+
+from __future__ import annotations
+
+import importlib
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.session import open_session
+
+_opened: list[SparkSession] = []
+
+
+def run_in_own_session(settings: Settings, job: str, clock: datetime, options: dict[str, Any]) -> str:
+    """The status of a job; the session is opened by the first one."""
+    if not _opened:
+        _opened.append(open_session(settings, app_name="lakehouse-tests-own"))
+    arguments = JobArguments(job=job, clock=clock, options=options)
+    return str(importlib.import_module(f"spark_jobs.jobs.{job}").run(_opened[0], arguments, settings).status)
+
+
+def close_own_session() -> None:
+    """Stop the session, when there is one."""
+    while _opened:
+        _opened.pop().stop()

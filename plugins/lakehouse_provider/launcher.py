@@ -25,7 +25,8 @@ from types import FrameType
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 3.0
-AFTERWARDS_SECONDS = 60.0
+AFTERWARDS_SECONDS = 300.0
+"""Ending a driver on YARN is two Java programs one after the other, which a busy machine takes minutes for."""
 STOPPED = 143
 """Exit code after a stop, as a shell gives it for SIGTERM."""
 

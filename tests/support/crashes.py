@@ -81,7 +81,7 @@ def crash_in_feed(module: str, number: int, *, is_written: bool) -> Callable[[py
 
 CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
     "ingest": [
-        crash_at_commit("jobs.ingest", number, is_committed=done) for number in (1, 2) for done in (False, True)
+        crash_at_commit("jobs.intake", number, is_committed=done) for number in (1, 2) for done in (False, True)
     ],
     "split": [
         crash_before_consumer_file,

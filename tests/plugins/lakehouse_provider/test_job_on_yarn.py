@@ -1,7 +1,7 @@
 """Drivers that YARN starts (deploy-mode cluster), on a resource manager and a node of the tests' own.
 
-The landing zone holds 60 seeded events. A first ingest is killed with its task, by SIGKILL: YARN's application ends
-with it. The second one takes all events in. Its driver starts in an empty folder with the zip and the jars, and has no
+The landing zone holds 60 seeded events. A first ingest is killed with its task, by SIGKILL, while it waits for an
+executor that the node has no room for: YARN's application ends with it. The second one takes all events in. Its driver starts in an empty folder with the zip and the jars, and has no
 other file of the project: where Python looks for modules is not handed on, and the lake's files come out of the zip.
 """
 
@@ -43,11 +43,15 @@ def yarn(tmp_path: Path) -> Iterator[Yarn]:
         yield start_yarn(folder)
 
 
+def connection(conf: dict[str, object]) -> str:
+    extra = {"engine": "yarn", "deploy-mode": "cluster", "conf": conf}
+    return json.dumps({"conn_type": "spark", "host": "yarn", "extra": extra})
+
+
 def test_a_driver_on_yarn_ends_with_its_task_and_hands_its_result_back(yarn: Yarn, tmp_path: Path) -> None:
-    extra = {"engine": "yarn", "deploy-mode": "cluster", "conf": CONF}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | {
         "AIRFLOW_HOME": str(tmp_path / "airflow"),
-        "AIRFLOW_CONN_LAKEHOUSE_SPARK": json.dumps({"conn_type": "spark", "host": "yarn", "extra": extra}),
+        "AIRFLOW_CONN_LAKEHOUSE_SPARK": connection(CONF),
         "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}",
         "HADOOP_CONF_DIR": str(yarn.conf),
         "LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"),
@@ -56,11 +60,12 @@ def test_a_driver_on_yarn_ends_with_its_task_and_hands_its_result_back(yarn: Yar
     }
     generate(["--events", "60", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environment)
 
-    killed = run_operator(environment, "ingest")
+    waiting = {"AIRFLOW_CONN_LAKEHOUSE_SPARK": connection({**CONF, "spark.executor.memory": "5g"})}
+    killed = run_operator({**environment, **waiting}, "ingest")
     wait_until(lambda: yarn.counts().get("appsRunning", 0) == 1, "a driver runs")
     killed.kill()
     killed.wait()
-    wait_until(lambda: yarn.counts().get("appsKilled", 0) == 1, "its driver is killed too")
+    wait_until(lambda: yarn.counts().get("appsKilled", 0) == 1, "its driver is killed too", limit_seconds=300)
 
     output, _ = run_operator(environment, "ingest").communicate(timeout=600)
     (result,) = [json.loads(line) for line in output.splitlines() if line.startswith("{")]

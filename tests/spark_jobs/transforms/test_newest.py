@@ -62,7 +62,7 @@ def stored_of(spark: SparkSession, table: TableSpec, rows: dict[int, Row]) -> Da
 
 
 def alone(table: TableSpec) -> LakeSpec:
-    return replace(SPEC, tables=(table,), marts=())
+    return replace(SPEC, tables=(table,), marts=(), expectations=())
 
 
 def merged_of(

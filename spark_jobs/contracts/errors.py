@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from spark_jobs.contracts.results import JobResult
 
 
+_MOST_TOLD = 3
+
+
 class LakehouseError(Exception):
     """Base of every error this project raises on purpose; the message is one sentence a person can act on.
 
@@ -144,6 +147,18 @@ class GateStoppedError(TerminalError):
         super().__init__(
             f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
             f"and run again, or let it pass once: publish accept --table {next(iter(stopped), '')} --because …"
+        )
+
+
+class StaleTablesError(TerminalError):
+    """Tables are older than they promise to be; ``late`` says of each what is the matter."""
+
+    def __init__(self, *, late: Mapping[str, str], result: JobResult) -> None:
+        self.late, self.result = late, result
+        lines = [f"{table}: {what}" for table, what in late.items()]
+        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
+        super().__init__(
+            f"{len(late)} tables are older than they promise to be: {told}; docs/runbooks/freshness.md says what to do"
         )
 
 

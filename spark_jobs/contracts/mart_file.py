@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.contracts.documents import build, choice, mapping, read_document, sequence
 from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.tables import TableType
@@ -52,6 +53,9 @@ def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
             entry = dict(mapping(values[name], f"{what}: {name}"))
             entry["unit"] = choice(TimeUnit, entry.get("unit"), f"{what}: {name}")
             values[name] = build(cls, entry, f"{what}: {name}")
+    if "freshness" in values:
+        promise = mapping(values["freshness"], f"{what}: freshness")
+        values["freshness"] = build(FreshnessPromise, promise, f"{what}: freshness")
     mart: MartSpec = build(MartSpec, {**values, "sql": sql}, what)
     return mart
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.tables import TableType, check_identifier
 
@@ -97,6 +98,8 @@ class MartSpec:
     """Its SQL also reads ``rule_shares`` and ``rule_bonuses``, made of the rule versions in force (docs/rules.md)."""
     max_commits_after_cut: int = 48
     """Of a stitch mart: its cache's cut is moved when more commits than this came after it."""
+    freshness: FreshnessPromise | None = None
+    """What it promises instead of what the lake does for all tables."""
 
     def __post_init__(self) -> None:
         check_identifier(self.name, "mart")
@@ -116,7 +119,7 @@ class MartSpec:
     def definition(self) -> str:
         """A fingerprint of all that decides the mart's rows: another one means that they are computed anew."""
         facts = asdict(self)
-        for name in ("layer", "type", "buckets", "max_commits_after_cut"):
+        for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness"):
             del facts[name]
         facts["sql"] = [part for part in _SQL_PARTS.findall(self.sql) if not part.startswith("--")]
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]

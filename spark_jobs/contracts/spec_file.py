@@ -10,6 +10,7 @@ from spark_jobs.contracts.documents import build, choice, mapping, read_document
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectation_file import load_expectations
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
+from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.mart_file import load_marts
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show, show_path
@@ -58,6 +59,8 @@ def parse_lake_spec(
     top["marts"], top["expectations"] = marts, expectations
     limit = mapping(top.get("quarantine_limit", {}), "quarantine_limit")
     top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
+    promise = mapping(top.get("freshness", {}), "freshness")
+    top["freshness"] = build(FreshnessPromise, promise, "freshness")
     people = mapping(top.get("people", {}), "people")
     top["people"] = [_person(role, mapping(entry, f"people: {plain(role)}")) for role, entry in people.items()]
     top["services"], top["table_services"] = _services(mapping(top.get("services", {}), "services"))

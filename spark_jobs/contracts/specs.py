@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
+from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.people import PersonSpec
@@ -31,6 +32,7 @@ class LakeSpec:
     people: tuple[PersonSpec, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     quarantine_limit: QuarantineLimit = field(default_factory=QuarantineLimit)
+    freshness: FreshnessPromise = field(default_factory=FreshnessPromise)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import argparse
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
@@ -72,13 +72,12 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
     quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
     files = Filesystem(settings.landing_path)
     entries, messages = list_landing(files, spec.source.topics)
-    truncated_before = arguments.clock - timedelta(seconds=settings.truncated_after_seconds)
     plan = plan_landing(
         files,
         entries,
         read_ledger(log_timeline),
         max_records=arguments.options.get("max_events") or settings.max_events,
-        truncated_before_ns=int(truncated_before.timestamp() * 1e9),
+        truncated_before_ns=truncated_before_ns(arguments.clock, settings),
     )
     counters = {"files_listed": len(entries), "records_read": plan.records, "has_more": int(plan.has_more)}
     outcomes = [
@@ -107,3 +106,8 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
 def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
     """What the log's commits say was read of the landing files."""
     return unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
+
+
+def truncated_before_ns(clock: datetime, settings: Settings) -> int:
+    """Files that have not changed since, in nanoseconds since 1970, get no more bytes: what they lack never comes."""
+    return int((clock - timedelta(seconds=settings.truncated_after_seconds)).timestamp() * 1e9)

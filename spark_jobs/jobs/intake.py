@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import TransientError, UnbalancedError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sources.decoding import decode_chunks, read_lines
 from spark_jobs.sources.landing import LandingPlan, pack_ledger
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
+from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -72,7 +75,7 @@ class Intake:
         dated_df = with_day(decoded_df, self.arguments.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
-            self.facts.update(_measure(decoded_df, gate))
+            self.facts.update(_measure(decoded_df, gate, self.arguments.clock))
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
             rows_df = select_log_rows(decoded_df, self.spec)
@@ -150,10 +153,21 @@ class Intake:
             "event_date", "event_order"
         )
         _check_still(self.log_timeline)
-        metadata = {LEDGER_KEY: pack_ledger(self.plan.ledger), QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
+        metadata = {
+            LEDGER_KEY: pack_ledger(self.plan.ledger),
+            QUALITY_KEY: to_metadata(self.rows, self.verdicts),
+            **self._newest_event(),
+        }
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
         self._check_balance(done.rows)
         return TableOutcome(table=self.spec.log, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def _newest_event(self) -> dict[str, str]:
+        """The latest event time that the log knows; one after the run's clock is a mistake of its source."""
+        known = self.log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
+        newest = self.facts["newest"]
+        moments = [parse_clock(text) for text in (known, newest and newest.isoformat()) if text]
+        return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
 
     def _check_balance(self, written: int) -> None:
         """Raise UnbalancedError unless every line that was counted while listing files is accounted for.
@@ -167,8 +181,9 @@ class Intake:
             raise UnbalancedError(table=self.spec.log, read=read, told=told)
 
 
-def _measure(decoded_df: DataFrame, gate: Gate) -> dict[str, Any]:
+def _measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
     usable, rejected = is_usable(), is_rejected()
+    has_happened = F.col("event_time") <= F.lit(clock)
     row = decoded_df.agg(
         F.count_if(~usable & ~rejected).alias("ignored"),
         F.count_if(usable).alias("usable"),
@@ -177,6 +192,7 @@ def _measure(decoded_df: DataFrame, gate: Gate) -> dict[str, Any]:
         F.count_distinct(F.when(usable, F.col("event_id"))).alias("distinct"),
         F.min(F.when(usable, F.col("event_order"))).alias("first"),
         F.max(F.when(usable, F.col("event_order"))).alias("last"),
+        F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
         F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
         *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
     ).first()

@@ -109,6 +109,22 @@ def plan_landing(
     return plan.build(max_records)
 
 
+def find_oldest_unread(
+    files: Filesystem,
+    entries: list[FileEntry],
+    ledger: Mapping[str, LedgerEntry],
+    *,
+    max_records: int,
+    truncated_before_ns: int,
+) -> FileEntry | None:
+    """The first file of those that :func:`plan_landing` would read something of; None when there is nothing to read."""
+    for entry in entries:
+        plan = plan_landing(files, [entry], ledger, max_records=max_records, truncated_before_ns=truncated_before_ns)
+        if plan.chunks or plan.broken:
+            return entry
+    return None
+
+
 class _PlanBuilder:
     def __init__(self, *, ledger: Mapping[str, LedgerEntry], left: int, truncated_before_ns: int) -> None:
         self.left, self.has_more = left, False

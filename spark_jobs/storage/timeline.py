@@ -157,10 +157,10 @@ class Timeline:
             self._contents[instant.time] = json.loads(content) if content else {}
         return self._contents[instant.time]
 
-    def newest_metadata(self, key: str) -> str | None:
-        """The value of ``key`` in the newest commit that carries it."""
+    def newest_metadata(self, key: str, *, up_to: str = "9" * 17) -> str | None:
+        """The value of ``key`` in the newest commit, of those up to an instant, that carries it."""
         for instant in reversed(self.writes):
-            if (value := self.metadata(instant).get(key)) is not None:
+            if instant.time <= up_to and (value := self.metadata(instant).get(key)) is not None:
                 return value
         return None
 

@@ -50,6 +50,7 @@ COMMANDS = [
     "checks list --tables=NAME",
     "checks run --tables=NAME",
     "checks run --engine=NAME",
+    "freshness --tables=NAME",
     "publish accept --table=NAME --because=so",
     "sizing --gb-per-day=NAME",
     "sizing --gb-per-day=10 --weights=NAME",

@@ -1,8 +1,9 @@
 """Drivers that YARN starts (deploy-mode cluster), on a resource manager and a node of the tests' own.
 
 The landing zone holds 60 seeded events. A first ingest is killed with its task, by SIGKILL, while it waits for an
-executor that the node has no room for: YARN's application ends with it. The second one takes all events in. Its driver starts in an empty folder with the zip and the jars, and has no
-other file of the project: where Python looks for modules is not handed on, and the lake's files come out of the zip.
+executor that the node has no room for: YARN's application ends with it. The second one takes all events in. Its driver
+starts in an empty folder with the zip and the jars, and has no other file of the project: where Python looks for
+modules is not handed on, and the lake's files come out of the zip.
 """
 
 from __future__ import annotations

@@ -1,0 +1,124 @@
+"""freshness: how old each table is, and whether that is what it promises.
+
+It looks at timelines, consumers' files and the landing folder, so it tells the truth when nothing else runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError, StaleTablesError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.results import DONE, JobResult
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.jobs.ingest import read_ledger, truncated_before_ns
+from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
+from spark_jobs.quality.holds import Holds
+from spark_jobs.sources.landing import find_oldest_unread, list_landing
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.timeline import Timeline
+
+_HEAD = ("table", "newest event", "promised", "waits since", "promised", "state")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument("--tables", default="", metavar="A,B", help="these tables alone")
+
+
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+    """It only looks at timelines and files."""
+    return False
+
+
+def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Print how fresh each table is at the run's clock; needs no Spark, and changes nothing.
+
+    Raises:
+        ContractError: a table that is asked for promises nothing.
+        StaleTablesError: a promise is not kept.
+    """
+    spec, clock = load_lake_spec(settings.lake_spec), arguments.clock
+    lake = FreshnessOfLake(spec=spec, settings=settings, waiting_file=_waiting_file(spec, settings, clock))
+    held = {hold.table: hold.since for hold in Holds(settings).held()}
+    found = [lake.of(table) for table in _chosen(lake, arguments)]
+    states = {each.table: _state(each, clock, held) for each in found}
+    print(format_table(_HEAD, [(*_cells(each, clock), states[each.table]) for each in found]))
+    late = {each.table: states[each.table] for each in found if each.is_behind(clock) or each.is_silent(clock)}
+    counters = {"tables": len(found), "late": len(late), "held": len(held.keys() & states.keys())}
+    result = JobResult(job=arguments.job, status=DONE, clock=format_clock(clock), counters=counters)
+    if late:
+        raise StaleTablesError(late=late, result=result)
+    return result
+
+
+def _waiting_file(spec: LakeSpec, settings: Settings, clock: datetime) -> datetime | None:
+    """The time of last change of the oldest landing file that has something to read."""
+    files = Filesystem(settings.landing_path)
+    entries, _ = list_landing(files, spec.source.topics)
+    ledger = read_ledger(Timeline(table=spec.log, path=settings.table_path(spec.log)))
+    entry = find_oldest_unread(
+        files,
+        entries,
+        ledger,
+        max_records=settings.max_events,
+        truncated_before_ns=truncated_before_ns(clock, settings),
+    )
+    return datetime.fromtimestamp(entry.modified_ns / 1e9, tz=UTC) if entry else None
+
+
+def _chosen(lake: FreshnessOfLake, arguments: JobArguments) -> tuple[str, ...]:
+    asked = [name.strip() for name in arguments.options.get("tables", "").split(",") if name.strip()]
+    if unknown := sorted(set(asked) - set(lake.tables)):
+        raise ContractError(
+            f"lake {lake.spec.lake} has no promise of a table {show(unknown[0])} (--tables); it has "
+            f"{sorted(lake.tables)}"
+        )
+    return tuple(asked) or lake.tables
+
+
+def _cells(each: TableFreshness, clock: datetime) -> tuple[str, ...]:
+    promise = each.promise
+    return (
+        each.table,
+        _ago(each.newest_event, clock),
+        _minutes(promise.event_minutes),
+        _ago(each.waiting_since, clock),
+        _minutes(promise.behind_minutes),
+    )
+
+
+def _state(each: TableFreshness, clock: datetime, held: dict[str, str]) -> str:
+    """What is the matter, in words."""
+    said = []
+    if each.is_behind(clock):
+        said.append(f"behind: something waits since {_time(each.waiting_since)}")
+    if each.is_silent(clock):
+        said.append(f"silent: its newest event is of {_time(each.newest_event)}")
+    if each.table in held:
+        said.append(f"held since {held[each.table]}")
+    return ", ".join(said) or ("fresh" if each.is_made else "never made")
+
+
+def _time(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
+
+
+def _ago(moment: datetime | None, clock: datetime) -> str:
+    """``2 h 5 min ago``; a moment after the clock is now."""
+    return "-" if moment is None else f"{_span(max(0, int((clock - moment).total_seconds() // 60)))} ago"
+
+
+def _minutes(minutes: int) -> str:
+    return f"within {_span(minutes)}" if minutes else "-"
+
+
+def _span(minutes: int) -> str:
+    """Minutes as people say them: ``1 d 2 h``; nothing is left out but zeros."""
+    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 min"

@@ -1,0 +1,140 @@
+"""How fresh the tables are, told by their timelines and the landing folder alone: without Spark, whatever runs or not.
+
+Of each table two things are measured. *Waiting since*: the moment of the oldest thing that has reached the lake and
+that the table lacks: the time of a landing file's last change for the log, the first commit that the table has yet to
+read for all others. *Newest event*: the event time up to which the table knows the business; the log's commits carry
+it, and the other tables' checkpoints lead back to one of those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
+from spark_jobs.contracts.marts import MartMode
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+
+NEWEST_EVENT_KEY = "newest_event_time"
+"""In the log's commits: the latest event time that the log holds, as far as it is not later than the run's clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFreshness:
+    """One table: None where nothing waits, where no event is known, or where it was never made."""
+
+    table: str
+    promise: FreshnessPromise
+    newest_event: datetime | None
+    waiting_since: datetime | None
+    is_made: bool
+
+    def is_behind(self, clock: datetime) -> bool:
+        """True when something waits for longer than was promised."""
+        limit = self.promise.behind_minutes
+        return bool(limit and self.waiting_since and clock - self.waiting_since > timedelta(minutes=limit))
+
+    def is_silent(self, clock: datetime) -> bool:
+        """True when its newest event happened longer ago than was promised."""
+        limit = self.promise.event_minutes
+        return bool(limit and self.newest_event and clock - self.newest_event > timedelta(minutes=limit))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshnessOfLake:
+    """Measures the tables of a lake; each timeline is listed once.
+
+    ``waiting_file``: when the oldest landing file that was not read whole was last changed, if there is one.
+    """
+
+    spec: LakeSpec
+    settings: Settings
+    waiting_file: datetime | None
+    _timelines: dict[str, Timeline] = field(default_factory=dict)
+    _states: dict[str, ConsumerState] = field(default_factory=dict)
+
+    def of(self, table: str) -> TableFreshness:
+        """How fresh the log, a table of newest values or a mart is."""
+        return TableFreshness(
+            table=table,
+            promise=self._promise(table),
+            newest_event=self._newest_event(table),
+            waiting_since=self._waiting_since(table),
+            is_made=self.timeline(table).last is not None,
+        )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Those that promise something. A cache moves when its stitch mart wants it, the quarantine with the log."""
+        marts = (mart.name for mart in self.spec.marts if mart.name not in self.spec.caches)
+        return (self.spec.log, *(table.name for table in self.spec.tables), *marts)
+
+    def timeline(self, table: str) -> Timeline:
+        """The table's timeline, as it was when first asked for."""
+        if table not in self._timelines:
+            self._timelines[table] = Timeline(table=table, path=self.settings.table_path(table))
+        return self._timelines[table]
+
+    def _promise(self, table: str) -> FreshnessPromise:
+        own = {mart.name: mart.freshness for mart in self.spec.marts}.get(table)
+        return own or self.spec.freshness
+
+    def _waiting_since(self, table: str) -> datetime | None:
+        if table == self.spec.log:
+            return self.waiting_file
+        unread = (self._first_unread(table, source) for source in self._sources(table))
+        return min((moment_of(instant) for instant in unread if instant), default=None)
+
+    def _first_unread(self, table: str, source: str) -> str | None:
+        timeline = self.timeline(source)
+        window = InstantRange(after=self._checkpoint(table, source), up_to=timeline.readable_up_to)
+        changes = timeline.changes_in(window)
+        return changes[0].time if changes else None
+
+    def _checkpoint(self, table: str, source: str) -> str:
+        consumer = table if table in self.spec.mart_names else SPLIT
+        if consumer not in self._states:
+            self._states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
+        return table_checkpoint(self._states[consumer], self.timeline(table), source)
+
+    def _sources(self, table: str) -> tuple[str, ...]:
+        if table == self.spec.log:
+            return ()
+        if table not in self.spec.mart_names:
+            return (self.spec.log,)
+        mart = self.spec.mart(table)
+        reads = self.spec.mart(mart.reads[0].table).reads if mart.mode is MartMode.STITCH else mart.reads
+        return tuple(read.table for read in reads)
+
+    def _newest_event(self, table: str) -> datetime | None:
+        """Up to which event time the table, as it is now, knows the business."""
+        if table == self.spec.log:
+            return _moment(self.timeline(table).newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY))
+        found = (
+            self._event_as_of(source, self._checkpoint(table, source))
+            if self._first_unread(table, source)
+            else self._newest_event(source)
+            for source in self._sources(table)
+            if self._checkpoint(table, source) != BEGINNING
+        )
+        return max(filter(None, found), default=None)
+
+    def _event_as_of(self, table: str, instant: str) -> datetime | None:
+        """The same, of the table as it was at an instant: what its commits say of how far it had read."""
+        timeline = self.timeline(table)
+        if table == self.spec.log:
+            return _moment(timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY, up_to=instant))
+        keys = {source: METADATA_PREFIX + checkpoint_key(source) for source in self._sources(table)}
+        places = {source: timeline.newest_metadata(key, up_to=instant) for source, key in keys.items()}
+        found = (self._event_as_of(source, place) for source, place in places.items() if place)
+        return max(filter(None, found), default=None)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return parse_clock(text) if text else None

@@ -44,6 +44,25 @@ def make_bucket(name: str, environ: Mapping[str, str] = os.environ) -> None:
 
 def open_s3(environ: Mapping[str, str]) -> Any:
     """A client with the endpoint and the keys of these variables, which need not be this process's."""
+    return _session(environ).client("s3", endpoint_url=endpoint_of(environ) or None)
+
+
+def storage_options(environ: Mapping[str, str]) -> dict[str, str]:
+    """What these variables say of S3, for a client that knows no file of keys and one endpoint for all of AWS."""
+    found = _session(environ).get_credentials()
+    keys = found.get_frozen_credentials() if found else None
+    options = {
+        "aws_access_key_id": keys.access_key if keys else None,
+        "aws_secret_access_key": keys.secret_key if keys else None,
+        "aws_session_token": keys.token if keys else None,
+        "aws_region": region_of(environ) or DEFAULT_REGION,
+        "aws_endpoint_url": endpoint_of(environ),
+        "allow_http": "true" if endpoint_of(environ).startswith("http://") else None,
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def _session(environ: Mapping[str, str]) -> Any:
     import boto3
     from botocore.session import Session
 
@@ -57,4 +76,4 @@ def open_s3(environ: Mapping[str, str]) -> Any:
         aws_session_token=environ.get("AWS_SESSION_TOKEN"),
         region_name=region_of(environ) or DEFAULT_REGION,
         botocore_session=session,
-    ).client("s3", endpoint_url=endpoint_of(environ) or None)
+    )

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from local_stack.bucket import storage_options
 from local_stack.truth_check import IS_DELETED, Truth, check_count, check_reasons, check_table, same_rows
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.s3 import is_s3
 from spark_jobs.storage.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -71,7 +73,10 @@ def read_with_rust(path: str, options: Mapping[str, str] | None = None) -> Rows:
     """Rows of a table by Hudi's Rust reader, without Hudi's own columns; no JVM. ``options`` are the reader's."""
     from hudi import HudiTableBuilder
 
-    batches = HudiTableBuilder.from_base_uri(path).with_hudi_options(dict(options or {})).build().read()
+    builder = HudiTableBuilder.from_base_uri(path).with_hudi_options(dict(options or {}))
+    if is_s3(path):
+        builder = builder.with_storage_options(storage_options(os.environ))
+    batches = builder.build().read()
     rows = (row for batch in batches for row in batch.to_pylist())
     return [{name: value for name, value in row.items() if not name.startswith("_hoodie_")} for row in rows]
 

@@ -19,6 +19,7 @@ import boto3
 import pytest
 
 from local_stack.bucket import make_bucket
+from local_stack.lake_view import read_with_rust
 from spark_jobs.contracts.results import DONE
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support.aws import right_for
@@ -86,6 +87,21 @@ def test_ingest_split_and_marts(lake: S3Lake):
         assert lake.bring_on() == [DONE] * len(PIPELINE)
     lake.api.requests[:] = [each for each in lake.api.requests if "erp/" not in each[1] or each[0] != "PUT"]
     assert_is_the_role_of(lake.api, "iam-ingest.json")
+
+
+def test_the_other_reader_finds_keys_and_server_as_every_client_does(lake: S3Lake, tmp_path: Path):
+    table = f"s3a://{LAKE}/sales/sales_log"
+    rows = sorted(map(repr, read_with_rust(table)))
+    assert rows
+    keys = tmp_path / "credentials"
+    keys.write_text("[default]\naws_access_key_id = an-id\naws_secret_access_key = a-secret\n", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(keys))
+        patch.setenv("AWS_ENDPOINT_URL_S3", lake.api.url)
+        patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.delenv(name)
+        assert sorted(map(repr, read_with_rust(table))) == rows
 
 
 def test_services_savepoints_and_doctor(lake: S3Lake):

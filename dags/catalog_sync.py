@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import choice_param
 from lakehouse_provider.operators.job import LakehouseJobOperator
@@ -34,6 +35,7 @@ ASSETS = load_assets()
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("catalog_sync", minutes=30),
     doc_md=__doc__,
     tags=["lakehouse", "catalog"],
     params={

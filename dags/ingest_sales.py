@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, ingest_schedule
@@ -30,6 +31,7 @@ ASSETS = load_assets()
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("ingest_sales", minutes=15),
     doc_md=__doc__,
     tags=["lakehouse", "ingest"],
     params={

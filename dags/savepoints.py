@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DAILY, START_DATE, WRITER_ARGS, clock_schedule
 
@@ -27,6 +28,7 @@ DAYS = Param(3, type="integer", minimum=1, maximum=400, title="Keep", descriptio
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("savepoints", minutes=30),
     doc_md=__doc__,
     tags=["lakehouse", "services"],
     params={"keep": DAYS},

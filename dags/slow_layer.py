@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, WRITER_ARGS, clock_schedule
 from lakehouse_provider.tasks import mart_task
@@ -37,6 +38,7 @@ LAYER = "slow"
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("slow_layer", minutes=120),
     doc_md=__doc__,
     tags=["lakehouse", LAYER],
     params=DATE_PARAMS,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
@@ -29,6 +30,7 @@ ASSETS = load_assets()
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("split_sales", minutes=15),
     doc_md=__doc__,
     tags=["lakehouse", "split"],
     params=DATE_PARAMS,

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
-from lakehouse_provider.tasks import mart_task, serve_task
+from lakehouse_provider.tasks import served_layer
 
 ASSETS = load_assets()
 LAYER = "stitch"
@@ -34,6 +35,7 @@ LAYER = "stitch"
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("stitch_layer", minutes=15),
     doc_md=__doc__,
     tags=["lakehouse", LAYER],
     render_template_as_native_obj=True,
@@ -43,8 +45,7 @@ LAYER = "stitch"
     },
 )
 def stitch_layer() -> None:
-    stitch = mart_task(ASSETS, LAYER, move_cut="{{ params.move_cut or dag_run.run_type == 'scheduled' }}")
-    stitch >> serve_task(ASSETS, LAYER)
+    served_layer(ASSETS, LAYER, move_cut="{{ params.move_cut or dag_run.run_type == 'scheduled' }}")
 
 
 stitch_layer()

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
+from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import HALF_HOURLY, START_DATE, WRITER_ARGS, clock_schedule
@@ -34,6 +35,7 @@ FORM = {"table": "{{ params.table or '' }}", "service": "{{ params.service or ''
     catchup=False,
     max_active_runs=1,
     default_args=WRITER_ARGS,
+    deadline=deadline_alert("table_services", minutes=120),
     doc_md=__doc__,
     tags=["lakehouse", "services"],
     params=services_params(ASSETS.spec),

@@ -28,8 +28,9 @@ _KEYS = "secrets.json"
 DAG_IDS = (
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
     *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
+    *("freshness",),
 )
-"""In the order in which data flows."""
+"""In the order in which data flows, then those that only look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

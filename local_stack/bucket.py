@@ -44,12 +44,12 @@ def make_bucket(name: str, environ: Mapping[str, str] = os.environ) -> None:
 
 def open_s3(environ: Mapping[str, str]) -> Any:
     """A client with the endpoint and the keys of these variables, which need not be this process's."""
-    return _session(environ).client("s3", endpoint_url=endpoint_of(environ) or None)
+    return open_session(environ).client("s3", endpoint_url=endpoint_of(environ) or None)
 
 
 def storage_options(environ: Mapping[str, str]) -> dict[str, str]:
     """What these variables say of S3, for a client that knows no file of keys and one endpoint for all of AWS."""
-    found = _session(environ).get_credentials()
+    found = open_session(environ).get_credentials()
     keys = found.get_frozen_credentials() if found else None
     options = {
         "aws_access_key_id": keys.access_key if keys else None,
@@ -62,7 +62,8 @@ def storage_options(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in options.items() if value}
 
 
-def _session(environ: Mapping[str, str]) -> Any:
+def open_session(environ: Mapping[str, str]) -> Any:
+    """AWS by these variables: region and keys, those of a file that they name too."""
     import boto3
     from botocore.session import Session
 

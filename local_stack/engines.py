@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from local_stack import trino_server
+from local_stack.bucket import open_session
 from local_stack.lake_view import Rows, read_with_rust
 from local_stack.truth_check import same_rows
 from spark_jobs.contracts.settings import Settings
@@ -87,10 +88,9 @@ def ask_athena(sql: str, *, schema: str, environ: Mapping[str, str], results: st
 
     with connect(
         s3_staging_dir=results,
+        session=open_session(environ),
         region_name=environ["AWS_REGION"],
         endpoint_url=environ["AWS_ENDPOINT_URL"],
-        aws_access_key_id=environ["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=environ["AWS_SECRET_ACCESS_KEY"],
         schema_name=schema,
         cursor_class=DictCursor,
     ) as connection:

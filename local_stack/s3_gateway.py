@@ -41,8 +41,9 @@ def install_gateway(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def start_gateway(folder: RunFolder, program: Path, *, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
-    """Start it over a folder of its own; gives the variables by which every AWS client finds it, once it answers."""
+    """Start it over a new folder of its own; gives the variables by which AWS clients find it, once it answers."""
     home, port = folder.path / NAME, free_port()
+    shutil.rmtree(home, ignore_errors=True)  # of an earlier run, which cannot be running: the folder has one owner
     (home / "data").mkdir(parents=True)
     keys = {"id": secrets.token_hex(10), "secret": secrets.token_hex(20)}
     credentials = home / "credentials"

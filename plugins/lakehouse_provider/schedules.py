@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pendulum
 from airflow.sdk import AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, Param, Variable
 
+from lakehouse_provider.alerts import failure_alert
 from spark_jobs.contracts.arguments import Interval, parse_clock
 from spark_jobs.contracts.settings import Settings
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 INGEST_CRON_VARIABLE = "lakehouse_ingest_cron"
 DEFAULT_INGEST_CRON = "*/5 * * * *"
-HALF_HOURLY, DAILY, MONTHLY = "*/30 * * * *", "0 0 * * *", "0 0 1 * *"
+TEN_MINUTELY, HALF_HOURLY, DAILY, MONTHLY = "*/10 * * * *", "*/30 * * * *", "0 0 * * *", "0 0 1 * *"
 START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
 """Backfills reach back to here; nothing is caught up by itself."""
 
@@ -30,6 +31,7 @@ WRITER_ARGS: dict[str, object] = {
     "retry_exponential_backoff": 2.0,
     "max_retry_delay": timedelta(minutes=2),
     "max_active_tis_per_dag": 1,
+    "on_failure_callback": failure_alert(),
 }
 """Default arguments of a task that writes tables. ``max_active_tis_per_dag`` counts the tasks of every run of the DAG,
 those of a backfill with its own ``--max-active-runs`` too, so a table has one writer without a pool to create first."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk import task
+from airflow.sdk.exceptions import AirflowFailException
+
 from lakehouse_provider.operators.approval import PlanApprovalOperator
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.serving import SERVING_CONN_ID
@@ -27,16 +30,29 @@ def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobO
     )
 
 
-def serve_task(assets: LakeAssets, layer: str) -> LakehouseJobOperator:
-    """Copy a layer to the serving store, also when its marts did not move: the store may lack an earlier state."""
-    return LakehouseJobOperator(
+def served_layer(assets: LakeAssets, layer: str, **arguments: Any) -> None:
+    """Bring the marts of a layer on, and copy them to the serving store.
+
+    ``serve`` also runs when no mart moved, because the store may lack an earlier state, and when one failed: a mart
+    that is held back does not keep the others from readers. The run fails all the same, by its last task.
+    """
+    marts = mart_task(assets, layer, **arguments)
+    serve = LakehouseJobOperator(
         task_id="serve",
         job="serve",
         arguments={"layer": layer},
         serving_conn_id=SERVING_CONN_ID,
         inlets=assets.layer(layer),
-        trigger_rule="none_failed",
+        trigger_rule="all_done",
     )
+    outcome = _outcome()
+    marts >> serve >> outcome
+    marts >> outcome
+
+
+@task(task_id="outcome", trigger_rule="one_failed", retries=0, on_failure_callback=None)
+def _outcome() -> None:
+    raise AirflowFailException("a task of this run failed; its own log says why")
 
 
 def approved_tasks(

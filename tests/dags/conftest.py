@@ -1,9 +1,96 @@
-"""Airflow is imported in this process: give it a home outside the user's."""
+"""The DAG files as Airflow reads them, in a process of its own: what is imported there is a fact to test."""
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
+import subprocess
+import sys
+from typing import Any
 
-HOME = tempfile.TemporaryDirectory(prefix="lakehouse-airflow-home-")  # removed when the process ends
-os.environ["AIRFLOW_HOME"] = HOME.name
+import pytest
+
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.hostile_names import HOSTILE
+
+DAGS = PROJECT_ROOT / "dags"
+PROBE = """
+import json, sys
+from datetime import datetime, UTC
+from pathlib import Path
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.exceptions import ParamValidationError
+from airflow.serialization.serialized_objects import DagSerialization
+bag = DagBag(dag_folder=sys.argv[1])
+facts = {}
+def takes(param):
+    taken = []
+    for name in json.loads(sys.argv[2]):
+        try:
+            param.resolve(name)
+        except ParamValidationError:
+            continue
+        taken.append(name)
+    return taken
+for dag_id, dag in bag.dags.items():
+    stored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    infos = stored.iter_dagrun_infos_between(datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    facts[dag_id] = {
+        "file": Path(dag.fileloc).name,
+        "doc": dag.doc_md,
+        "catchup": dag.catchup,
+        "max_active_runs": dag.max_active_runs,
+        "params": {name: dag.params.get_param(name).serialize() for name in dag.params},
+        "takes": {name: takes(dag.params.get_param(name)) for name in dag.params},
+        "deadlines": [f"{each.callback.path} {each.name.split()[0]}" for each in dag.deadline or ()],
+        "periodic": stored.timetable.periodic,
+        "backfilled": [info.logical_date.isoformat() for info in infos][:10],
+        "triggers": sorted(k.name for k, _ in stored.timetable.asset_condition.iter_assets()),
+        "tasks": {
+            task.task_id: {
+                "operator": type(task).__name__,
+                "job": getattr(task, "job", None) or getattr(task, "partial_kwargs", {}).get("job"),
+                "arguments": getattr(task, "arguments", None),
+                "interval": getattr(task, "reads_interval", None),
+                "serving": getattr(task, "serving_conn_id", None),
+                "retries": task.retries,
+                "delay": task.retry_delay.total_seconds(),
+                "one_at_a_time": task.max_active_tis_per_dag,
+                "rule": task.trigger_rule,
+                "told": [type(each).__name__ for each in task.on_failure_callback],
+                "after": sorted(task.upstream_task_ids),
+                "inlets": sorted(a.name for a in task.inlets),
+                "outlets": sorted(a.name for a in task.outlets),
+            }
+            for task in dag.tasks
+        },
+    }
+from types import SimpleNamespace
+from airflow.utils.types import DagRunType
+moves = {}
+for kind in ("scheduled", "asset_triggered", "backfill", "manual"):
+    for wish in (False, True):
+        task = bag.dags["stitch_layer"].get_task("stitch").prepare_for_execution()
+        run = SimpleNamespace(run_type=DagRunType(kind))
+        task.render_template_fields({"params": {"move_cut": wish}, "dag_run": run}, task.get_template_env())
+        moves[f"{kind} {wish}"] = task.arguments["move_cut"]
+heavy = sorted({"pyspark", "pandas", "numpy", "pyarrow", "grpc", "great_expectations", "sqlglot"} & set(sys.modules))
+print(json.dumps({"dags": facts, "moves": moves, "errors": bag.import_errors, "heavy": heavy}))
+"""
+
+
+@pytest.fixture(scope="session")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    home = tmp_path_factory.mktemp("airflow")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    environment |= {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+    command = [sys.executable, "-c", PROBE, str(DAGS), json.dumps(list(HOSTILE.values()))]
+    done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return facts

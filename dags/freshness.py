@@ -1,0 +1,39 @@
+"""### Whether every table is as fresh as it promises
+
+Every ten minutes `check` looks, without Spark, at the timelines, at how far each consumer has come, and at the landing
+folder. It does not ask whether a DAG ran: a paused DAG, one that never starts and one that runs and does nothing are
+all seen by what they leave undone.
+
+- **Behind:** something has reached the lake (a file, a commit of a table that is read) and is not in the table after
+  `behind_minutes`.
+- **Silent:** the newest event in the table happened more than `event_minutes` ago: the source says nothing any more.
+- The promises are in the lake spec, below `freshness`; a mart may have its own.
+- **It fails** when a promise is broken, and the services of the connection `lakehouse_alerts` are told
+  (`docs/alerts.md`). What to do then: `docs/runbooks/freshness.md`.
+- The same from a shell, or from a cron where Airflow itself may be down: `python -m spark_jobs.entrypoint freshness`.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import dag
+
+from lakehouse_provider.alerts import deadline_alert
+from lakehouse_provider.operators.job import LakehouseJobOperator
+from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, WRITER_ARGS, clock_schedule
+
+
+@dag(
+    schedule=clock_schedule(TEN_MINUTELY),
+    start_date=START_DATE,
+    catchup=False,
+    max_active_runs=1,
+    default_args=WRITER_ARGS,
+    deadline=deadline_alert("freshness", minutes=5),
+    doc_md=__doc__,
+    tags=["lakehouse", "quality"],
+)
+def freshness() -> None:
+    LakehouseJobOperator(task_id="check", job="freshness", skips_idle=False)
+
+
+freshness()

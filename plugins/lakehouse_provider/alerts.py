@@ -78,7 +78,7 @@ def failure_alert() -> LakehouseAlert:
     )
 
 
-def deadline_alert(dag_id: str, *, minutes: int) -> DeadlineAlert:
+def deadline_alert(dag_id: str, *, minutes: float) -> DeadlineAlert:
     """For ``deadline``: a run is not at its end so long after it was queued."""
     return DeadlineAlert(
         name=f"{dag_id} within {minutes} minutes",

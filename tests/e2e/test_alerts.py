@@ -1,0 +1,94 @@
+"""Each alert fires, in an Airflow of its own: a task that fails, a run that is late, a table that is not fresh.
+
+Its DAGs are the shipped ``freshness`` and one whose task sleeps longer than its deadline allows. A file has lain in the
+landing zone for two hours. The alerts come out of Airflow's own processes and go to a service that listens.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from local_stack.airflow_api import ApiUnreachableError
+from local_stack.airflow_home import DATABASE_VARIABLE, AirflowHome
+from local_stack.services import RunFolder, free_port
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.alert_services import AlertService, running_alert_service
+from tests.support.databases import Server
+from tests.support.processes import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+LIMIT_SECONDS = 300
+SLEEPER = '''
+"""A run that takes longer than its deadline allows."""
+import time
+from airflow.sdk import dag, task
+from lakehouse_provider.alerts import deadline_alert
+@dag(schedule=None, deadline=deadline_alert("sleeper", minutes=0.05))
+def sleeper():
+    @task
+    def sleep():
+        time.sleep(15)
+    sleep()
+sleeper()
+'''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    airflow: AirflowHome
+    service: AlertService
+    landing: Path
+
+
+@pytest.fixture(scope="module")
+def watched(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("alerts")
+    dags, landing = folder / "dags", folder / "landing" / "erp.SALES"
+    for made in (dags, landing):
+        made.mkdir(parents=True)
+    shutil.copy(PROJECT_ROOT / "dags" / "freshness.py", dags)
+    (dags / "sleeper.py").write_text(SLEEPER, encoding="utf-8")
+    (landing / "waiting.jsonl").write_text('{"after": null}\n', encoding="utf-8")
+    long_ago = time.time() - 7200
+    os.utime(landing / "waiting.jsonl", (long_ago, long_ago))
+    run = RunFolder(folder / "run")
+    with running_alert_service() as service, run.stopping():
+        environ = {**os.environ, "LAKEHOUSE_BASE_PATH": str(folder / "lake"), "LAKEHOUSE_UI_PORT": str(free_port())}
+        environ |= {"LAKEHOUSE_LANDING_PATH": str(landing.parent)}
+        environ[DATABASE_VARIABLE] = database.url(database.new_database())
+        airflow = AirflowHome(run, environ=environ)
+        airflow.environment["AIRFLOW__CORE__DAGS_FOLDER"] = str(dags)
+        airflow.environment["AIRFLOW_CONN_LAKEHOUSE_ALERTS"] = service.connection
+        airflow.prepare(connect_port=free_port(), ingest_cron="0 0 * * *")
+        airflow.start(with_triggerer=False)
+        wait_until(lambda: is_ready(airflow), "Airflow is ready", limit_seconds=LIMIT_SECONDS)
+        yield Watched(airflow=airflow, service=service, landing=landing)
+
+
+def is_ready(airflow: AirflowHome) -> bool:
+    try:
+        return airflow.api.is_healthy() and airflow.api.dag_ids() == {"freshness", "sleeper"}
+    except ApiUnreachableError:
+        return False
+
+
+def test_a_table_that_is_not_fresh_is_told_of_whatever_ran(watched: Watched):
+    wait_until(lambda: bool(watched.service.told), "the alert comes", limit_seconds=LIMIT_SECONDS)
+    title, message = watched.service.told[0]
+    assert title == "freshness.check failed"
+    assert "1 tables are older than they promise to be: sales_log: behind: something waits since" in message
+    assert "docs/runbooks/freshness.md" in message
+    assert {run.state for run in watched.airflow.api.runs("freshness")} <= {"failed", "running"}
+
+
+def test_a_run_that_is_late_is_told_of_while_it_still_runs(watched: Watched):
+    watched.airflow.api.trigger("sleeper")
+    wait_until(lambda: "sleeper is late" in dict(watched.service.told), "the alert", limit_seconds=LIMIT_SECONDS)
+    assert "is not at its end 0.05 minutes after it was queued" in dict(watched.service.told)["sleeper is late"]

@@ -1,0 +1,72 @@
+"""Alerts: to a service that listens, to one that refuses, and to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowException
+
+from lakehouse_provider.alerts import MOST_CHARACTERS, LakehouseAlert, LateRunAlert, deadline_alert, failure_alert
+from tests.support.alert_services import AlertService, running_alert_service
+
+VARIABLE = "AIRFLOW_CONN_LAKEHOUSE_ALERTS"
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[AlertService]:
+    with running_alert_service() as service:
+        monkeypatch.setenv(VARIABLE, service.connection)
+        yield service
+
+
+def failed(**more: Any) -> dict[str, Any]:
+    """What Airflow says of a task that failed."""
+    task = SimpleNamespace(dag_id="fast_layer", task_id="fast", try_number=2)
+    return {"ti": task, "run_id": "manual__1", "exception": RuntimeError("no room left"), **more}
+
+
+def test_a_failure_is_told_with_its_reason(service: AlertService):
+    failure_alert()(failed())
+    assert service.told == [("fast_layer.fast failed", "no room left\n\nrun manual__1, try 2")]
+
+
+def test_a_process_that_ended_without_a_word_is_told_of_too(service: AlertService):
+    failure_alert()(failed(exception=None))
+    assert service.told[0][1].startswith("its process ended without a word")
+
+
+def test_what_a_reason_says_is_no_template(service: AlertService):
+    failure_alert()(failed(exception=RuntimeError("{{ 7 * 7 }}")))
+    assert service.told[0][1].startswith("{{ 7 * 7 }}")
+
+
+def test_a_very_long_reason_is_cut_off(service: AlertService):
+    failure_alert()(failed(exception=RuntimeError("x" * 100_000)))
+    assert len(service.told[0][1]) == MOST_CHARACTERS
+
+
+def test_an_alert_that_was_not_taken_is_no_alert(service: AlertService):
+    service.is_refusing = True
+    with pytest.raises(AirflowException, match=r"lakehouse_alerts did not take the alert 'fast_layer.fast failed'"):
+        failure_alert()(failed())
+
+
+def test_without_a_connection_the_log_says_that_nobody_is_told(monkeypatch: pytest.MonkeyPatch, service: AlertService):
+    monkeypatch.delenv(VARIABLE)
+    alert, said = LakehouseAlert(title="a title", body="a body"), list[str]()
+    monkeypatch.setattr(type(alert), "log", SimpleNamespace(warning=lambda text, *words: said.append(text % words)))
+    alert(failed())
+    assert said == ["nobody is told, there is no connection lakehouse_alerts: a title: a body"]
+    assert service.told == []
+
+
+@pytest.mark.parametrize(("run_type", "count"), [("scheduled", 1), ("asset_triggered", 1), ("backfill", 0)])
+def test_a_late_run_is_told_of_unless_it_waits_in_a_backfill(service: AlertService, run_type: str, count: int):
+    callback = deadline_alert("fast_layer", minutes=15).callback
+    assert callback.path == f"{LateRunAlert.__module__}.{LateRunAlert.__name__}"
+    LateRunAlert(**callback.kwargs)({"dag_run": {"dag_run_id": "run 7", "run_type": run_type}})
+    said = "run run 7 is not at its end 15 minutes after it was queued; docs/runbooks/late-run.md says what to look at"
+    assert service.told == [("fast_layer is late", said)] * count

@@ -1,0 +1,47 @@
+"""A service that alerts are sent to: it keeps what it is told, or refuses it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+
+@dataclass
+class AlertService:
+    """``told`` is every message with its title, in the order in which they came."""
+
+    port: int
+    told: list[tuple[str, str]] = field(default_factory=list)
+    is_refusing: bool = False
+
+    @property
+    def connection(self) -> str:
+        """The Airflow connection that leads here, as JSON for a variable of the environment."""
+        services = [{"path": f"json://127.0.0.1:{self.port}/alerts"}]
+        return json.dumps({"conn_type": "apprise", "extra": {"config": services}})
+
+
+@contextmanager
+def running_alert_service() -> Iterator[AlertService]:
+    """One on a free port, until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(503 if service.is_refusing else 200)
+            self.end_headers()
+            if not service.is_refusing:
+                service.told.append((said["title"], said["message"]))
+
+        def log_message(self, *_words: object) -> None:
+            """Nothing on the test's output."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        service = AlertService(port=server.server_port)
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield service
+        server.shutdown()

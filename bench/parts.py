@@ -14,6 +14,7 @@ from bench.dag_parse import measure_dag_parse
 from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
 from bench.day_report import Day
+from bench.gate import measure_gate
 from bench.landing import measure_landing
 from bench.race import compare, load, run_rounds
 from bench.report import Figures, Found, Race, Races
@@ -136,6 +137,11 @@ def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Rac
     return measure_safety(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
+def gate(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """What is expected of rows, asked in the write."""
+    return measure_gate(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
 def catalogs(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
     """The catalog after one of two hundred tables changed."""
     return measure_catalogs(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
@@ -183,6 +189,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "slow": slow,
     "day": day,
     "safety": safety,
+    "gate": gate,
     "sizes": sizes,
     "catalogs": catalogs,
     "dashboard": dashboard,

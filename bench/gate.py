@@ -1,0 +1,104 @@
+"""What the gate in a write costs: W1 with expectations on every table, and without the question that asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from bench.contenders import Ours
+from bench.race import compare, load, run_rounds
+from bench.report import Race
+from bench.session import CORES, open_bench_session
+from bench.workload import Workload
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.expectations import Action, Expectation, Kind
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.jobs import split
+from spark_jobs.quality.verdicts import Verdict
+from spark_jobs.transforms.newest import TABLE
+
+AIM = 1.15
+_ROWS = "rows"
+_RANGES = {
+    ColumnType.BIGINT: ("0", "1000000000000"),
+    ColumnType.DECIMAL: ("0", "1000000000"),
+    ColumnType.TIMESTAMP: ("1990-01-01", "2100-01-01"),
+}
+
+_METHOD = f"""\
+Workload W1 (see above) by our own code, in one warm session on {CORES} cores; who begins changes from round to round.
+
+* with {{rules}} rules: every column of every table has one (a range, a pattern), and every table a usual mean
+  or number of rows; each stops the batch when it is broken, and none is.
+* as shipped: what `include/expectations` asks of these tables, and that keys are known.
+* without: the gate's query asks how many rows of each table changed, which the write needs to know anyway."""
+
+
+class Ungated(Ours):
+    """The same code; of each table's changed rows nothing is asked but how many they are."""
+
+    def change_all(self, events_df: DataFrame) -> None:
+        with patch.object(split, "audit_tables", _count):
+            super().change_all(events_df)
+
+
+def measure_gate(settings: Settings, folder: Path, *, warm_ups: int, rounds: int) -> Race:
+    """Seconds of a round by each."""
+    spark = open_bench_session(settings, folder=folder, with_peers=False)
+    shipped = Workload(spec=load_lake_spec(settings.lake_spec))
+    rules = tuple(rule for table in shipped.tables for rule in _rules(shipped.spec, table.name))
+    strict = Workload(spec=replace(shipped.spec, expectations=rules))
+    subject = f"with {len(rules)} rules"
+    ways = {subject: (Ours, strict), "as shipped": (Ours, shipped), "without": (Ungated, shipped)}
+    contenders = [
+        way(name=name, spark=spark, workload=workload, settings=replace(settings, base_path=str(folder / str(number))))
+        for number, (name, (way, workload)) in enumerate(ways.items())
+    ]
+    load(contenders)
+    seconds = run_rounds(contenders, warm_ups=warm_ups, rounds=rounds)
+    return Race(
+        title="The gate in a write",
+        method=_METHOD.format(rules=len(rules)),
+        subject=subject,
+        aims={"without": AIM},
+        rows_scale=1,
+        warm_ups=warm_ups,
+        seconds=seconds,
+        differing_tables=compare(contenders),
+    )
+
+
+def _rules(spec: LakeSpec, table: str) -> list[Expectation]:
+    declared = spec.table(table)
+    found = [_rule(spec, table, column) for column in declared.columns]
+    rows = Expectation(table=table, name="rows", kind=Kind.ROWS, action=Action.STOP, most="1000000000")
+    mean = Expectation(table=table, name="mean", kind=Kind.MEAN, action=Action.STOP, columns=(declared.key,), least="0")
+    return [*found, rows, mean]
+
+
+def _rule(spec: LakeSpec, table: str, column: str) -> Expectation:
+    basis = Expectation(
+        table=table,
+        name=f"{column}_is_right",
+        action=Action.STOP,
+        columns=(column,),
+        kind=Kind.MATCHES,
+        pattern="^[a-z]",
+    )
+    borders = _RANGES.get(spec.columns_by_name[column].type)
+    return replace(basis, kind=Kind.BETWEEN, pattern="", least=borders[0], most=borders[1]) if borders else basis
+
+
+def _count(
+    changed_df: DataFrame, _spec: LakeSpec, _run: JobArguments, _settings: Settings
+) -> Mapping[str, tuple[dict[str, int], tuple[Verdict, ...]]]:
+    rows = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
+    return {row[TABLE]: ({"written": row[_ROWS]}, ()) for row in rows}

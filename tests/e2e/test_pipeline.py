@@ -5,6 +5,7 @@ The tests build on each other's lake in this order; each leaves it equal to the 
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from local_stack.lake_view import check_lake, read_with_rust
 from local_stack.layer_changes import read_marts
 from spark_jobs.storage.timeline import Timeline
 from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
+from tests.support.commands import run
 from tests.support.processes import command_line, descendants, wait_until, wait_until_gone
 
 if TYPE_CHECKING:
@@ -32,6 +34,16 @@ def test_every_table_is_the_truth_by_both_readers(running: Running) -> None:
 
 def test_every_layer_is_what_its_oracle_says(running: Running) -> None:
     assert running.differing_marts() == {}
+
+
+@pytest.mark.parametrize("words", [("checks", "run"), ("freshness",), ("publish", "list")], ids=" ".join)
+def test_nothing_is_wrong_with_it(running: Running, words: tuple[str, ...]) -> None:
+    """No row breaks a shipped check, every table is as fresh as it promises, nothing is held back."""
+    environment = {**running.environ, "LAKEHOUSE_SPARK_REMOTE": running.stack.spark_remote}
+    ended, output, errors = run(*words, environment=environment)
+    assert ended == 0, errors
+    counters = json.loads(output.splitlines()[-1])["counters"]
+    assert counters.get("late", 0) == counters.get("broken", 0) == 0, output
 
 
 def test_the_live_answers_are_served(running: Running) -> None:

@@ -6,15 +6,12 @@ a sale of agent 13 stops the tables, deals of more than a million stop the fast 
 
 from __future__ import annotations
 
-import json
-import shutil
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
@@ -22,10 +19,8 @@ from spark_jobs.contracts.errors import ContractError, GateStoppedError
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.jobs import publish
 from spark_jobs.quality.holds import Holds
-from spark_jobs.quality.verdicts import QUALITY_KEY
-from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.timeline import Timeline
 from tests.support.envelopes import line, sqlserver
+from tests.support.expecting_lakes import make_expecting_lake, quality_of
 from tests.support.lakes import CLOCK, PIPELINE, SpecLake
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
@@ -46,15 +41,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> SpecLake:
-    for folder in ("lakes", "marts", "expectations"):
-        shutil.copytree(INCLUDE / folder, tmp_path / "include" / folder)
-    for table, entries in MORE.items():
-        file = tmp_path / "include" / "expectations" / f"{table}.yaml"
-        known = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
-        file.write_text(yaml.safe_dump({**known, **entries}), encoding="utf-8")
-    spec = tmp_path / "include" / "lakes" / "sales.yaml"
-    (tmp_path / "landing").mkdir()
-    return SpecLake(spark=spark, folder=tmp_path, spec=spec)
+    return make_expecting_lake(spark, tmp_path, MORE)
 
 
 def sale(key: int, *, at: int = 0, **columns: Any) -> bytes:
@@ -62,15 +49,8 @@ def sale(key: int, *, at: int = 0, **columns: Any) -> bytes:
     return line(sqlserver("c", row, at or key))
 
 
-def said(lake: SpecLake, table: str) -> dict[str, Any]:
-    """What the newest commit of a table says of its quality."""
-    timeline = Timeline(table=table, path=lake.path(table))
-    found: dict[str, Any] = json.loads(timeline.newest_metadata(METADATA_PREFIX + QUALITY_KEY) or "{}")
-    return found
-
-
 def outcomes(lake: SpecLake, table: str) -> dict[str, str]:
-    return {name: outcome for name, _, _, outcome, _, _ in said(lake, table)["rules"] if outcome != "held"}
+    return {name: outcome for name, _, _, outcome, _, _ in quality_of(lake, table)["rules"] if outcome != "held"}
 
 
 def run_publish(lake: SpecLake, action: str, **options: Any) -> Any:
@@ -98,7 +78,7 @@ def test_events_that_break_a_rule_are_kept_with_their_bytes_and_the_rest_goes_on
     }
     assert sorted(row["sale_id"] for row in lake.rows("sales_log")) == [4, 5, 6]
     # 12 lines: three events, three records set aside and one that is none; the others repeat these, one is blank.
-    assert said(lake, "sales_log")["rows"] == {"read": 12, "written": 3, "quarantined": 4, "duplicates": 5}
+    assert quality_of(lake, "sales_log")["rows"] == {"read": 12, "written": 3, "quarantined": 4, "duplicates": 5}
     assert outcomes(lake, "sales_log") == {
         "amount_is_possible": "warned",
         "not_negative": "quarantined",
@@ -109,7 +89,7 @@ def test_events_that_break_a_rule_are_kept_with_their_bytes_and_the_rest_goes_on
     assert "sales_log: quarantined: not_project_13 (project_id one of 1, 2): 3 of 9 rows broke it" in result.messages
     lake.land("again.jsonl", [*good, *aside, sale(7)])
     lake.run("ingest")
-    assert said(lake, "sales_log")["rows"] == {"read": 7, "written": 1, "quarantined": 3, "duplicates": 3}
+    assert quality_of(lake, "sales_log")["rows"] == {"read": 7, "written": 1, "quarantined": 3, "duplicates": 3}
     assert len(lake.rows("quarantine")) == 4
 
 
@@ -135,7 +115,7 @@ def test_a_batch_that_is_stopped_is_not_taken_in_until_a_person_lets_it_pass(
     lake.run("ingest")
     assert sorted(row["sale_id"] for row in lake.rows("sales_log")) == [1, 2, 3]
     assert Holds(lake.settings).held() == []
-    (rule,) = (rule for rule in said(lake, "sales_log")["rules"] if rule[0] == "not_unit_13")
+    (rule,) = (rule for rule in quality_of(lake, "sales_log")["rules"] if rule[0] == "not_unit_13")
     assert rule[3] == "accepted"
     assert rule[5] == "Ann, 2026-01-02T12:30:00Z: unit 13 is new"
     lake.land("bad_again.jsonl", [sale(4, UnitId=13)])
@@ -152,7 +132,7 @@ def test_a_batch_of_which_most_cannot_be_used_is_stopped_whole(lake: SpecLake):
     assert lake.instants() == {}
     lake.land("more.jsonl", [sale(n) for n in range(6, 9)])
     lake.run("ingest")
-    assert said(lake, "sales_log")["rows"] == {"read": 14, "written": 8, "quarantined": 6, "duplicates": 0}
+    assert quality_of(lake, "sales_log")["rows"] == {"read": 14, "written": 8, "quarantined": 6, "duplicates": 0}
 
 
 def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecLake):

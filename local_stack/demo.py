@@ -1,10 +1,11 @@
 """The demo: generated events through a real Airflow scheduler into the lake, checked against the generator's truth.
 
-Then one correction is followed through all three layers.
+Then one correction is followed through all three layers, and Great Expectations asks what is expected of every table.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -16,19 +17,20 @@ from local_stack.chain import Chain
 from local_stack.console import say
 from local_stack.correction import choose_correction, land_correction
 from local_stack.demo_data import TOPIC, Arrivals, DemoFolders, build_parser
-from local_stack.demo_report import build_report
+from local_stack.demo_report import build_quality, build_report
 from local_stack.errors import SetupError
 from local_stack.lake_view import check_lake, view_lake
 from local_stack.layer_changes import build_changes, check_correction, read_marts
 from local_stack.services import run_path
 from local_stack.stack import Stack
 from local_stack.truth_check import Truth
+from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 
 INGEST_CRON = "0 * * * *"
 """The first arrival is taken by the clock; the demo asks for the others, so that it need not wait five minutes."""
-SLOW_LAYER = "slow_layer"
+SLOW_LAYER, QUALITY = "slow_layer", "data_quality"
 NOT_THE_TRUTH = 1
 ALL_IS_WELL = (
     "done: every table equals the generator's truth, read by Spark and by the Rust reader, and the correction went "
@@ -84,10 +86,14 @@ def run(argv: list[str]) -> int:
         chain.run_once(SLOW_LAYER)
         after = read_marts(spec, settings)
         wrong += check_correction(correction, before, after)
-        steps.tell("read the marts once more; stopping Spark and Airflow")
+        steps.tell("read the marts once more; now Great Expectations asks every table what is expected of it")
+        asked = stack.airflow.api.result(QUALITY, chain.run_once(QUALITY), "validate")
+        steps.tell("asked; stopping Spark and Airflow")
+    quality = JobResult.from_json(json.dumps(asked))
     print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}", flush=True)
     print(f"\nOne correction through all layers: {correction}\n", flush=True)
     print(f"{build_changes(spec, correction, before, after)}\n", flush=True)
+    print(f"{build_quality(quality, views[spec.quarantine])}\n", flush=True)
     for line in wrong:
         say(f"WRONG {line}")
     steps.tell(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)

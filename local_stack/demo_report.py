@@ -11,6 +11,7 @@ from typing import Any
 
 from local_stack.lake_view import TableView
 from local_stack.truth_check import IS_DELETED
+from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.serving.address import FILE
@@ -77,13 +78,24 @@ def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Setti
         f"{len(views[spec.log].rust):,} events in the log",
         "",
         _tables(views, now),
-        "",
-        _quarantine(views[spec.quarantine]),
     ]
     for answer in ANSWERS:
         if answer.mart in views:
             parts += ["", _answer(answer, spec, views)]
     return "\n".join([*parts, "", _next_steps(spec, settings)])
+
+
+def build_quality(asked: JobResult, quarantine: TableView) -> str:
+    """What was set aside and why, what is expected of the tables and broken, and where the pages about it are."""
+    counts = asked.counters
+    held = counts["expectations"] - counts["broken"]
+    parts = [
+        _quarantine(quarantine),
+        "",
+        f"Quality: {counts['expectations']} expectations of {counts['tables']} tables, {held} hold",
+        *(f"  {message}" for message in asked.messages),
+    ]
+    return "\n".join(parts)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

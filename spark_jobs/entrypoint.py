@@ -47,6 +47,7 @@ JOBS = {
     "sync": "the lake's tables in a catalog, AWS Glue or Hive: what differs, and bringing it up to date",
     "views": "what people see of the tables, and the business's views: for Athena, Trino or Spark with a catalog",
     "checks": "rules of the tables, each a SELECT whose rows break it: which there are, and what they find",
+    "validate": "whole tables asked what is expected of them, by Great Expectations; its Data Docs as a static site",
     "freshness": "how old each table is, and whether that is what it promises; without Spark",
     "publish": "tables held back because their newest batch broke what is expected of them, and letting one pass",
     "query": "SQL over the lake's tables and views, printed as a table",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 INGEST_CRON_VARIABLE = "lakehouse_ingest_cron"
 DEFAULT_INGEST_CRON = "*/5 * * * *"
-TEN_MINUTELY, HALF_HOURLY, DAILY, MONTHLY = "*/10 * * * *", "*/30 * * * *", "0 0 * * *", "0 0 1 * *"
+TEN_MINUTELY, HALF_HOURLY = "*/10 * * * *", "*/30 * * * *"
+DAILY, NIGHTLY, MONTHLY = "0 0 * * *", "0 3 * * *", "0 0 1 * *"
 START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
 """Backfills reach back to here; nothing is caught up by itself."""
 

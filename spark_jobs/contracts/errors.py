@@ -150,6 +150,18 @@ class GateStoppedError(TerminalError):
         )
 
 
+class AuditFailedError(TerminalError):
+    """Committed rows break what is expected of their tables; ``failed`` says of each what was expected and seen."""
+
+    def __init__(self, *, failed: Mapping[str, Sequence[str]], result: JobResult) -> None:
+        self.failed, self.result = failed, result
+        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in failed.items())
+        super().__init__(
+            f"held after the commit, what was served stays: {told}; correct the source, or let it pass: "
+            f"publish accept --table {next(iter(failed), '')} --because …"
+        )
+
+
 class StaleTablesError(TerminalError):
     """Tables are older than they promise to be; ``late`` says of each what is the matter."""
 

@@ -13,9 +13,9 @@ from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.expectations import Action, Expectation, Kind
 from spark_jobs.contracts.names import plain, show, show_path
 
-_TRUE = frozenset({Kind.NOT_NULL})
+_TRUE = frozenset({Kind.NOT_NULL, Kind.UNIQUE})
 _RANGES = frozenset({Kind.BETWEEN, Kind.ROWS, Kind.MEAN})
-_TEXTS = {Kind.MATCHES: "pattern", Kind.HOLDS: "condition"}
+_TEXTS = {Kind.MATCHES: "pattern", Kind.HOLDS: "condition", Kind.REFERS_TO: "refers_to"}
 _OTHERS = frozenset({"action", "says", "column", "columns", "where", "tolerate_percent", "from_rows"})
 
 

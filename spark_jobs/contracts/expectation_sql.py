@@ -71,9 +71,20 @@ def _check(each: Expectation, spec: LakeSpec, columns: Collection[str]) -> None:
         )
     if missing := [name for name in each.columns if name not in columns]:
         raise ContractError(f"{each.table} has no column {show(missing[0])}; it has {', '.join(columns)}")
+    if each.kind is Kind.REFERS_TO:
+        _check_reference(each, spec)
     for text in (each.condition, each.where):
         if text:
             _check_condition(text, columns)
+
+
+def _check_reference(each: Expectation, spec: LakeSpec) -> None:
+    table, _, column = each.refers_to.partition(".")
+    tables = [name for name in spec.table_names if name != spec.quarantine]
+    if table not in tables or not column:
+        raise ContractError(f"refers_to is {show(each.refers_to)}; give table.column, the table one of {tables}")
+    if column not in (columns := visible_columns(spec, table)):
+        raise ContractError(f"{table} has no column {show(column)}; it has {', '.join(columns)}")
 
 
 def _check_condition(text: str, columns: Collection[str]) -> None:

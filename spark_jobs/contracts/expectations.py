@@ -2,7 +2,7 @@
 
 They come from files beside the lake spec (:mod:`spark_jobs.contracts.expectation_file`) and from the spec itself
 (:func:`implied`). The gate asks those about single rows and about a batch while the rows are written, of nothing but
-the rows that are new; ``validate`` asks all of them once more after the commit.
+the rows that are new; ``validate`` asks whole tables after their commits.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ class Kind(StrEnum):
     HOLDS = "holds"
     ROWS = "rows"
     MEAN = "mean"
+    UNIQUE = "unique"
+    REFERS_TO = "refers_to"
 
 
 ROW_KINDS = frozenset({Kind.NOT_NULL, Kind.BETWEEN, Kind.ONE_OF, Kind.MATCHES, Kind.HOLDS})
 """Asked of each row on its own."""
 BATCH_KINDS = frozenset({Kind.ROWS, Kind.MEAN})
 """Asked of all rows of a batch together, in one aggregate."""
+WHOLE_KINDS = frozenset({Kind.UNIQUE, Kind.REFERS_TO})
+"""Asked of whole tables, after their commit: they need rows outside the batch."""
 _RANGED = frozenset({Kind.BETWEEN, Kind.ROWS, Kind.MEAN})
 _WITHOUT_COLUMN = frozenset({Kind.HOLDS, Kind.ROWS})
 
@@ -71,6 +75,8 @@ class Expectation:
     values: tuple[str, ...] = ()
     pattern: str = ""
     condition: str = ""
+    refers_to: str = ""
+    """``table.column`` among whose values each value has to be."""
     where: str = ""
     tolerate_percent: Decimal = Decimal(0)
     from_rows: int = 1
@@ -99,7 +105,9 @@ class Expectation:
     def _check_kind(self, count: int) -> None:
         if self.kind in _WITHOUT_COLUMN and count:
             raise self._refused(f"{self.kind} is about whole rows; take column out")
-        if self.kind not in _WITHOUT_COLUMN and count != 1:
+        if self.kind is Kind.UNIQUE and not count:
+            raise self._refused("unique needs the columns that are unique together")
+        if self.kind not in _WITHOUT_COLUMN | {Kind.UNIQUE} and count != 1:
             raise self._refused(f"{self.kind} needs the one column that it is about")
         if self.kind in _RANGED and self.least is None and self.most is None:
             raise self._refused(f"{self.kind} needs [least, most], one of them may be null")
@@ -109,7 +117,7 @@ class Expectation:
     def _check_numbers(self) -> None:
         if not 0 <= self.tolerate_percent < 100:
             raise self._refused(f"tolerate_percent is {self.tolerate_percent}; give 0 or more, below 100")
-        if self.tolerate_percent and (self.kind not in ROW_KINDS or self.action is Action.QUARANTINE):
+        if self.tolerate_percent and (self.kind in BATCH_KINDS or self.action is Action.QUARANTINE):
             raise self._refused("tolerate_percent is for rules of single rows with warn or stop; take it out")
         if self.from_rows < 1:
             raise self._refused(f"from_rows is {self.from_rows}; give 1 or more")
@@ -122,6 +130,8 @@ class Expectation:
             Kind.ONE_OF: f"one of {', '.join(self.values)}",
             Kind.MATCHES: f"matches {self.pattern}",
             Kind.HOLDS: " ".join(self.condition.split()),
+            Kind.UNIQUE: "unique",
+            Kind.REFERS_TO: f"refers to {self.refers_to}",
         }
         return texts[self.kind]
 

@@ -65,8 +65,8 @@ class Holds:
         content = self._files.read(f"{FOLDER}/{_HELD}/{table}.json")
         return None if content is None else _hold(content)
 
-    def hold(self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime) -> None:
-        """Remember what stopped a batch; when the table is held already, since when stays."""
+    def hold(self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime, *, instant: str = "") -> None:
+        """Remember what stopped a batch, or was found in the state at ``instant``; since when it is held stays."""
         known, now = self.hold_of(table), format_clock(clock)
         hold = Hold(
             table=table,
@@ -75,6 +75,7 @@ class Holds:
             tried_at=now,
             expectations=tuple(verdict.expectation.name for verdict in verdicts),
             told=tuple(verdict.told for verdict in verdicts),
+            instant=instant,
         )
         self._write(f"{_HELD}/{table}.json", asdict(hold))
 
@@ -121,7 +122,7 @@ def let_pass(
         GateStoppedError: an expectation stops a batch, and nobody accepted that.
     """
     holds = Holds(settings)
-    decided = {table: _decide(table, of_table, holds) for table, of_table in verdicts.items()}
+    decided = {table: accepted_of(table, of_table, holds) for table, of_table in verdicts.items()}
     stopped = {table: [v for v in of_table if v.outcome is Outcome.STOPPED] for table, of_table in decided.items()}
     stopped = {table: found for table, found in stopped.items() if found}
     for table, found in stopped.items():
@@ -131,7 +132,8 @@ def let_pass(
     return decided
 
 
-def _decide(table: str, verdicts: Sequence[Verdict], holds: Holds) -> tuple[Verdict, ...]:
+def accepted_of(table: str, verdicts: Sequence[Verdict], holds: Holds) -> tuple[Verdict, ...]:
+    """The verdicts, those that stop and that a person has accepted marked so."""
     if not any(each.outcome is Outcome.STOPPED for each in verdicts):
         return tuple(verdicts)
     acceptance = holds.accepted(table)

@@ -29,6 +29,7 @@ def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
         "restore",
         "erase",
         "catalog_sync",
+        "data_quality",
         "freshness",
     }
     assert set(parsed["dags"]) == expected == set(DAG_IDS)
@@ -57,6 +58,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
         ("slow_layer", {"slow": "mart"}, []),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
         ("table_services", {"plan": "services plan", "due": None, "run": "services run"}, []),
+        ("data_quality", {"validate": "validate"}, []),
         ("freshness", {"check": "freshness"}, []),
         ("savepoints", {"keep": "savepoint create"}, []),
         ("restore", {"plan": "restore", "approve": None, "apply": "restore"}, []),

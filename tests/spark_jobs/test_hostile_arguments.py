@@ -51,6 +51,7 @@ COMMANDS = [
     "checks run --tables=NAME",
     "checks run --engine=NAME",
     "freshness --tables=NAME",
+    "validate --tables=NAME",
     "publish accept --table=NAME --because=so",
     "sizing --gb-per-day=NAME",
     "sizing --gb-per-day=10 --weights=NAME",

@@ -1,0 +1,123 @@
+"""``validate`` on a real lake: what breaks expectations is found, held and let go, and Data Docs show no person.
+
+Two agents have one name, and two deals are of one project and day; every name and amount is a canary.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import AuditFailedError, ContractError
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
+from spark_jobs.jobs import publish
+from spark_jobs.jobs.validate import DOCS
+from spark_jobs.quality.holds import Holds
+from spark_jobs.storage.timeline import Timeline
+from tests.support.envelopes import MINUTE_MS, START_MS, line, sqlserver
+from tests.support.expecting_lakes import make_expecting_lake
+from tests.support.lakes import PIPELINE, SpecLake
+
+pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
+
+CLOCK = datetime(2026, 1, 1, 23, 30, tzinfo=UTC)
+NAME, AMOUNT = "Canary Petronella Quist", "77123.4567"
+SIGNED = {"StatusId": 8, "ContractSubtotal": AMOUNT, "ContractSigningDate": START_MS + MINUTE_MS}
+MORE: dict[str, dict[str, Any]] = {
+    "agents": {"named_apart": {"column": "agent_name", "unique": True}},
+    "units": {"named": {"column": "unit_name", "matches": "^Unit"}},
+    "sales": {"of_a_unit": {"column": "unit_id", "refers_to": "units.unit_id", "action": "stop"}},
+    "fast_daily_deals": {"one_a_day": {"columns": ["day", "project_id"], "unique": True, "action": "stop"}},
+}
+TOLD = "one_a_day (day, project_id unique): 2 of 2 rows broke it"
+
+
+def sale(key: int, agent: int, *, at: int = 0, **more: Any) -> bytes:
+    row = {"SaleId": key, "AgentId": agent, "AgentName": NAME, "UnitId": key, "UnitName": NAME, "ProjectId": 1}
+    return line(sqlserver("u" if at else "c", {**row, **SIGNED, **more}, at or key))
+
+
+def bring_on(lake: SpecLake) -> None:
+    for job, options in PIPELINE:
+        lake.run(job, clock=CLOCK, **options)
+
+
+def validate(lake: SpecLake, tables: str = "agents,units,fast_daily_deals") -> Any:
+    return lake.run("validate", clock=CLOCK, tables=tables)
+
+
+def accept(lake: SpecLake, table: str) -> None:
+    options = {"action": "accept", "table": table, "because": "two at once", "by": "Ada"}
+    publish.run(None, JobArguments(job="publish", clock=CLOCK, options=options), lake.settings)
+
+
+def docs(lake: SpecLake) -> dict[str, bytes]:
+    folder = Path(lake.settings.base_path) / DOCS
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_found_is_held_until_it_is_right_or_accepted(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    lake = make_expecting_lake(spark, tmp_path, MORE)
+    assert validate(lake, "").status == NOTHING_TO_DO
+    lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
+    bring_on(lake)
+    with pytest.raises(AuditFailedError, match=r"^held after the commit, .*: fast_daily_deals: one_a") as found:
+        validate(lake)
+    result = found.value.result
+    assert result is not None
+    assert found.value.failed == {"fast_daily_deals": [TOLD]}
+    assert sorted(line for line in result.messages if "warned" in line or "stopped" in line) == [
+        "agents: warned: named_apart (agent_name unique): 2 of 2 rows broke it",
+        f"fast_daily_deals: stopped: {TOLD}",
+        "units: warned: named (unit_name matches ^Unit): 2 of 2 rows broke it",
+    ]
+    hold = Holds(lake.settings).hold_of("fast_daily_deals")
+    assert hold is not None
+    assert hold.instant == Timeline(table="fast_daily_deals", path=lake.path("fast_daily_deals")).last
+    assert "one_a_day" in capsys.readouterr().out
+
+    with pytest.raises(AuditFailedError):
+        validate(lake, "fast_daily_deals")
+    assert Holds(lake.settings).hold_of("fast_daily_deals") == hold, "asked twice it is the same"
+    lake.land("second.jsonl", [sale(2, 2, at=9, ProjectId=2)])
+    bring_on(lake)
+    assert Holds(lake.settings).hold_of("fast_daily_deals"), "a commit that nobody asked yet"
+    assert validate(lake).status == DONE
+    assert Holds(lake.settings).held() == []
+
+    lake.land("third.jsonl", [sale(2, 2, at=10, ProjectId=1)])
+    bring_on(lake)
+    with pytest.raises(AuditFailedError):
+        validate(lake)
+    accept(lake, "fast_daily_deals")
+    assert Holds(lake.settings).held() == []
+    assert f"fast_daily_deals: accepted: {TOLD}" in validate(lake).messages
+
+
+def test_data_docs_have_a_page_for_each_table_and_no_person(spark: SparkSession, tmp_path: Path):
+    lake = make_expecting_lake(spark, tmp_path, {**MORE, "fast_daily_deals": {}})
+    lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
+    bring_on(lake)
+    result = validate(lake, "")
+    assert result.messages[-1] == f"Data Docs: {lake.settings.base_path}/{DOCS}/index.html"
+    pages = docs(lake)
+    assert "index.html" in pages
+    for table in ("agents", "units", "sales", "sales_log"):
+        assert any(name.startswith(f"validations/{table}/") for name in pages), table
+    of_agents = next(text for name, text in pages.items() if name.startswith("validations/agents/")).decode()
+    assert "named_apart" in of_agents
+    assert [name for name, text in pages.items() if NAME.encode() in text or AMOUNT.encode() in text] == []
+    validate(lake, "agents")
+    assert not any(name.startswith("validations/units/") for name in docs(lake)), "pages of an earlier run are gone"
+
+
+def test_an_unknown_table_is_refused(spark: SparkSession, tmp_path: Path):
+    with pytest.raises(ContractError, match=r"lake sales has no table 'quarantine' \(--tables\)"):
+        validate(make_expecting_lake(spark, tmp_path, {}), "quarantine")

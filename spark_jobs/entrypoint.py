@@ -30,6 +30,7 @@ from spark_jobs.contracts.settings import Settings
 JOBS = {
     "generate": "make a seeded log of sales events in the landing folder",
     "ingest": "landing files to the event log and the quarantine, exactly once",
+    "quarantine": "records that could not be used: which there are and why, and putting repaired ones through",
     "split": "events of the log to the tables of newest values",
     "mart": "a layer's marts, brought on by what is new",
     "recompute": "history computed again: a plan first, the way back kept",

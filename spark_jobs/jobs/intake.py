@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -75,13 +76,15 @@ class Intake:
         dated_df = with_day(decoded_df, self.arguments.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
-            self.facts.update(_measure(decoded_df, gate, self.arguments.clock))
+            self.facts.update(measure(decoded_df, gate, self.arguments.clock))
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
             rows_df = select_log_rows(decoded_df, self.spec)
             if not self.log_timeline.last or not self.facts["usable"]:
                 return [self._commit_log(rows_df, stored=0), quarantine]
-            with pinned(self.spark, self._known(decoded_df), "known") as known_df:
+            with pinned(
+                self.spark, known_events(self.spark, self.spec, decoded_df, self.facts, self.settings), "known"
+            ) as known_df:
                 stored = int(known_df.count())
                 if stored:
                     rows_df = rows_df.join(known_df, "event_id", "left_anti")
@@ -118,11 +121,18 @@ class Intake:
         rejected_df = decoded_df.where(is_rejected())
         if self.facts["set_aside"]:
             rejected_df = with_raw(rejected_df, self._lines(rejected_df))
-        with pinned(self.spark, select_rejections(rejected_df, self.arguments.clock), "rejections") as rejections_df:
-            contents = int(rejections_df.count())  # over Spark Connect it is a number of numpy
-            done = commit(rejections_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
+        rejections_df = select_rejections(rejected_df, self.arguments.clock)
+        if last:
+            # Written once more, a record would be open again and have no history.
+            known_df = read_snapshot(self.spark, self.settings.table_path(table)).select("record_hash")
+            rejections_df = rejections_df.join(known_df, "record_hash", "left_anti")
+        with pinned(self.spark, rejections_df, "rejections") as new_df:
+            contents = int(new_df.count())  # over Spark Connect it is a number of numpy
+            self.facts["repeated_contents"] = self.facts["rejected"] - contents
+            if not contents:
+                return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
+            done = commit(new_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
         self.rows["quarantined"] = done.rows
-        self.facts["repeated_contents"] = self.facts["rejected"] - contents
         return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
 
     def _lines(self, rejected_df: DataFrame) -> DataFrame:
@@ -133,55 +143,36 @@ class Intake:
         places = {path: frozenset(offsets) for path, offsets in wanted.items()}
         return read_lines(self.spark, self.settings.landing_path, self.plan.chunks, places)
 
-    def _known(self, decoded_df: DataFrame) -> DataFrame:
-        """Identities of the events of the batch that the log has already."""
-        facts = self.facts
-        stored_df = read_snapshot(self.spark, self.settings.table_path(self.spec.log)).where(
-            F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
-        )
-        delivered_df = decoded_df.where(is_usable()).select("event_id")
-        return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
-
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
         facts = self.facts
         self.rows["read"] = self.plan.records + len(self.plan.broken)
         self.rows["written"] = facts["distinct"] - stored
         repeated_events = facts["usable"] - facts["distinct"] + stored
         self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
-        # One file for each day and task, rows in event order: later reads skip what they do not need.
-        rows_df = rows_df.repartition(self.settings.shuffle_partitions, "event_date").sortWithinPartitions(
-            "event_date", "event_order"
-        )
-        _check_still(self.log_timeline)
+        rows_df = in_files(rows_df, self.settings)
+        check_still(self.log_timeline)
         metadata = {
             LEDGER_KEY: pack_ledger(self.plan.ledger),
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
-            **self._newest_event(),
+            **newest_event(self.log_timeline, facts),
         }
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
-        self._check_balance(done.rows)
+        check_balance(self.spec.log, {**self.rows, "written": done.rows})
         return TableOutcome(table=self.spec.log, instant=done.instant, rows=done.rows, is_committed=True)
 
-    def _newest_event(self) -> dict[str, str]:
-        """The latest event time that the log knows; one after the run's clock is a mistake of its source."""
-        known = self.log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
-        newest = self.facts["newest"]
-        moments = [parse_clock(text) for text in (known, newest and newest.isoformat()) if text]
-        return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
 
-    def _check_balance(self, written: int) -> None:
-        """Raise UnbalancedError unless every line that was counted while listing files is accounted for.
-
-        ``read`` was counted by the driver, ``written`` and ``quarantined`` by the commits, ``duplicates`` by executors.
-        """
-        rows = {**self.rows, "written": written}
-        read = rows.pop("read")
-        if sum(rows.values()) != read:
-            told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
-            raise UnbalancedError(table=self.spec.log, read=read, told=told)
+def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, str]:
+    """For the log's commit: the latest event time that the log knows, with what :func:`measure` found of a batch."""
+    known = log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
+    moments = [parse_clock(text) for text in (known, facts["newest"] and facts["newest"].isoformat()) if text]
+    return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
 
 
-def _measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
+def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
+    """What has to be known of a batch, in one query: counts of its records, where they lie, what the gate asks.
+
+    ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
+    """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
     row = decoded_df.agg(
@@ -199,8 +190,41 @@ def _measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, An
     return row.asDict() if row else {}
 
 
-def _check_still(timeline: Timeline) -> None:
-    """A writer whose client is gone may have begun after this run looked: its rows and ours would both be added."""
+def check_still(timeline: Timeline) -> None:
+    """Raise TransientError when the table has moved.
+
+    A writer whose client is gone may have begun after this run looked: its rows and ours would both be added.
+    """
     now = Timeline(table=timeline.table, path=timeline.path)
     if now.last != timeline.last or now.unfinished:
         raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
+
+
+def known_events(
+    spark: SparkSession, spec: LakeSpec, decoded_df: DataFrame, facts: Mapping[str, Any], settings: Settings
+) -> DataFrame:
+    """``event_id`` of the events of a batch that the log has already; ``facts`` is what was measured of the batch."""
+    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
+        F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
+    )
+    delivered_df = decoded_df.where(is_usable()).select("event_id")
+    return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
+
+
+def in_files(rows_df: DataFrame, settings: Settings) -> DataFrame:
+    """One file for each day and task, rows in event order: later reads skip what they do not need."""
+    placed_df = rows_df.repartition(settings.shuffle_partitions, "event_date")
+    return placed_df.sortWithinPartitions("event_date", "event_order")
+
+
+def check_balance(table: str, counts: Mapping[str, int]) -> None:
+    """Raise UnbalancedError unless every record that was ``read`` is accounted for.
+
+    ``read`` was counted before anything was decoded, ``written`` and ``quarantined`` by the commits, ``duplicates`` by
+    executors.
+    """
+    rows = dict(counts)
+    read = rows.pop("read")
+    if sum(rows.values()) != read:
+        told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+        raise UnbalancedError(table=table, read=read, told=told)

@@ -7,13 +7,13 @@ itself; ``accept`` is a person's word that the batch is right as it is.
 from __future__ import annotations
 
 import argparse
-import getpass
 from collections.abc import Iterator
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
@@ -21,7 +21,6 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Acceptance, Hold, Holds
 
 _HEAD = ("table", "held since", "last tried", "by", "expected, and seen")
-_MOST_WORDS = 500
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,12 +47,7 @@ def _check(spec: LakeSpec, arguments: JobArguments) -> None:
         raise ContractError(
             f"lake {spec.lake} has no table {show(options.get('table'))} (--table); it has {sorted(spec.table_names)}"
         )
-    for name in ("because", "by"):
-        words = options.get(name)
-        if words is not None and (not words.isprintable() or not 0 < len(words.strip()) <= _MOST_WORDS):
-            raise ContractError(f"--{name} is {show(words)}; give one line of at most {_MOST_WORDS} characters")
-    if not options.get("because"):
-        raise ContractError("accept needs --because: why the batch is right as it is")
+    check_said(options, missing="accept needs --because: why the batch is right as it is")
 
 
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -87,7 +81,7 @@ def _accept(holds: Holds, arguments: JobArguments) -> str:
     hold = holds.hold_of(table)
     if hold is None:
         raise ContractError(f"{table} is not held; publish list shows what is")
-    by = options.get("by") or getpass.getuser()
+    by = said_by(options)
     holds.accept(
         Acceptance(
             table=table,

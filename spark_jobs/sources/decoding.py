@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH_ROWS = 5000
+RECORD = "__record"
+"""The hash of a record that is decoded once more; no source column can have such a name."""
 _LINES = "read_from string, read_offset bigint, raw binary"
 
 
@@ -81,6 +83,32 @@ def read_lines(
     return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, _LINES)
 
 
+def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
+    """Decode records that are kept already, as :func:`decode_chunks` does: one row for each, and its hash.
+
+    Args:
+        spec: the lake.
+        records_df: record_hash, read_from, read_offset and raw, the bytes to decode.
+
+    Returns:
+        The columns of :func:`decoded_schema`, and ``__record``: the record's hash as it was given.
+    """
+
+    def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        rows, decoder = _Rows(spec, has_record=True), EnvelopeDecoder(spec)
+        for batch in batches:
+            for record in batch.to_pylist():
+                _decode_line(
+                    decoder, rows, record["read_from"], record["read_offset"], record["raw"], record["record_hash"]
+                )
+                if len(rows) >= BATCH_ROWS:
+                    yield rows.flush()
+        yield rows.flush()
+
+    wanted_df = records_df.select("record_hash", "read_from", "read_offset", "raw")
+    return wanted_df.mapInArrow(decode, f"{decoded_schema(spec)}, {RECORD} string")
+
+
 def _build_decoder(
     spec: LakeSpec, root: str, chunks: tuple[Chunk, ...], broken: tuple[BrokenPart, ...]
 ) -> Callable[[Iterable[pyarrow.RecordBatch]], Iterable[pyarrow.RecordBatch]]:
@@ -103,24 +131,28 @@ def _decode_chunk(spec: LakeSpec, root: str, chunk: Chunk, rows: _Rows) -> Itera
     with Filesystem(root).open(chunk.path) as file:
         content = read_range(file, chunk.start, chunk.end)
     for offset, line in iter_lines(content, chunk.start):
-        try:
-            event = decoder.decode(line)
-        except RejectedRecordError as error:
-            rows.reject(chunk.path, offset, error.reason, error.detail, line)
-        else:
-            if event is None:
-                rows.reject(chunk.path, offset, IGNORED, "", b"")
-            else:
-                event_columns = (event.event_id, event.op, event.event_order, event.event_time)
-                rows.append((*event_columns, *event.values, chunk.path, offset, None, None, None))
+        _decode_line(decoder, rows, chunk.path, offset, line)
         if len(rows) >= BATCH_ROWS:
             yield rows.flush()
+
+
+def _decode_line(decoder: EnvelopeDecoder, rows: _Rows, path: str, offset: int, line: bytes, *record: str) -> None:
+    try:
+        event = decoder.decode(line)
+    except RejectedRecordError as error:
+        rows.reject(path, offset, error.reason, error.detail, line, *record)
+    else:
+        if event is None:
+            rows.reject(path, offset, IGNORED, "", b"", *record)
+        else:
+            event_columns = (event.event_id, event.op, event.event_order, event.event_time)
+            rows.append((*event_columns, *event.values, path, offset, None, None, None, *record))
 
 
 class _Rows:
     """Rows gathered until they leave as one Arrow batch."""
 
-    def __init__(self, spec: LakeSpec) -> None:
+    def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         import pyarrow as pa
 
         types = {
@@ -138,6 +170,7 @@ class _Rows:
             )
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]
+        fields += [(RECORD, pa.string())] if has_record else []
         self._arrow, self._schema = pa, pa.schema(fields)
         self._padding = (None,) * (4 + len(spec.source.columns))
         self._rows: list[tuple[Any, ...]] = []
@@ -148,8 +181,8 @@ class _Rows:
     def append(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
 
-    def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes) -> None:
-        self._rows.append((*self._padding, path, offset, str(reason), detail, raw))
+    def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
+        self._rows.append((*self._padding, path, offset, str(reason), detail, raw, *record))
 
     def flush(self) -> pyarrow.RecordBatch:
         columns = list(zip(*self._rows, strict=True)) if self._rows else [()] * len(self._schema)

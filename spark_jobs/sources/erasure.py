@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -119,9 +120,10 @@ def edited_ledger(ledger: Mapping[str, LedgerEntry], found: Iterable[FileFinding
 
 
 def redact_quarantine(rows_df: DataFrame, spec: LakeSpec, person: Person) -> DataFrame:
-    """The rejected records that name the person, without them: ``raw`` redacted, ``detail`` gone where it names them.
+    """The rejected records that name the person, without them: redacted, or gone where that cannot be.
 
-    The key of such a row stays the hash of what was delivered, so that it is not taken in again.
+    ``raw`` is redacted; ``detail``, and words in the history, are gone where they name them. The key of such a row
+    stays the hash of what was delivered, so that it is not taken in again.
     """
     return rows_df.mapInArrow(_build_redaction(spec, person), rows_df.schema)
 
@@ -238,6 +240,15 @@ def _redact_raw(raw: bytes, redactor: Redactor) -> bytes:
     return b"" if redactor.hint.search(readable) or not readable else raw
 
 
+def _redact_history(text: str, redactor: Redactor) -> str:
+    """What was tried with a record, without the words of people that name the person."""
+    attempts = json.loads(text)
+    if not any(redactor.mentions(words) for attempt in attempts for words in attempt.values()):
+        return text
+    hushed = [{k: "" if redactor.mentions(words) else words for k, words in each.items()} for each in attempts]
+    return json.dumps(hushed, separators=(",", ":"), ensure_ascii=False)
+
+
 def _build_redaction(spec: LakeSpec, person: Person) -> Callable[[Batches], Batches]:
     def redact(batches: Batches) -> Batches:
         import pyarrow as pa
@@ -246,10 +257,13 @@ def _build_redaction(spec: LakeSpec, person: Person) -> Callable[[Batches], Batc
         for batch in batches:
             rows: list[dict[str, Any]] = []
             for row in batch.to_pylist():
-                raw = _redact_raw(row["raw"] or b"", redactor)
-                is_named = redactor.mentions(row["detail"] or "")
-                if raw != (row["raw"] or b"") or is_named:
-                    rows.append({**row, "raw": raw, "detail": "" if is_named else row["detail"]})
+                wanted = {**row, "raw": _redact_raw(row["raw"] or b"", redactor)}
+                if redactor.mentions(row["detail"] or ""):
+                    wanted["detail"] = ""
+                if row.get("history"):
+                    wanted["history"] = _redact_history(row["history"], redactor)
+                if wanted != {**row, "raw": row["raw"] or b""}:
+                    rows.append(wanted)
             yield pa.RecordBatch.from_pylist(rows, schema=batch.schema)
 
     return redact

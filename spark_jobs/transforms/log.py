@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.transforms.quarantine import with_states
 
 REJECTION_REASON, REJECTION_DETAIL, RAW = "reason", "detail", "raw"
 _RULES, _FOUND = "__rules", "__raw"
@@ -76,12 +77,12 @@ def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:
 
     Returns:
         record_hash, reason, detail, raw (the bytes as they were), read_from and read_offset (of the first one read),
-        ingest_time.
+        ingest_time; state, history and became, which are not known yet.
     """
     rejected_df = decoded_df.where(is_rejected()).withColumn("record_hash", F.sha2(F.col(RAW), 256))
     first = F.min(F.struct("read_from", "read_offset", REJECTION_REASON, REJECTION_DETAIL, RAW)).alias("first")
     first_df = rejected_df.groupBy("record_hash").agg(first)
-    return first_df.select(
+    rows_df = first_df.select(
         "record_hash",
         F.col(f"first.{REJECTION_REASON}").alias(REJECTION_REASON),
         F.col(f"first.{REJECTION_DETAIL}").alias(REJECTION_DETAIL),
@@ -90,3 +91,4 @@ def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:
         F.col("first.read_offset").alias("read_offset"),
         F.lit(clock).alias("ingest_time"),
     )
+    return with_states(rows_df)

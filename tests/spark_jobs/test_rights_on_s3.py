@@ -23,6 +23,7 @@ from local_stack.lake_view import read_with_rust
 from spark_jobs.contracts.results import DONE
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support.aws import right_for
+from tests.support.broken import BROKEN
 from tests.support.envelopes import SQLSERVER_TOPIC
 from tests.support.erasures import AGENT, person_lines
 from tests.support.glue_api import GlueApi, running_glue
@@ -58,6 +59,11 @@ class S3Lake:
         key = f"erp/{SQLSERVER_TOPIC}/events-{number}.jsonl"
         boto3.client("s3").put_object(Bucket=LANDING, Key=key, Body=content)
 
+    def deliver_broken(self) -> None:
+        """Put a file with a record that cannot be used into the landing zone."""
+        content = BROKEN["key is text"][1](1) + b"\n"
+        boto3.client("s3").put_object(Bucket=LANDING, Key=f"erp/{SQLSERVER_TOPIC}/broken.jsonl", Body=content)
+
     def run(self, job: str, *, clock: datetime = CLOCK, **options: Any) -> str:
         """The status of a run."""
         return self._process.submit(run_in_own_session, self._settings, job, clock, options).result()
@@ -85,6 +91,10 @@ def test_ingest_split_and_marts(lake: S3Lake):
     for number in range(2):
         lake.deliver(number)
         assert lake.bring_on() == [DONE] * len(PIPELINE)
+    lake.deliver_broken()
+    lake.run("ingest")
+    replayed = {"action": "replay", "reason": "bad_integer", "because": "so", "by": "Ann"}
+    assert lake.run("quarantine", **replayed) == DONE
     lake.api.requests[:] = [each for each in lake.api.requests if "erp/" not in each[1] or each[0] != "PUT"]
     assert_is_the_role_of(lake.api, "iam-ingest.json")
 

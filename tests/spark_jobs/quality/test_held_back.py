@@ -22,6 +22,7 @@ from spark_jobs.quality.holds import Holds
 from tests.support.envelopes import line, sqlserver
 from tests.support.expecting_lakes import make_expecting_lake, quality_of
 from tests.support.lakes import CLOCK, PIPELINE, SpecLake
+from tests.support.quarantines import act, hash_of, kept
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
 
@@ -89,7 +90,7 @@ def test_events_that_break_a_rule_are_kept_with_their_bytes_and_the_rest_goes_on
     assert "sales_log: quarantined: not_project_13 (project_id one of 1, 2): 3 of 9 rows broke it" in result.messages
     lake.land("again.jsonl", [*good, *aside, sale(7)])
     lake.run("ingest")
-    assert quality_of(lake, "sales_log")["rows"] == {"read": 7, "written": 1, "quarantined": 3, "duplicates": 3}
+    assert quality_of(lake, "sales_log")["rows"] == {"read": 7, "written": 1, "quarantined": 0, "duplicates": 6}
     assert len(lake.rows("quarantine")) == 4
 
 
@@ -169,3 +170,40 @@ def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecL
     assert row["contract_total"] == Decimal(2_000_000)
     assert outcomes(lake, "fast_daily_deals") == {"not_too_much": "accepted"}
     assert lake.run("mart", layer="fast").status == "nothing_to_do"
+
+
+def test_what_was_set_aside_is_replayed_when_its_rule_is_gone(lake: SpecLake):
+    """Sales 1 and 2 break a rule, 3 another one too, 4 is broken; then it goes, and one comes that stops 2."""
+    aside = {key: sale(key, ProjectId=13) for key in (1, 2)}
+    aside[3] = sale(3, ProjectId=13, StatusId=13)
+    lake.land("a.jsonl", [*aside.values(), b"no record", sale(5)])
+    lake.run("ingest")
+    assert act(lake, "replay", rule="not_project_13").counters["records_unusable"] == 3, "the same gate"
+    file = lake.folder / "include" / "expectations" / "sales_log.yaml"
+    rules = yaml.safe_load(file.read_text(encoding="utf-8"))
+    del rules["not_project_13"]
+    rules["not_sale_2"] = {"holds": "sale_id <> 2", "action": "stop"}
+    file.write_text(yaml.safe_dump(rules), encoding="utf-8")
+    assert act(lake, "replay", record=hash_of(aside[1])).counters["events_new"] == 1
+    before = lake.instants()
+    with pytest.raises(GateStoppedError, match="not_sale_2"):
+        act(lake, "replay", rule="not_project_13")
+    assert lake.instants() == before, "a stop leaves everything as it is"
+    run_publish(lake, "accept", table="sales_log", because="so it is", by="Ann")
+    counters = act(lake, "replay", rule="not_project_13").counters
+    assert {name: counters[name] for name in ("records", "events_new", "records_unusable")} == {
+        "records": 2,
+        "events_new": 1,
+        "records_unusable": 1,
+    }
+    assert outcomes(lake, "sales_log")["not_sale_2"] == "accepted"
+    assert Holds(lake.settings).accepted("sales_log") is None, "it counted for one commit"
+    found = {raw: (row["state"], row["detail"]) for raw, row in kept(lake).items()}
+    assert [found[aside[key]] for key in (1, 2)] == [("replayed", "not_project_13")] * 2
+    assert found[aside[3]] == (None, "not_status_13")
+    assert kept(lake)[aside[3]]["history"][-1]["outcome"] == "cannot be used: broken_rule: not_status_13"
+    assert kept(lake)[b"no record"]["history"] == []
+    assert sorted(row["sale_id"] for row in lake.rows("sales_log")) == [1, 2, 5]
+    lake.land("again.jsonl", [aside[1], aside[3]])
+    lake.run("ingest")
+    assert quality_of(lake, "sales_log")["rows"] == {"read": 2, "written": 0, "quarantined": 0, "duplicates": 2}

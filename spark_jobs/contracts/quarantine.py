@@ -1,0 +1,88 @@
+"""What is said of quarantined records: their states, which of them a command is about, and what was tried with each."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.rejections import Reason
+from spark_jobs.contracts.tables import check_identifier
+
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+_WAYS = ("record", "reason", "rule", "all")
+
+
+class State(StrEnum):
+    """What became of a record. Of an open one the table says nothing (null), as of all before there were states."""
+
+    OPEN = "open"
+    REPLAYED = "replayed"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One thing that was done with a record; ``outcome`` has words of this project, never values of the record."""
+
+    at: str
+    by: str
+    action: str
+    because: str
+    outcome: str
+
+
+def parse_history(text: str | None) -> tuple[Attempt, ...]:
+    """What the column ``history`` holds, oldest first."""
+    return tuple(Attempt(**fields) for fields in json.loads(text or "[]"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Records that a command is about: one by the beginning of its hash, or all open ones of a kind.
+
+    ``reason`` or ``rule`` alone, or none of the three for every open record.
+    """
+
+    record: str = ""
+    reason: str = ""
+    rule: str = ""
+
+    def __post_init__(self) -> None:
+        if self.record and not _PREFIX.fullmatch(self.record):
+            raise ContractError(
+                f"--record {show(self.record)} is no beginning of a hash: 4 to 64 of 0-9 and a-f (quarantine list)"
+            )
+        if self.reason:
+            check_reason(self.reason)
+        if self.rule:
+            check_identifier(self.rule, "--rule")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Selection:
+        """From the options of the command line; ContractError unless it is said in exactly one way."""
+        given = [name for name in _WAYS if options.get(name) not in (None, False)]
+        if len(given) != 1:
+            raise ContractError("say which records in one way: --record, --reason or --rule (replay: or --all)")
+        if given == ["all"]:
+            return cls()
+        if not options[given[0]]:
+            raise ContractError(f"--{given[0]} is empty; quarantine list shows what there is")
+        return cls(**{given[0]: options[given[0]]})
+
+
+def check_reason(reason: str) -> None:
+    """Raise ContractError unless it is a reason for which records are quarantined."""
+    if reason not in set(Reason):
+        raise ContractError(f"--reason {show(reason)} is none; reasons are {', '.join(sorted(Reason))}")
+
+
+def check_state(state: str) -> None:
+    """Raise ContractError unless it is a state that a record may have."""
+    if state not in set(State):
+        raise ContractError(f"--state {show(state)} is none; states are {', '.join(State)}")

@@ -1,0 +1,246 @@
+"""quarantine: records that could not be used; putting them through again, repaired or not, and discarding them.
+
+``replay`` is the way of ``ingest`` from the bytes on: the same decoder, the same expectations, the same question
+whether the log has the event. Nothing is ever removed from the table by this command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.said import check_said, said_by
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
+from spark_jobs.jobs.replay import Replay, commit_marks
+from spark_jobs.quality.verdicts import told_of
+from spark_jobs.sources.envelope import MAX_RECORD_BYTES
+from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, with_attempt, with_states
+
+_CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
+_CHOOSING["discard"] = ("record", "reason", "rule")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "action",
+        choices=["list", "show", "replay", "discard"],
+        help="list: what is kept, and why; show: one record and its history; replay: put records through the way of "
+        "ingest once more; discard: set records down for good, they stay in the table",
+    )
+    parser.add_argument("--record", metavar="HASH", help="show, replay, discard: the beginning of one record's hash")
+    parser.add_argument("--reason", help="list, replay, discard: open records with this reason")
+    parser.add_argument("--rule", metavar="NAME", help="replay, discard: open records that break this expectation")
+    parser.add_argument("--all", action="store_true", help="replay: every open record")
+    parser.add_argument("--state", help="list: open, replayed or discarded")
+    parser.add_argument("--raw", action="store_true", help="show: its bytes too; they may be about people")
+    parser.add_argument("--repaired", metavar="FILE", help="replay --record: a file with the record as it should be")
+    parser.add_argument("--because", help="replay, discard: why; kept with the record")
+    parser.add_argument("--by", help="replay, discard: who says so (default: the user of this machine)")
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when what is to be done is not said in full, or in a way that makes no sense."""
+    options = arguments.options
+    action = options["action"]
+    if action == "list":
+        if options.get("reason"):
+            check_reason(options["reason"])
+        if options.get("state"):
+            check_state(options["state"])
+        return
+    if wrong := [name for name in ("record", "reason", "rule", "all") if _is_wrong(name, options, action)]:
+        raise ContractError(f"{action} takes no --{wrong[0]}; see quarantine --help")
+    Selection.of(options)
+    if action == "show":
+        return
+    check_said(options, missing=f"{action} needs --because: it stands in the history of each record")
+    if options.get("repaired") is not None:
+        if action != "replay" or not options.get("record"):
+            raise ContractError("--repaired goes with replay --record: a repaired file is one record's")
+        read_repaired(options["repaired"])
+
+
+def _is_wrong(name: str, options: Mapping[str, Any], action: str) -> bool:
+    return options.get(name) not in (None, False) and name not in _CHOOSING[action]
+
+
+def read_repaired(path: str) -> bytes:
+    """The one record in a file, without its line end; ContractError when there is none, or more than one."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_RECORD_BYTES + 3)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "is no path"
+        raise ContractError(f"--repaired {show(path)}: {reason}; give a file with one record") from error
+    record = content.removesuffix(b"\n").removesuffix(b"\r")
+    if not record.strip() or b"\n" in record:
+        raise ContractError(f"--repaired {show(path)} must hold one record on one line")
+    if len(record) > MAX_RECORD_BYTES:
+        raise ContractError(f"--repaired {show(path)} has more than the {MAX_RECORD_BYTES:,} bytes of a record")
+    return record
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Show records, or do something with them.
+
+    Raises:
+        ContractError: no record or several have the hash that was given, or it is not said what to do.
+        GateStoppedError: expectations stop what a replay would write; nothing was written.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    check(spec, arguments, settings)
+    action = arguments.options["action"]
+    if action in ("list", "show"):
+        return _look(spark, spec, arguments, settings)
+    tables = (spec.log, spec.quarantine) if action == "replay" else (spec.quarantine,)
+    with hold_tables(tables, job=arguments.job, settings=settings):
+        check_no_erasure(settings)
+        timeline = settled_timeline(spark, spec.quarantine, settings)
+        with _chosen(spark, timeline, Selection.of(arguments.options)) as chosen_df:
+            if chosen_df is None:
+                return _result(arguments, (), {"records": 0}, ("no open record is meant; nothing was changed",))
+            change = _replay if action == "replay" else _discard
+            return change(spark, spec, chosen_df, timeline, arguments, settings)
+
+
+def _look(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
+    options = arguments.options
+    timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
+    timeline.check_version()
+    if options["action"] == "show":
+        with _chosen(spark, timeline, Selection.of(options)) as chosen_df:
+            row = chosen_df.first() if chosen_df is not None else None
+        if row is not None:
+            print_record(row, has_raw=bool(options.get("raw")))
+        return _result(arguments, (), {"records": int(row is not None)}, ())
+    if timeline.last is None:
+        print("nothing was ever quarantined")
+        return _result(arguments, (), {"records": 0}, ())
+    rows_df = with_states(read_snapshot(spark, timeline.path))
+    if options.get("reason"):
+        rows_df = rows_df.where(F.col("reason") == options["reason"])
+    if options.get("state"):
+        rows_df = rows_df.where(is_in_state(State(options["state"])))
+    return _result(arguments, (), {"records": print_kinds(rows_df)}, ())
+
+
+@contextmanager
+def _chosen(spark: SparkSession, timeline: Timeline, selection: Selection) -> Iterator[DataFrame | None]:
+    """The rows that are meant, pinned; None when there are none, and ContractError when not just one was named."""
+    if timeline.last is None:
+        if selection.record:
+            raise ContractError("nothing was ever quarantined; there is no record of any hash")
+        yield None
+        return
+    rows_df = with_states(read_snapshot(spark, timeline.path)).where(is_selected(selection))
+    with pinned(spark, rows_df, "chosen") as chosen_df:
+        count = int(chosen_df.count())
+        if selection.record and count != 1:
+            found = f"{count} records have hashes" if count else "no record has a hash"
+            more = "give more of it" if count else "quarantine list shows what there is"
+            raise ContractError(f"{found} that begin with {show(selection.record)}; {more}")
+        yield chosen_df if count else None
+
+
+def _is_replayed(row: Row | None) -> bool:
+    return row is not None and row[STATE] == State.REPLAYED
+
+
+def _replay(
+    spark: SparkSession,
+    spec: LakeSpec,
+    chosen_df: DataFrame,
+    timeline: Timeline,
+    arguments: JobArguments,
+    settings: Settings,
+) -> JobResult:
+    options = arguments.options
+    if options.get("record") and _is_replayed(row := chosen_df.select(STATE, "became").first()):
+        told = f"the record is an event of {spec.log} already: {row['became'] if row else ''}"
+        return _result(arguments, (), {"records": 0}, (told,))
+    replay = Replay(
+        spark=spark,
+        spec=spec,
+        log_timeline=settled_timeline(spark, spec.log, settings),
+        quarantine_timeline=timeline,
+        attempt=_attempt(arguments, outcome=""),
+        repaired=None if options.get("repaired") is None else read_repaired(options["repaired"]),
+        arguments=arguments,
+        settings=settings,
+    )
+    outcomes = replay.commit(chosen_df)
+    rows = replay.rows
+    counters = {
+        "records": rows["read"],
+        "events_new": rows["written"],
+        "records_duplicate": rows["duplicates"],
+        "records_unusable": rows["quarantined"],
+    }
+    left = f"{rows['quarantined']:,} records cannot be used yet; quarantine list and show say why"
+    messages = (*told_of(spec.log, replay.verdicts), *([left] if rows["quarantined"] else []))
+    return _result(arguments, tuple(outcomes), counters, messages)
+
+
+def _discard(
+    spark: SparkSession,
+    spec: LakeSpec,
+    chosen_df: DataFrame,
+    timeline: Timeline,
+    arguments: JobArguments,
+    settings: Settings,
+) -> JobResult:
+    states = [row[STATE] for row in chosen_df.select(STATE).limit(1).collect()]
+    if State.REPLAYED in states:
+        raise ContractError(f"the record is an event of {spec.log}; what is wrong with that is corrected at its source")
+    if State.DISCARDED in states:
+        return _result(arguments, (), {"records": 0}, ("the record is discarded already",))
+    marked_df = with_attempt(chosen_df, _attempt(arguments, outcome="discarded"))
+    marked_df = marked_df.withColumn(STATE, F.lit(State.DISCARDED.value))
+    count = int(chosen_df.count())
+    outcome = commit_marks(marked_df, spec, timeline, count, settings)
+    return _result(arguments, (outcome,), {"records": count}, ())
+
+
+def _attempt(arguments: JobArguments, *, outcome: str) -> Attempt:
+    options = arguments.options
+    return Attempt(
+        at=format_clock(arguments.clock),
+        by=said_by(options),
+        action="replay, repaired" if options.get("repaired") else options["action"],
+        because=options["because"],
+        outcome=outcome,
+    )
+
+
+def _result(
+    arguments: JobArguments, tables: tuple[TableOutcome, ...], counters: dict[str, int], messages: tuple[str, ...]
+) -> JobResult:
+    return JobResult(
+        job=arguments.job,
+        status=DONE if any(outcome.is_committed for outcome in tables) else NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        tables=tables,
+        counters=counters,
+        messages=messages,
+    )

@@ -1,0 +1,169 @@
+"""Quarantined records on their way into the log once more: decoded, judged, committed to log, then marked.
+
+The log comes first: a record is marked only when the log holds its event. A run that dies in between leaves the record
+open; the next one finds the event in the log and marks the record, and writes nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.quarantine import Attempt, State
+from spark_jobs.contracts.rejections import IGNORED, Reason
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.intake import LEDGER_KEY, check_balance, check_still, in_files, known_events, measure, newest_event
+from spark_jobs.quality.gate import Gate
+from spark_jobs.quality.holds import Holds, let_pass
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata
+from spark_jobs.sources.decoding import RECORD, decode_records
+from spark_jobs.storage.layouts import log_layout, quarantine_layout
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
+from spark_jobs.transforms.log import select_log_rows, set_aside, with_day
+from spark_jobs.transforms.quarantine import BECAME, QUARANTINE_COLUMNS, STATE, with_attempt
+
+_OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value)
+"""Reasons that say what happened to a file; no decoder can find them again."""
+_EVENT, _WHY, _DETAIL = "__event", "__why", "__detail"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """One run over chosen records, for lake and leases that the caller holds. ``rows`` counts what became of them.
+
+    ``repaired`` has the bytes to decode in place of those of the one record that was chosen; they are not kept.
+    """
+
+    spark: SparkSession
+    spec: LakeSpec
+    log_timeline: Timeline
+    quarantine_timeline: Timeline
+    attempt: Attempt
+    repaired: bytes | None
+    arguments: JobArguments
+    settings: Settings
+    rows: dict[str, int] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
+        """Put the records through; gives the log's outcome, then the quarantine's.
+
+        Args:
+            chosen_df: rows of the quarantine, all its columns, pinned.
+
+        Raises:
+            GateStoppedError: an expectation stops the batch; nothing was written.
+            UnbalancedError: what was written is not what was read.
+            TransientError: another writer was at work.
+        """
+        self.rows["read"] = int(chosen_df.count())
+        gate = Gate.of(self.spec, self.spec.log)
+        records_df = chosen_df if self.repaired is None else chosen_df.withColumn("raw", F.lit(self.repaired))
+        # The table has one bucket, so that everything would be decoded by one task.
+        records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
+        dated_df = with_day(decode_records(self.spec, records_df), self.arguments.clock).drop("raw")
+        with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
+            facts = measure(decoded_df, gate, self.arguments.clock)
+            if facts["usable"]:
+                self._judge(gate, facts)
+            logged = self._commit_log(decoded_df, facts)
+            return [logged, self._mark(chosen_df, decoded_df)]
+
+    def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
+        table, run = self.spec.log, self.arguments
+        passed = let_pass({table: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
+        self.verdicts.extend(passed[table])
+
+    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any]) -> TableOutcome:
+        rows_df = select_log_rows(decoded_df, self.spec)
+        self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
+        if not self.log_timeline.last or not facts["usable"]:
+            return self._write_log(rows_df, facts, stored=0)
+        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings)
+        with pinned(self.spark, known_df, "known") as known_df:
+            stored = int(known_df.count())
+            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
+
+    def _write_log(self, rows_df: DataFrame, facts: dict[str, Any], *, stored: int) -> TableOutcome:
+        table, last = self.spec.log, self.log_timeline.last
+        self.rows["written"] = facts["distinct"] - stored
+        self.rows["duplicates"] = facts["usable"] - facts["distinct"] + stored
+        check_balance(table, self.rows)
+        if not self.rows["written"]:
+            return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
+        quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
+        metadata = {**quality, **newest_event(self.log_timeline, facts)}
+        # What was read of the landing files stands in the log's newest commits: older ones are archived.
+        if ledger := self.log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY):
+            metadata[LEDGER_KEY] = ledger
+        check_still(self.log_timeline)
+        done = commit(
+            in_files(rows_df, self.settings), log_layout(self.spec), metadata=metadata, settings=self.settings
+        )
+        check_balance(table, {**self.rows, "written": done.rows})
+        self._end_hold()
+        return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def _end_hold(self) -> None:
+        """What was accepted for this batch is used up; a hold of another job's batch stays."""
+        holds = Holds(self.settings)
+        hold = holds.hold_of(self.spec.log)
+        is_own = hold is not None and hold.job == self.arguments.job
+        if is_own or any(each.outcome is Outcome.ACCEPTED for each in self.verdicts):
+            holds.release({self.spec.log})
+
+    def _mark(self, chosen_df: DataFrame, decoded_df: DataFrame) -> TableOutcome:
+        found_df = decoded_df.select(
+            F.col(RECORD).alias("record_hash"),
+            F.col("event_id").alias(_EVENT),
+            F.col("reason").alias(_WHY),
+            F.col("detail").alias(_DETAIL),
+        )
+        marked_df = with_outcome(
+            chosen_df.join(found_df, "record_hash"), self.attempt, has_own_bytes=self.repaired is None
+        )
+        return commit_marks(marked_df, self.spec, self.quarantine_timeline, self.rows["read"], self.settings)
+
+
+def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) -> DataFrame:
+    """Rows of the quarantine after an attempt, from rows with the event, reason and detail that decoding gave.
+
+    A record that is none still keeps its state. Its reason is the new one where its own bytes were decoded.
+    """
+    is_event = F.col(_WHY).isNull()
+    outcome = F.when(is_event, F.lit("its event is in the log")).otherwise(_told())
+    is_told_anew = ~is_event & F.lit(has_own_bytes) & (F.col(_WHY) != IGNORED) & ~F.col("reason").isin(*_OF_FILES)
+    columns = {
+        "reason": F.when(is_told_anew, F.col(_WHY)).otherwise(F.col("reason")),
+        "detail": F.when(is_told_anew, F.col(_DETAIL)).otherwise(F.col("detail")),
+        STATE: F.when(is_event, F.lit(State.REPLAYED.value)).otherwise(F.col(STATE)),
+        BECAME: F.when(is_event, F.col(_EVENT)).otherwise(F.col(BECAME)),
+    }
+    return with_attempt(found_df, attempt, outcome).withColumns(columns).select(*QUARANTINE_COLUMNS)
+
+
+def _told() -> Column:
+    """Why it is no event; of the details only names of rules, because others may quote the record."""
+    is_rule = F.col(_WHY) == Reason.BROKEN_RULE.value
+    rules = F.concat(F.col(_WHY), F.lit(": "), F.col(_DETAIL))
+    no_record = F.when(F.col(_WHY) == IGNORED, F.lit("no record")).otherwise(F.col(_WHY))
+    return F.concat(F.lit("cannot be used: "), F.when(is_rule, rules).otherwise(no_record))
+
+
+def commit_marks(
+    rows_df: DataFrame, spec: LakeSpec, timeline: Timeline, wanted: int, settings: Settings
+) -> TableOutcome:
+    """Commit rows of the quarantine that are there already; UnbalancedError unless they are as many as ``wanted``."""
+    check_still(timeline)
+    done = commit(rows_df, quarantine_layout(spec), metadata={}, settings=settings)
+    check_balance(spec.quarantine, {"read": wanted, "marked": done.rows})
+    return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True)

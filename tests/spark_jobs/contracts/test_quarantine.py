@@ -1,0 +1,64 @@
+"""Which records a command is about, and what a history says: without an engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state, parse_history
+from spark_jobs.contracts.rejections import Reason
+
+HASH = "0123456789abcdef" * 4
+ATTEMPTS = st.builds(Attempt, at=st.text(), by=st.text(), action=st.text(), because=st.text(), outcome=st.text())
+GIVEN = st.fixed_dictionaries({
+    "record": st.sampled_from([None, HASH[:4], HASH]),
+    "reason": st.sampled_from([None, "not_json"]),
+    "rule": st.sampled_from([None, "not_negative"]),
+    "all": st.booleans(),
+})  # fmt: skip
+
+
+@given(GIVEN)
+def test_records_are_chosen_in_one_way_or_not_at_all(options):
+    chosen = {name: value for name, value in options.items() if value}
+    if len(chosen) == 1:
+        selection = Selection.of(options)
+        wanted = {"record": "", "reason": "", "rule": "", **chosen}
+        assert asdict(selection) == {name: wanted[name] for name in ("record", "reason", "rule")}
+    else:
+        with pytest.raises(ContractError, match="in one way"):
+            Selection.of(options)
+
+
+@pytest.mark.parametrize("name", ["record", "reason", "rule"])
+def test_an_empty_word_does_not_mean_every_record(name):
+    with pytest.raises(ContractError, match=f"--{name} is empty"):
+        Selection.of({name: ""})
+
+
+@pytest.mark.parametrize("text", ["012", HASH + "0", HASH[:-1] + "G", "ABCD", "0123\n", "%123", " 0123"])
+def test_what_is_no_beginning_of_a_hash_is_refused(text):
+    with pytest.raises(ContractError, match="is no beginning of a hash"):
+        Selection(record=text)
+
+
+def test_words_that_nobody_knows_are_refused_with_those_that_are():
+    for reason in Reason:
+        check_reason(reason.value)
+    for state in State:
+        check_state(state.value)
+    with pytest.raises(ContractError, match="bad_decimal, bad_file"):
+        check_reason("bad")
+    with pytest.raises(ContractError, match="open, replayed, discarded"):
+        check_state("closed")
+
+
+@given(st.lists(ATTEMPTS))
+def test_a_history_is_read_as_it_was_written(attempts):
+    assert parse_history(json.dumps([asdict(each) for each in attempts])) == tuple(attempts)
+    assert parse_history(None) == ()

@@ -93,8 +93,7 @@ def test_ingest_split_and_marts(lake: S3Lake):
         assert lake.bring_on() == [DONE] * len(PIPELINE)
     lake.deliver_broken()
     lake.run("ingest")
-    replayed = {"action": "replay", "reason": "bad_integer", "because": "so", "by": "Ann"}
-    assert lake.run("quarantine", **replayed) == DONE
+    assert lake.run("quarantine", action="replay", reason="bad_integer", because="so", by="Ann") == DONE
     lake.api.requests[:] = [each for each in lake.api.requests if "erp/" not in each[1] or each[0] != "PUT"]
     assert_is_the_role_of(lake.api, "iam-ingest.json")
 

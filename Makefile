@@ -39,7 +39,7 @@ check: setup  ## lint, types, import rules and the tests that need no Spark; und
 	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
 	$(VENV)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yaml
 	$(VENV)/hadolint include/docker/*/Dockerfile
-	$(VENV)/python -m pytest -m "$(FAST)"
+	$(VENV)/python -m pytest -n 2 --dist loadfile -m "$(FAST)"
 
 test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
 	$(JAVA) $(VENV)/python -m tests.side_by_side

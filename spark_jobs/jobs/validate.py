@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import logging
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +24,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.quality.docs_pages import Line, first_page, stand_alone
 from spark_jobs.quality.holds import FOLDER, Holds, accepted_of
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import Outcome, Verdict, told_of
@@ -66,6 +67,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         found = dict(_ask_all(spark, suites, spec, arguments, settings))
         if found:
             suites.write_docs()
+            _stand_alone(Path(folder), spec, found, arguments)
             _publish(Path(folder), Filesystem(settings.base_path))
     decided = {name: accepted_of(name, verdicts, holds) for name, (_, verdicts) in found.items()}
     failed = {name: [v for v in of_table if v.outcome is Outcome.STOPPED] for name, of_table in decided.items()}
@@ -113,7 +115,7 @@ def _ask_all(
         asked = tuple(each for each in expectations_of(spec, name) if each.kind in ROW_KINDS | WHOLE_KINDS)
         if name in instants and asked:
             log.info("asking %s: %d expectations", name, len(asked))
-            yield name, (instants[name], suites.ask(name, rows(name), asked, rows))
+            yield name, (instants[name], suites.ask(name, rows(name), asked, rows, as_of=instants[name]))
 
 
 def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
@@ -127,6 +129,32 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
 def _cells(table: str, instant: str, verdicts: tuple[Verdict, ...]) -> tuple[object, ...]:
     broken = [each.expectation.name for each in verdicts if each.outcome is not Outcome.HELD]
     return table, instant, len(verdicts), max((each.asked for each in verdicts), default=0), ", ".join(broken) or "-"
+
+
+def _stand_alone(
+    folder: Path, spec: LakeSpec, found: Mapping[str, tuple[str, tuple[Verdict, ...]]], arguments: JobArguments
+) -> None:
+    """Take what the pages would fetch out of them, and write the first one anew."""
+    pages = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.html")}
+    for path in pages.values():
+        path.write_text(stand_alone(path.read_text(encoding="utf-8")), encoding="utf-8")
+    of_table = {name: next(page for page in pages if page.startswith(f"validations/{name}/")) for name in found}
+    lines = (
+        Line(
+            table=name,
+            instant=instant,
+            name=each.expectation.name,
+            expected=each.expectation.expected,
+            asked=each.asked,
+            broken=each.broken,
+            outcome=each.outcome,
+            page=of_table[name],
+        )
+        for name, (instant, verdicts) in found.items()
+        for each in verdicts
+    )
+    text = first_page(spec.lake, format_clock(arguments.clock), lines)
+    (folder / "index.html").write_text(text, encoding="utf-8")
 
 
 def _publish(folder: Path, files: Filesystem) -> None:

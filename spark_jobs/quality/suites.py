@@ -27,7 +27,8 @@ from spark_jobs.quality.verdicts import Outcome, Verdict
 
 _SITE = "lake"
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0}
-_HOLDS, _FOUND = "__holds_", "__found"
+_HOLDS, _FOUND = "__", "__found"
+"""Before the name of a column of answers: no column that readers see has two underscores in its name."""
 
 Others = Callable[[str], DataFrame]
 """The rows of another table, by its name, as its readers see them."""
@@ -40,7 +41,7 @@ class Suites:
         self._docs_folder = docs_folder
 
     def ask(
-        self, table: str, rows_df: DataFrame, expectations: Sequence[Expectation], others: Others
+        self, table: str, rows_df: DataFrame, expectations: Sequence[Expectation], others: Others, *, as_of: str = ""
     ) -> tuple[Verdict, ...]:
         """A verdict for each expectation about rows, in their order.
 
@@ -49,6 +50,7 @@ class Suites:
             rows_df: as readers see them.
             expectations: of the kinds in ``ROW_KINDS`` and ``WHOLE_KINDS``.
             others: where references lead to.
+            as_of: the instant of the rows; its page says so.
 
         Raises:
             ContractError: Great Expectations could not ask one of them.
@@ -60,7 +62,7 @@ class Suites:
         suite = self._gx.ExpectationSuite(name=table)
         for each in expectations:
             suite.add_expectation(self._expectation(each, names.get(each.name), rows_df.schema))
-        found = self._run(table, suites.add(suite), asked_df)
+        found = self._run(table, suites.add(suite), asked_df, f"as_of_{as_of}")
         return tuple(_verdict(each, found.get(each.name, {})) for each in expectations)
 
     def write_docs(self) -> None:
@@ -92,7 +94,7 @@ class Suites:
     def _source(self) -> Any:
         return self._context.data_sources.add_spark(_SITE)
 
-    def _run(self, table: str, suite: Any, asked_df: DataFrame) -> Mapping[str, Mapping[str, Any]]:
+    def _run(self, table: str, suite: Any, asked_df: DataFrame, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Of each expectation what Great Expectations found, by its name."""
         batch = self._source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("whole table")
         definition = self._gx.ValidationDefinition(name=table, data=batch, suite=suite)
@@ -101,8 +103,9 @@ class Suites:
             validation_definitions=[self._context.validation_definitions.add(definition)],
             result_format=_NO_VALUES,
         )
-        done = self._context.checkpoints.add(checkpoint).run(batch_parameters={"dataframe": asked_df})
-        results = (each for run in done.run_results.values() for each in run.results)
+        run = self._gx.RunIdentifier(run_name=name)
+        done = self._context.checkpoints.add(checkpoint).run(batch_parameters={"dataframe": asked_df}, run_id=run)
+        results = (each for found in done.run_results.values() for each in found.results)
         return {each.expectation_config.meta["name"]: each.result for each in results}
 
     def _expectation(self, each: Expectation, answer: str | None, schema: StructType) -> Any:
@@ -135,8 +138,8 @@ def _with_answers(
     names: dict[str, str] = {}
     answers: dict[str, Column] = {}
     asked_df = rows_df
-    for number, each in enumerate(expectations):
-        column = f"{_HOLDS}{number}"
+    for each in expectations:
+        column = f"{_HOLDS}{each.name}"
         if each.kind is Kind.REFERS_TO:
             asked_df = _with_reference(asked_df, each, others, column)
         elif (answer := _answer(each, rows_df.schema)) is not None:

@@ -52,11 +52,12 @@ def test_every_target_sets_the_machine_up_first(target):
 
 def test_the_tests_run_all_levels_between_them():
     commands = printed_commands("test")
-    assert f'pytest -m "{FAST}"' in commands
+    assert f'pytest -n 2 --dist loadfile -m "{FAST}"' in commands
     assert "python -m tests.side_by_side" in commands
     levels = [level for level in FAST.replace("not ", "").split(" and ") if level != "e2e"]
-    assert list(BESIDE.values()) == ["e2e", "faults and not e2e"]
-    assert f"not e2e and not faults and ({' or '.join(levels)})" == REST
+    assert list(BESIDE.values()) == ["e2e", "(faults or services) and not e2e"]
+    levels.remove("services")
+    assert f"not e2e and not faults and not services and ({' or '.join(levels)})" == REST
     for tool in (
         "ruff check",
         "ruff format --check",

@@ -5,6 +5,7 @@ Two agents have one name, and two deals are of one project and day; every name a
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,12 @@ def test_data_docs_have_a_page_for_each_table_and_no_person(spark: SparkSession,
         assert any(name.startswith(f"validations/{table}/") for name in pages), table
     of_agents = next(text for name, text in pages.items() if name.startswith("validations/agents/")).decode()
     assert "named_apart" in of_agents
+    first = pages["index.html"].decode()
+    assert "<td>named_apart</td><td>agent_name unique</td>" in first
+    links = re.findall(r'<a href="(validations/[^"]+)">', first)
+    assert set(links) <= pages.keys()
+    fetched = re.compile(rb"<(?:script|link|img|iframe)\b[^>]*https?:|<script|@import|url\(http", re.IGNORECASE)
+    assert [name for name, text in pages.items() if name.endswith(".html") and fetched.search(text)] == []
     assert [name for name, text in pages.items() if NAME.encode() in text or AMOUNT.encode() in text] == []
     validate(lake, "agents")
     assert not any(name.startswith("validations/units/") for name in docs(lake)), "pages of an earlier run are gone"

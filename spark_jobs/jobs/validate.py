@@ -147,7 +147,7 @@ def _stand_alone(
             expected=each.expectation.expected,
             asked=each.asked,
             broken=each.broken,
-            outcome=each.outcome,
+            outcome="holds" if each.outcome is Outcome.HELD else each.outcome,
             page=of_table[name],
         )
         for name, (instant, verdicts) in found.items()

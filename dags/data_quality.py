@@ -2,7 +2,9 @@
 
 The gate asks the rows of each write before they are committed. `validate` asks what is there: the same expectations of
 whole tables, and those that need all rows, that keys are unique and references lead somewhere. Great Expectations asks,
-in the Spark job; its **Data Docs** are a static site in `<lake>/.quality/docs/` with counts and no values.
+in the Spark job; its **Data Docs** are a static site in `<lake>/.quality/docs/` with counts and no values. Then it
+judges the last whole day by the weeks before it, where an expectation `usual` asks for that. All results are in
+`lake_quality`, with what the gates said of every commit; each layer's own task `quality` adds those of its new rows.
 
 - **`action: stop` that is broken** holds the table: the serving store keeps what it has, and the task fails with the
   expectation's name. `python -m spark_jobs.entrypoint publish list`, and `docs/runbooks/held.md`.
@@ -22,7 +24,6 @@ from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import NIGHTLY, START_DATE, WRITER_ARGS, clock_schedule
 
 ASSETS = load_assets()
-TABLES = [name for name in ASSETS.spec.table_names if name != ASSETS.spec.quarantine]
 
 
 @dag(
@@ -34,11 +35,19 @@ TABLES = [name for name in ASSETS.spec.table_names if name != ASSETS.spec.quaran
     deadline=deadline_alert("data_quality", minutes=240),
     doc_md=__doc__,
     tags=["lakehouse", "quality"],
-    params={"table": choice_param(TABLES, empty="all of them", title="Table", description="One table alone")},
+    params={
+        "table": choice_param(
+            ASSETS.spec.asked_tables, empty="all of them", title="Table", description="One table alone"
+        )
+    },
 )
 def data_quality() -> None:
     LakehouseJobOperator(
-        task_id="validate", job="validate", arguments={"tables": "{{ params.table or '' }}"}, inlets=ASSETS.all
+        task_id="validate",
+        job="validate",
+        arguments={"tables": "{{ params.table or '' }}"},
+        inlets=ASSETS.all,
+        outlets=[ASSETS.quality],
     )
 
 

@@ -13,6 +13,7 @@ beside the lake without one.
 - **Safe to retry:** the rows are computed from the tables as they are; the same rows again make no commit.
 - **Serving:** `serve` finds out itself what the store lacks, so one that failed is made good by the next run. It runs
   also when a mart failed or is held back (`docs/quality.md`); then `outcome` fails the run.
+- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event
   date, which computes what the events of that date touch again. The form's two dates do that in one run.
 """

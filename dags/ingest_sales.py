@@ -9,6 +9,7 @@ and reason; the rest of the batch goes on.
 - **Nothing new:** the run is skipped and nothing downstream starts.
 - **Form:** *max_events* caps one run; the rest waits for the next.
 - **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
+- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per
   tick of the cron; arrival, not event time, decides what it takes, so one tick is enough.
 """
@@ -21,6 +22,7 @@ from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, ingest_schedule
+from lakehouse_provider.tasks import quality_task
 
 ASSETS = load_assets()
 
@@ -41,12 +43,13 @@ ASSETS = load_assets()
     },
 )
 def ingest_sales() -> None:
-    LakehouseJobOperator(
+    ingest = LakehouseJobOperator(
         task_id="ingest",
         job="ingest",
         arguments={"max_events": "{{ params.max_events or '' }}"},
         outlets=ASSETS.ingested,
     )
+    ingest >> quality_task(ASSETS, [ASSETS[ASSETS.spec.log]])
 
 
 ingest_sales()

@@ -14,6 +14,7 @@ no others.
 - **Safe to retry:** what was read is recorded in the commits; the same rows again make no commit.
 - **Today's answers now:** trigger the DAG; it need not wait for midnight.
 - **Other rules over past months:** `recompute`.
+- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id slow_layer --from-date … --to-date … --max-active-runs 4` gives one
   run per event date, which computes what the events of that date touch again; they take turns with each other and with
   scheduled runs. The form's two dates do that in one run. The worked chapter is docs/backfill.md.
@@ -26,7 +27,7 @@ from airflow.sdk import dag
 from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, WRITER_ARGS, clock_schedule
-from lakehouse_provider.tasks import mart_task
+from lakehouse_provider.tasks import mart_task, quality_task
 
 ASSETS = load_assets()
 LAYER = "slow"
@@ -44,7 +45,7 @@ LAYER = "slow"
     params=DATE_PARAMS,
 )
 def slow_layer() -> None:
-    mart_task(ASSETS, LAYER)
+    mart_task(ASSETS, LAYER) >> quality_task(ASSETS, ASSETS.layer(LAYER))
 
 
 slow_layer()

@@ -8,6 +8,7 @@ by the source's own order of events. Deleted sales stay as tombstones.
 - **Nothing changed in a table:** no commit there and no asset event. Nothing new in the log: the run is skipped.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
   that changed it starts `fast_layer`.
+- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id split_sales --from-date … --to-date …` gives one run per event
   date, which reads the events of that date again; the result is the same. The form's two dates do that in one run.
 """
@@ -20,6 +21,7 @@ from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.tasks import quality_task
 
 ASSETS = load_assets()
 
@@ -36,7 +38,7 @@ ASSETS = load_assets()
     params=DATE_PARAMS,
 )
 def split_sales() -> None:
-    LakehouseJobOperator(
+    split = LakehouseJobOperator(
         task_id="split",
         job="split",
         reads_interval=True,
@@ -44,6 +46,7 @@ def split_sales() -> None:
         inlets=[ASSETS["sales_log"]],
         outlets=[*ASSETS.tables, ASSETS.split],
     )
+    split >> quality_task(ASSETS, ASSETS.tables)
 
 
 split_sales()

@@ -11,6 +11,7 @@ all leave the total. Then `serve` copies it to the serving store, as in `fast_la
 - **Safe to retry:** the answer is computed from the cache and the timeline; the same answer again makes no commit.
 - **A cache that cannot be trusted** (its cut is no longer on the timeline, a checksum is off, its declaration changed)
   is rebuilt; the task's log says so and why.
+- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id stitch_layer --from-date … --to-date …` gives one run per date, which
   computes the cached cells of that day of signing again; a cache that is wrong there is rebuilt. The form's two dates
   do that in one run.

@@ -43,6 +43,11 @@ class LakeAssets:
         return [self[mart.name] for mart in self.spec.marts]
 
     @property
+    def quality(self) -> Asset:
+        """What `validate` writes: the results."""
+        return self[self.spec.quality.table]
+
+    @property
     def all(self) -> list[Asset]:
         """Every table."""
         return list(self._tables.values())

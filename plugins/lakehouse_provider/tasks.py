@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowFailException
 
+from lakehouse_provider.assets import table_of
 from lakehouse_provider.operators.approval import PlanApprovalOperator
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.serving import SERVING_CONN_ID
@@ -30,8 +31,20 @@ def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobO
     )
 
 
+def quality_task(assets: LakeAssets, tables: Sequence[Asset], **arguments: Any) -> LakehouseJobOperator:
+    """Ask what is expected of the rows that came since these tables were asked last, and keep the results."""
+    names = ",".join(map(table_of, tables))
+    return LakehouseJobOperator(
+        task_id="quality",
+        job="validate",
+        arguments={"tables": names, "increment": True, **arguments},
+        inlets=list(tables),
+        outlets=[assets.quality],
+    )
+
+
 def served_layer(assets: LakeAssets, layer: str, **arguments: Any) -> None:
-    """Bring the marts of a layer on, and copy them to the serving store.
+    """Bring the marts of a layer on, copy them to the serving store, and ask what is expected of their new rows.
 
     ``serve`` also runs when no mart moved, because the store may lack an earlier state, and when one failed: a mart
     that is held back does not keep the others from readers. The run fails all the same, by its last task.
@@ -48,6 +61,7 @@ def served_layer(assets: LakeAssets, layer: str, **arguments: Any) -> None:
     outcome = _outcome()
     marts >> serve >> outcome
     marts >> outcome
+    marts >> quality_task(assets, assets.layer(layer))
 
 
 @task(task_id="outcome", trigger_rule="one_failed", retries=0, on_failure_callback=None)

@@ -10,7 +10,7 @@ from typing import Any
 
 from spark_jobs.contracts.documents import build, choice, mapping, read_document
 from spark_jobs.contracts.errors import ContractError, SettingsError
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
+from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind
 from spark_jobs.contracts.names import plain, show, show_path
 
 _TRUE = frozenset({Kind.NOT_NULL, Kind.UNIQUE})
@@ -88,6 +88,8 @@ def _asked(kind: Kind, value: Any, what: str) -> dict[str, Any]:
         if not isinstance(value, list) or not value:
             raise ContractError(f"{what}: one_of is {show(value)}; give a list of values")
         return {"values": tuple(_text(each, what) for each in value)}
+    if kind is Kind.USUAL:
+        return {"usual": choice(Figure, value, what)}
     return {_TEXTS[kind]: value}
 
 

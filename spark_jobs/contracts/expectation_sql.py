@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Action, Expectation, Kind, check_names
+from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind, check_names
 from spark_jobs.contracts.mart_sql_checks import visible_columns
 from spark_jobs.contracts.mart_sql_functions import parse_expression
 from spark_jobs.contracts.names import show
@@ -71,6 +71,8 @@ def _check(each: Expectation, spec: LakeSpec, columns: Collection[str]) -> None:
         )
     if missing := [name for name in each.columns if name not in columns]:
         raise ContractError(f"{each.table} has no column {show(missing[0])}; it has {', '.join(columns)}")
+    if each.usual is Figure.ROWS and each.where:
+        raise ContractError("usual: rows counts all rows that are written; take where out")
     if each.kind is Kind.REFERS_TO:
         _check_reference(each, spec)
     for text in (each.condition, each.where):
@@ -80,7 +82,7 @@ def _check(each: Expectation, spec: LakeSpec, columns: Collection[str]) -> None:
 
 def _check_reference(each: Expectation, spec: LakeSpec) -> None:
     table, _, column = each.refers_to.partition(".")
-    tables = [name for name in spec.table_names if name != spec.quarantine]
+    tables = spec.asked_tables
     if table not in tables or not column:
         raise ContractError(f"refers_to is {show(each.refers_to)}; give table.column, the table one of {tables}")
     if column not in (columns := visible_columns(spec, table)):

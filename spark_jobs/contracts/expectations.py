@@ -41,6 +41,7 @@ class Kind(StrEnum):
     MEAN = "mean"
     UNIQUE = "unique"
     REFERS_TO = "refers_to"
+    USUAL = "usual"
 
 
 ROW_KINDS = frozenset({Kind.NOT_NULL, Kind.BETWEEN, Kind.ONE_OF, Kind.MATCHES, Kind.HOLDS})
@@ -49,8 +50,21 @@ BATCH_KINDS = frozenset({Kind.ROWS, Kind.MEAN})
 """Asked of all rows of a batch together, in one aggregate."""
 WHOLE_KINDS = frozenset({Kind.UNIQUE, Kind.REFERS_TO})
 """Asked of whole tables, after their commit: they need rows outside the batch."""
+HISTORY_KINDS = frozenset({Kind.USUAL})
+"""Asked of the newest whole day of a table, by the days before it."""
 _RANGED = frozenset({Kind.BETWEEN, Kind.ROWS, Kind.MEAN})
 _WITHOUT_COLUMN = frozenset({Kind.HOLDS, Kind.ROWS})
+
+
+class Figure(StrEnum):
+    """Of what the history is looked at, day by day."""
+
+    ROWS = "rows"
+    """How many rows were written."""
+    NULLS = "nulls"
+    """The share of the rows that were written in which the column is null."""
+    MEAN = "mean"
+    """The mean of the column in the rows that were written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +91,7 @@ class Expectation:
     condition: str = ""
     refers_to: str = ""
     """``table.column`` among whose values each value has to be."""
+    usual: Figure | None = None
     where: str = ""
     tolerate_percent: Decimal = Decimal(0)
     from_rows: int = 1
@@ -103,11 +118,12 @@ class Expectation:
         return f"{said}, but for {self.tolerate_percent}%" if self.tolerate_percent else said
 
     def _check_kind(self, count: int) -> None:
-        if self.kind in _WITHOUT_COLUMN and count:
-            raise self._refused(f"{self.kind} is about whole rows; take column out")
+        is_without = self.kind in _WITHOUT_COLUMN or self.usual is Figure.ROWS
+        if is_without and count:
+            raise self._refused(f"{self.usual or self.kind} is about whole rows; take column out")
         if self.kind is Kind.UNIQUE and not count:
             raise self._refused("unique needs the columns that are unique together")
-        if self.kind not in _WITHOUT_COLUMN | {Kind.UNIQUE} and count != 1:
+        if not is_without and self.kind is not Kind.UNIQUE and count != 1:
             raise self._refused(f"{self.kind} needs the one column that it is about")
         if self.kind in _RANGED and self.least is None and self.most is None:
             raise self._refused(f"{self.kind} needs [least, most], one of them may be null")
@@ -117,7 +133,7 @@ class Expectation:
     def _check_numbers(self) -> None:
         if not 0 <= self.tolerate_percent < 100:
             raise self._refused(f"tolerate_percent is {self.tolerate_percent}; give 0 or more, below 100")
-        if self.tolerate_percent and (self.kind in BATCH_KINDS or self.action is Action.QUARANTINE):
+        if self.tolerate_percent and (self.kind in BATCH_KINDS | HISTORY_KINDS or self.action is Action.QUARANTINE):
             raise self._refused("tolerate_percent is for rules of single rows with warn or stop; take it out")
         if self.from_rows < 1:
             raise self._refused(f"from_rows is {self.from_rows}; give 1 or more")
@@ -132,6 +148,7 @@ class Expectation:
             Kind.HOLDS: " ".join(self.condition.split()),
             Kind.UNIQUE: "unique",
             Kind.REFERS_TO: f"refers to {self.refers_to}",
+            Kind.USUAL: f"{self.usual} as usual",
         }
         return texts[self.kind]
 

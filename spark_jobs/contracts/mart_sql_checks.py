@@ -11,6 +11,7 @@ from spark_jobs.contracts.mart_sql_text import parse_sql, tables_in, with_names
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, is_star
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.quality import RESULT_COLUMNS
 from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
@@ -43,6 +44,8 @@ def visible_columns(spec: LakeSpec, table: str) -> tuple[str, ...]:
         return spec.log_columns
     if table in RULE_TABLES:
         return RULE_TABLES[table]
+    if table == spec.quality.table:
+        return RESULT_COLUMNS
     if table not in spec.mart_names:
         declared = spec.table(table)
         return (declared.key, *declared.columns)

@@ -15,6 +15,7 @@ from spark_jobs.contracts.mart_file import load_marts
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.people import PersonSpec
+from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec, TableSpec, TableType
@@ -61,6 +62,7 @@ def parse_lake_spec(
     top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
     promise = mapping(top.get("freshness", {}), "freshness")
     top["freshness"] = build(FreshnessPromise, promise, "freshness")
+    top["quality"] = build(QualitySpec, mapping(top.get("quality", {}), "quality"), "quality")
     people = mapping(top.get("people", {}), "people")
     top["people"] = [_person(role, mapping(entry, f"people: {plain(role)}")) for role, entry in people.items()]
     top["services"], top["table_services"] = _services(mapping(top.get("services", {}), "services"))

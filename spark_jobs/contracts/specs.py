@@ -12,13 +12,17 @@ from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.people import PersonSpec
+from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.tables import ColumnSpec, SourceSpec, TableSpec, check_identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSpec:
-    """A whole lake: source, log, quarantine, tables, marts. Refuses references to things it does not declare."""
+    """A whole lake: source, log, quarantine, tables, marts, results of quality.
+
+    Refuses references to things it does not declare.
+    """
 
     lake: str
     source: SourceSpec
@@ -33,6 +37,7 @@ class LakeSpec:
     expectations: tuple[Expectation, ...] = ()
     quarantine_limit: QuarantineLimit = field(default_factory=QuarantineLimit)
     freshness: FreshnessPromise = field(default_factory=FreshnessPromise)
+    quality: QualitySpec = field(default_factory=QualitySpec)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -62,14 +67,26 @@ class LakeSpec:
         if unknown := sorted({name for name, _ in self.table_services} - set(names)):
             raise ContractError(f"services: tables {show_all(unknown)} are none of this lake; it has {names}")
         asked = {each.table for each in self.expectations}
-        if unknown := sorted(asked - (set(names) - {self.quarantine})):
-            raise ContractError(f"expectations: {show_all(unknown)} is no table of rows in this lake; it has {names}")
+        if unknown := sorted(asked - set(self.asked_tables)):
+            raise ContractError(
+                f"expectations: {show_all(unknown)} is no table of rows in this lake; it has {self.asked_tables}"
+            )
         check_names(self.expectations)
 
     @property
     def table_names(self) -> list[str]:
-        """Every table of the lake: log, quarantine, tables, marts."""
-        return [self.log, self.quarantine, *(t.name for t in self.tables), *(m.name for m in self.marts)]
+        """Every table of the lake: log, quarantine, tables, marts, results of quality."""
+        return [*self.data_tables, self.quality.table]
+
+    @property
+    def data_tables(self) -> list[str]:
+        """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
+        return [self.log, self.quarantine, *self.asked_tables[1:]]
+
+    @property
+    def asked_tables(self) -> list[str]:
+        """Tables whose rows something can be expected of: log, tables, marts."""
+        return [self.log, *(table.name for table in self.tables), *(mart.name for mart in self.marts)]
 
     @property
     def log_columns(self) -> tuple[str, ...]:

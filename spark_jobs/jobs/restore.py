@@ -64,7 +64,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 def _restore(
     spark: SparkSession, spec: LakeSpec, record: Record, arguments: JobArguments, settings: Settings
 ) -> tuple[list[TableOutcome], list[str]]:
-    names = spec.table_names
+    names = spec.data_tables
     with hold_whole(names, services_of=names, job=arguments.job, settings=settings):
         ways = plan_restore(spec, record, settings)  # as it is now that nobody else writes
         records = SavepointRecords(settings)

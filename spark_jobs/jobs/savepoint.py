@@ -93,7 +93,7 @@ def _create(
     check(spec, arguments, settings)
     label, keep = arguments.options.get("label") or "manual", arguments.options.get("keep")
     id_ = record_id(label, arguments.clock)
-    with hold_tables(spec.table_names, job=arguments.job, settings=settings):
+    with hold_tables(spec.data_tables, job=arguments.job, settings=settings):
         # A retry of the run that made it finishes it: the states are those it wrote down first.
         record = records.find(id_) or _state_of_now(spark, spec, id_, label, arguments, settings)
         if not record.tables:
@@ -115,7 +115,7 @@ def _state_of_now(
     consumers: dict[str, Any] = {
         name: state.to_content() for name, state in ConsumerRegistry(settings.base_path).all().items()
     }
-    timelines = settled_timelines(spark, spec.table_names, settings)
+    timelines = settled_timelines(spark, spec.data_tables, settings)
     tables = {timeline.table: timeline.newest for timeline in timelines if timeline.newest}
     return Record(
         id=id_,

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.expectation_sql import expectations_of
-from spark_jobs.contracts.expectations import BATCH_KINDS, ROW_KINDS, Action, Expectation, Kind
+from spark_jobs.contracts.expectations import BATCH_KINDS, ROW_KINDS, Action, Expectation, Figure, Kind
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.quality.rules import asked, broken
 from spark_jobs.quality.verdicts import Outcome, Verdict
@@ -36,10 +36,9 @@ class Gate:
     @classmethod
     def of(cls, spec: LakeSpec, table: str) -> Gate:
         """The gate of a table of the lake; ContractError when an expectation of it is wrong."""
-        kinds = ROW_KINDS | BATCH_KINDS
         return cls(
             table=table,
-            expectations=tuple(each for each in expectations_of(spec, table) if each.kind in kinds),
+            expectations=tuple(each for each in expectations_of(spec, table) if _is_asked_here(each)),
             prefix=f"gate_{table}",
         )
 
@@ -61,10 +60,15 @@ class Gate:
         found = []
         for number, each in enumerate(self.expectations):
             is_asked = among & asked(each)
+            if each.usual is Figure.MEAN:  # days are summed up: each counts by what its mean is of
+                is_asked = is_asked & F.col(each.columns[0]).isNotNull()
             found.append(F.count_if(is_asked).alias(self._name(number, "asked")))
             if each.kind in ROW_KINDS:
                 found.append(F.count_if(among & broken(each, schema)).alias(self._name(number, "broken")))
-            elif each.kind is Kind.MEAN:
+            elif each.usual is Figure.NULLS:
+                is_null = among & asked(each) & F.col(each.columns[0]).isNull()
+                found.append(F.count_if(is_null).alias(self._name(number, "broken")))
+            elif each.kind is Kind.MEAN or each.usual is Figure.MEAN:
                 figure = F.avg(F.when(is_asked, F.col(each.columns[0]).cast("decimal(38,6)")))
                 found.append(figure.alias(self._name(number, "figure")))
         return found
@@ -77,13 +81,26 @@ class Gate:
         rows = int(facts[self._name(number, "asked")])
         if each.kind in ROW_KINDS:
             return judge_rows(each, asked=rows, broken=int(facts[self._name(number, "broken")]))
+        if each.usual is Figure.NULLS:
+            nulls = int(facts[self._name(number, "broken")])
+            return Verdict(expectation=each, asked=rows, broken=nulls, outcome=Outcome.HELD)
         value = Decimal(rows) if each.kind is Kind.ROWS else facts[self._name(number, "figure")]
-        is_held = value is None or _is_within(value, each) or (each.kind is Kind.MEAN and rows < each.from_rows)
+        is_held = (
+            value is None
+            or each.usual is not None
+            or _is_within(value, each)
+            or (each.kind is Kind.MEAN and rows < each.from_rows)
+        )
         figure = "" if value is None else f"{value:f}"
         return Verdict(expectation=each, asked=rows, broken=0, outcome=_outcome(each, is_held=is_held), figure=figure)
 
     def _name(self, number: int, what: str) -> str:
         return f"{self.prefix}_{number}_{what}"
+
+
+def _is_asked_here(each: Expectation) -> bool:
+    """What a write is judged by, and figures of it that are to be usual: every commit says how many rows it wrote."""
+    return each.kind in ROW_KINDS | BATCH_KINDS or each.usual in (Figure.NULLS, Figure.MEAN)
 
 
 def judge_rows(each: Expectation, *, asked: int, broken: int) -> Verdict:

@@ -39,12 +39,17 @@ class Verdict:
     @property
     def observed(self) -> str:
         """For people: ``12 of 1,000 rows broke it``, or the figure."""
-        return self.figure or f"{self.broken:,} of {self.asked:,} rows broke it"
+        return observed_of(self.asked, self.broken, self.figure)
 
     @property
     def told(self) -> str:
         """One line: what was expected and what was seen."""
         return f"{self.expectation.name} ({self.expectation.expected}): {self.observed}"
+
+
+def observed_of(asked: int, broken: int, figure: str) -> str:
+    """What was seen, for people."""
+    return figure or f"{broken:,} of {asked:,} rows broke it"
 
 
 def to_metadata(rows: Mapping[str, int], verdicts: Iterable[Verdict]) -> str:

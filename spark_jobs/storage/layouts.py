@@ -65,6 +65,11 @@ def quarantine_layout(spec: LakeSpec) -> TableLayout:
     )
 
 
+def quality_layout(spec: LakeSpec) -> TableLayout:
+    """Results of quality, one partition a day: each at once seen by every engine, asked twice still one row."""
+    return TableLayout(name=spec.quality.table, record_key="result_id", partition="day", form=StorageForm.KEYED)
+
+
 def table_layout(table: TableSpec) -> TableLayout:
     """A table of newest values."""
     return TableLayout(
@@ -105,4 +110,5 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         quarantine_layout(spec),
         *(table_layout(table) for table in spec.tables),
         *(mart_layout(mart) for mart in spec.marts),
+        quality_layout(spec),
     )

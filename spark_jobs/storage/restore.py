@@ -52,7 +52,7 @@ def plan_restore(spec: LakeSpec, record: Record, settings: Settings) -> list[Tab
     Raises:
         ContractError: a state is not kept any more. Nothing was changed.
     """
-    if unknown := sorted(set(record.tables) - set(spec.table_names)):
+    if unknown := sorted(set(record.tables) - set(spec.data_tables)):
         raise ContractError(f"savepoint {record.id} is of tables this lake spec does not have: {unknown}")
     return list(_returns(spec, record, settings))
 

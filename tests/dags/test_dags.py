@@ -13,6 +13,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 DAGS = PROJECT_ROOT / "dags"
 LAYERS = ("fast", "stitch", "slow")
 SERVED = {"serve": "serve", "outcome": None}
+ASKED = {"quality": "validate"}
 
 
 def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
@@ -43,19 +44,19 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("dag_id", "tasks", "triggers"),
     [
-        ("ingest_sales", {"ingest": "ingest"}, []),
-        ("split_sales", {"split": "split"}, ["sales/sales_log"]),
+        ("ingest_sales", {"ingest": "ingest", **ASKED}, []),
+        ("split_sales", {"split": "split", **ASKED}, ["sales/sales_log"]),
         (
             "fast_layer",
-            {"fast": "mart", **SERVED},
+            {"fast": "mart", **SERVED, **ASKED},
             ["sales/sales", "sales/sales_log/split", "sales/units"],
         ),
         (
             "stitch_layer",
-            {"stitch": "mart", **SERVED},
+            {"stitch": "mart", **SERVED, **ASKED},
             ["sales/sales", "sales/sales_log/split"],
         ),
-        ("slow_layer", {"slow": "mart"}, []),
+        ("slow_layer", {"slow": "mart", **ASKED}, []),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
         ("table_services", {"plan": "services plan", "due": None, "run": "services run"}, []),
         ("data_quality", {"validate": "validate"}, []),
@@ -130,6 +131,18 @@ def test_live_answers_are_served_also_when_the_layer_had_nothing_to_do_or_failed
     assert tasks["outcome"]["retries"] == 0, "it says what the others did, and is told of no more than they"
 
 
+@pytest.mark.parametrize("dag_id", DAG_IDS[:5])
+def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
+    tasks = parsed["dags"][dag_id]["tasks"]
+    (writer,) = tasks["quality"]["after"]
+    arguments = tasks["quality"]["arguments"]
+    tables = {f"sales/{table}" for table in arguments["tables"].split(",")}
+    assert arguments["increment"] is True
+    assert tasks["quality"]["rule"] == "all_success"
+    assert tasks["quality"]["inlets"] == sorted(tables)
+    assert tables == set(tasks[writer]["outlets"]) - {"sales/quarantine", "sales/sales_log/split"}
+
+
 @pytest.mark.parametrize("dag_id", DAG_IDS)
 def test_somebody_is_told_of_a_failure_and_of_a_run_that_is_late(parsed: dict[str, Any], dag_id: str) -> None:
     dag = parsed["dags"][dag_id]
@@ -148,9 +161,11 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
         for dag_id, dag in parsed["dags"].items()
     }
     rewritten, restored, erased = written.pop("recompute"), written.pop("restore"), written.pop("erase")
-    outlets = [name for names in written.values() for name in names]
+    asked = assets.quality.name
+    outlets = [name for names in written.values() for name in names if name != asked]
+    assert {dag_id for dag_id, names in written.items() if asked in names} == {*DAG_IDS[:5], "data_quality"}
     assert len(outlets) == len(set(outlets))
-    assert set(outlets) == {assets[table].name for table in assets.spec.table_names} | {assets.split.name}
+    assert set(outlets) == {assets[table].name for table in assets.spec.data_tables} | {assets.split.name}
     assert set(rewritten) == {asset.name for asset in assets.marts}
     assert set(restored) == set(erased) == {assets[table].name for table in assets.spec.table_names}
 

@@ -53,6 +53,9 @@ def declare(lake: Path, table: str, **entries: Any) -> LakeSpec:
         ({"rows": [1, None]}, "rows at least 1"),
         ({"column": "contract_subtotal", "mean": [1, 2]}, "contract_subtotal mean between 1 and 2"),
         ({"column": "a", "not_null": True, "tolerate_percent": 0.5}, "a not null, but for 0.5%"),
+        ({"usual": "rows"}, "rows as usual"),
+        ({"column": "agent_id", "usual": "nulls", "where": "c"}, "agent_id nulls as usual where c"),
+        ({"column": "contract_subtotal", "usual": "mean"}, "contract_subtotal mean as usual"),
     ],
 )
 def test_an_entry_says_what_is_expected(entry: dict[str, Any], expected: str):
@@ -86,6 +89,11 @@ def test_an_entry_says_what_is_expected(entry: dict[str, Any], expected: str):
         ({"column": "a", "not_null": True, "tolerate_percent": "few"}, "give a number"),
         ({"column": "a", "not_null": True, "from_rows": 0}, "give 1 or more"),
         ({"column": "a", "not_null": True, "says": "two\nlines"}, "one line"),
+        ({"usual": "columns"}, "choose one of ['rows', 'nulls', 'mean']"),
+        ({"usual": "rows", "column": "a"}, "rows is about whole rows; take column out"),
+        ({"usual": "mean"}, "needs the one column"),
+        ({"usual": "rows", "action": "quarantine"}, "use warn or stop"),
+        ({"usual": "rows", "tolerate_percent": 5}, "take it out"),
     ],
 )
 def test_an_entry_that_contradicts_itself_is_refused(entry: dict[str, Any], reason: str):
@@ -118,6 +126,7 @@ def test_a_hostile_name_is_refused(name: str):
         ("sales", {"column": "unit_id", "not_null": True, "where": "price"}, "no column 'price'"),
         ("sales", {"column": "unit_id", "not_null": True, "action": "quarantine"}, "expectation of sales_log"),
         ("fast_daily_deals", {"column": "sale_id", "not_null": True}, "has no column 'sale_id'"),
+        ("sales", {"usual": "rows", "where": "unit_id > 1"}, "take where out"),
     ],
 )
 def test_what_does_not_fit_the_table_is_refused(lake: Path, table: str, entry: dict[str, Any], reason: str):
@@ -142,7 +151,7 @@ def test_a_name_that_the_spec_uses_itself_is_refused(lake: Path):
         expectations_of(found, "sales")
 
 
-@pytest.mark.parametrize("table", ["invoices", "quarantine"])
+@pytest.mark.parametrize("table", ["invoices", "quarantine", "lake_quality"])
 def test_a_file_of_no_table_is_refused(lake: Path, table: str):
     with pytest.raises(ContractError, match=f"expectations: .'{table}'. is no table of rows"):
         declare(lake, table, it_is_so={"rows": [1, None]})

@@ -60,7 +60,17 @@ SHOP = shop(YEAR, PER_DAY, CELLS, DELETES)
 
 
 def test_the_shop_itself_is_a_lake():
-    assert SHOP.table_names == ["order_log", "bad", "buyers", "orders", "per_day", "cells", "deletes", "year"]
+    assert SHOP.table_names == [
+        "order_log",
+        "bad",
+        "buyers",
+        "orders",
+        "per_day",
+        "cells",
+        "deletes",
+        "year",
+        "lake_quality",
+    ]
     assert SHOP.table("orders") is ORDERS
     assert SHOP.mart("cells") is CELLS
     assert SHOP.columns_by_name["amount"].sql_type == "decimal(10,2)"

@@ -1,0 +1,191 @@
+"""One run of ``validate``: which rows are asked, what Great Expectations and the gates say, and what is kept of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.expectation_sql import expectations_of
+from spark_jobs.contracts.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
+from spark_jobs.contracts.instants import BEGINNING, moment_of
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
+from spark_jobs.quality.holds import Holds
+from spark_jobs.quality.record import Asked, QualityRecord
+from spark_jobs.quality.results import Place, QualityResult, Stage, result_of, results_of_commit, results_of_hold
+from spark_jobs.quality.suites import Suites
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.visible import visible_rows
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One table that is asked: the commits that nobody asked yet, and the rows. ``pull`` is None for all of them."""
+
+    timeline: Timeline
+    new: Pull
+    pull: Pull | None
+
+    @property
+    def table(self) -> str:
+        """Its name."""
+        return self.timeline.table
+
+    @property
+    def instant(self) -> str:
+        """As of which the rows are asked."""
+        return self.pull.window.up_to if self.pull else self.timeline.last or BEGINNING
+
+    @property
+    def resync(self) -> str:
+        """For people: why more is asked than came since; empty when it is not."""
+        return f"{self.table}: resync: {self.new.resync_reason}" if self.new.resync_reason else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found in a table, as of an instant."""
+
+    instant: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def stopped(self) -> tuple[Verdict, ...]:
+        """What nobody accepted, and that must not be so."""
+        return tuple(verdict for verdict in self.verdicts if verdict.outcome is Outcome.STOPPED)
+
+    def with_decided(self, verdicts: tuple[Verdict, ...]) -> Found:
+        """The same state, with these verdicts."""
+        return replace(self, verdicts=verdicts)
+
+    def with_verdicts(self, more: Sequence[Verdict]) -> Found:
+        """The same, and more that was found."""
+        return replace(self, verdicts=(*self.verdicts, *more))
+
+
+def plan_asks(spec: LakeSpec, tables: Sequence[str], arguments: JobArguments, settings: Settings) -> list[Ask]:
+    """Which of the tables are asked: all that were made, or for increments those with commits that are due."""
+    is_increment, asks = bool(arguments.options.get("increment")), []
+    known = QualityRecord(spec, settings).asked()
+    for name in tables:
+        timeline = Timeline(table=name, path=settings.table_path(name))
+        timeline.check_version()
+        asked = known.get(name, Asked())
+        if timeline.last is None:
+            continue
+        new = plan_pull(timeline, after=asked.instant)
+        is_due = asked.is_older_than(spec.quality.every_minutes, arguments.clock)
+        if not is_increment or (is_due and timeline.changes_in(new.window)):
+            asks.append(Ask(timeline=timeline, new=new, pull=new if is_increment else None))
+    return asks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """Asks the tables of a plan, and keeps what they answer."""
+
+    spark: SparkSession
+    spec: LakeSpec
+    arguments: JobArguments
+    settings: Settings
+
+    def ask(self, asks: Sequence[Ask], suites: Suites) -> dict[str, Found]:
+        """Of each table of which something is expected, what Great Expectations found."""
+        return dict(self._ask_each(asks, suites))
+
+    def record(self, asks: Sequence[Ask], found: Mapping[str, Found]) -> TableOutcome:
+        """Keep what the gates said of the commits that nobody asked yet, and what was found; how far was asked."""
+        results = [result for ask in asks for result in self._of_gates(ask)]
+        for ask in asks:
+            stage = Stage.WHOLE if ask.pull is None else Stage.INCREMENT
+            verdicts = found[ask.table].verdicts if ask.table in found else ()
+            place = self._place(ask.table, ask.instant)
+            results += [result_of(verdict, place, stage) for verdict in verdicts]
+        return self._write(results, asks)
+
+    def judge_history(
+        self, asks: Sequence[Ask], recorded: TableOutcome
+    ) -> tuple[dict[str, tuple[Verdict, ...]], TableOutcome]:
+        """Of each table how its last whole day was, by the weeks before; and what was kept, with ``recorded``."""
+        clock, tables = self.arguments.clock, [ask.table for ask in asks]
+        usual = [e for table in tables for e in expectations_of(self.spec, table) if e.kind in HISTORY_KINDS]
+        day = newest_whole_day(clock, self.spec.time_zone)
+        figures = self._record.daily_figures(self.spark, usual, first=day - timedelta(days=DAYS), last=day)
+        judged = list(judge_day(usual, figures, day))
+        written = self._write([result for _, result in judged], ())
+        found = {table: tuple(v for v, _ in judged if v.expectation.table == table) for table in tables}
+        if not written.is_committed:
+            return found, recorded
+        return found, replace(written, rows=written.rows + recorded.rows)
+
+    @property
+    def _record(self) -> QualityRecord:
+        return QualityRecord(self.spec, self.settings)
+
+    def _ask_each(self, asks: Sequence[Ask], suites: Suites) -> Iterator[tuple[str, Found]]:
+        instants: dict[str, str] = {}
+
+        def rows(table: str) -> DataFrame:
+            if table not in instants:
+                timeline = Timeline(table=table, path=self.settings.table_path(table))
+                timeline.check_version()
+                if timeline.last is None:
+                    raise ContractError(
+                        f"{table} was never made; run the job that makes it before what refers to it is asked"
+                    )
+                instants[table] = timeline.last
+            whole_df = read_as_of(self.spark, self.settings.table_path(table), instants[table])
+            return visible_rows(whole_df, table, self.spec)
+
+        # One state of each table, whether its rows are asked or referred to.
+        instants.update({ask.table: ask.instant for ask in asks if ask.pull is None})
+        for ask in asks:
+            kinds = ROW_KINDS | WHOLE_KINDS if ask.pull is None else ROW_KINDS
+            asked = tuple(each for each in expectations_of(self.spec, ask.table) if each.kind in kinds)
+            if asked:
+                log.info("asking %s: %d expectations", ask.table, len(asked))
+                rows_df = rows(ask.table) if ask.pull is None else self._increment(ask.table, ask.pull)
+                verdicts = suites.ask(ask.table, rows_df, asked, rows, as_of=ask.instant)
+                yield ask.table, Found(instant=ask.instant, verdicts=verdicts)
+
+    def _increment(self, table: str, pull: Pull) -> DataFrame:
+        new_df = read_pull(self.spark, self.settings.table_path(table), pull)
+        return visible_rows(new_df, table, self.spec)
+
+    def _of_gates(self, ask: Ask) -> Iterator[QualityResult]:
+        expectations = {each.name: each for each in expectations_of(self.spec, ask.table)}
+        if limit := self.spec.quarantine_limit.expectation(self.spec.log):
+            expectations.setdefault(limit.name, limit)
+        for write in ask.timeline.changes_in(ask.new.window):
+            if said := ask.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
+                yield from results_of_commit(said, self._place(ask.table, write.time), expectations)
+        hold = Holds(self.settings).hold_of(ask.table)
+        if hold and not hold.instant:
+            day = self._day(parse_clock(hold.tried_at))
+            place = Place(table=ask.table, instant="", day=day, about=hold.tried_at)
+            yield from results_of_hold(hold, place, expectations)
+
+    def _write(self, results: Sequence[QualityResult], asks: Sequence[Ask]) -> TableOutcome:
+        at = format_clock(self.arguments.clock)
+        asked = {ask.table: Asked(instant=ask.new.window.up_to, at=at) for ask in asks}
+        return self._record.write(self.spark, results, asked, self.arguments)
+
+    def _place(self, table: str, instant: str) -> Place:
+        return Place(table=table, instant=instant, day=self._day(moment_of(instant)))
+
+    def _day(self, moment: datetime) -> str:
+        return moment.astimezone(ZoneInfo(self.spec.time_zone)).date().isoformat()

@@ -1,0 +1,162 @@
+"""The table of results: what was seen of every commit, how far the lake's tables were asked, and their daily figures.
+
+Each result has a key of its own, so that asking twice, or a run that died and is repeated, leaves one row. How far each
+table was asked is in the commit that holds the results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments, parse_clock
+from spark_jobs.contracts.expectations import Expectation, Figure
+from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.quality.results import WRITTEN, QualityResult, Stage
+from spark_jobs.storage.layouts import quality_layout
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit, fit_layout
+
+_DECIMALS = 6
+ASKED_KEY = "asked"
+"""Under which a commit keeps how far each table was asked."""
+SCHEMA = (
+    "result_id string, run timestamp, job string, table_name string, instant string, stage string, expectation string, "
+    "expected string, action string, observed string, rows_asked bigint, rows_broken bigint, figure decimal(38,6), "
+    "outcome string, day string"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How far a table was asked: the newest instant, and the clock of the run that asked."""
+
+    instant: str = BEGINNING
+    at: str = ""
+
+    def is_older_than(self, minutes: int, clock: datetime) -> bool:
+        """True when the run that asked was so long before ``clock``, or there was none."""
+        return not self.at or (clock - parse_clock(self.at)).total_seconds() >= 60 * minutes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayFigure:
+    """A figure of a table on a day, and of how many rows it is."""
+
+    value: float
+    rows: int
+
+
+class QualityRecord:
+    """Reads and writes the table of results of one lake."""
+
+    def __init__(self, spec: LakeSpec, settings: Settings) -> None:
+        self._spec, self._settings = spec, settings
+        self._path = settings.table_path(spec.quality.table)
+
+    def asked(self) -> dict[str, Asked]:
+        """How far each table was asked; a table that never was is not there."""
+        return _asked(self._timeline())
+
+    def write(
+        self, spark: SparkSession, results: Sequence[QualityResult], asked: Mapping[str, Asked], run: JobArguments
+    ) -> TableOutcome:
+        """Commit results, and how far the tables they are about were asked; no commit without results.
+
+        Raises:
+            TableBusyError: another run is writing results for too long.
+        """
+        layout = quality_layout(self._spec)
+        if not results:
+            return TableOutcome(table=layout.name, instant=self._timeline().last, rows=0, is_committed=False)
+        rows_df = spark.createDataFrame([_row(each, run) for each in results], SCHEMA)
+        with hold_tables((layout.name,), job=run.job, settings=self._settings):
+            timeline = settled_timeline(spark, layout.name, self._settings)
+            known = {name: asdict(each) for name, each in (_asked(timeline) | dict(asked)).items()}
+            done = commit(
+                rows_df,
+                fit_layout(layout, timeline),
+                metadata={ASKED_KEY: json.dumps(known, separators=(",", ":"), sort_keys=True)},
+                settings=self._settings,
+                is_first=timeline.last is None,
+            )
+        return TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def daily_figures(
+        self, spark: SparkSession, expectations: Sequence[Expectation], *, first: date, last: date
+    ) -> dict[str, dict[date, DayFigure]]:
+        """Of each expectation about what is usual, by its id, the figure of each day that has rows."""
+        found: dict[str, dict[date, DayFigure]] = {each.id: {} for each in expectations}
+        if not expectations or not self._timeline().writes:
+            return found
+        sums = {(row["table_name"], row["expectation"], row["day"]): row for row in self._sums(spark, first, last)}
+        for each in expectations:
+            name = WRITTEN if each.usual is Figure.ROWS else each.name
+            for (table, expectation, day), row in sums.items():
+                if (table, expectation) == (each.table, name) and row["asked"]:
+                    figure = DayFigure(value=_figure(each, row), rows=int(row["asked"]))
+                    found[each.id][date.fromisoformat(day)] = figure
+        return found
+
+    def _sums(self, spark: SparkSession, first: date, last: date) -> list[Row]:
+        """What the commits of each day say of each expectation, added up."""
+        gate_df: DataFrame = read_snapshot(spark, self._path).where(
+            (F.col("stage") == Stage.GATE.value) & F.col("day").between(first.isoformat(), last.isoformat())
+        )
+        weighted = F.col("figure").cast("double") * F.col("rows_asked")
+        sums_df = gate_df.groupBy("table_name", "expectation", "day").agg(
+            F.sum("rows_asked").alias("asked"),
+            F.sum("rows_broken").alias("broken"),
+            (F.sum(weighted) / F.sum("rows_asked")).alias("mean"),
+        )
+        return sums_df.collect()
+
+    def _timeline(self) -> Timeline:
+        timeline = Timeline(table=self._spec.quality.table, path=self._path)
+        timeline.check_version()
+        return timeline
+
+
+def _asked(timeline: Timeline) -> dict[str, Asked]:
+    known = json.loads(timeline.newest_metadata(METADATA_PREFIX + ASKED_KEY) or "{}")
+    return {name: Asked(**each) for name, each in known.items()}
+
+
+def _figure(each: Expectation, row: Row) -> float:
+    if each.usual is Figure.ROWS:
+        return float(row["asked"])
+    return float(row["mean"]) if each.usual is Figure.MEAN else float(row["broken"]) / float(row["asked"])
+
+
+def _row(result: QualityResult, run: JobArguments) -> tuple[object, ...]:
+    """In the order of ``SCHEMA``."""
+    place = result.place
+    return (
+        result.key,
+        run.clock,
+        run.job,
+        place.table,
+        place.instant,
+        result.stage.value,
+        result.expectation,
+        result.expected,
+        result.action,
+        result.observed,
+        result.asked,
+        result.broken,
+        None if result.figure is None else round(result.figure, _DECIMALS),
+        result.outcome.value,
+        place.day,
+    )

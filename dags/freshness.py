@@ -8,8 +8,9 @@ all seen by what they leave undone.
   `behind_minutes`.
 - **Silent:** the newest event in the table happened more than `event_minutes` ago: the source says nothing any more.
 - The promises are in the lake spec, below `freshness`; a mart may have its own.
-- **It fails** when a promise is broken, and the services of the connection `lakehouse_alerts` are told
-  (`docs/alerts.md`). What to do then: `docs/runbooks/freshness.md`.
+- **It fails** when a promise is broken, and the services of the connection `lakehouse_alerts` are told: once, again
+  when something else is late, once a day, and when all is well again (`docs/alerts.md`). What to do then:
+  `docs/runbooks/freshness.md`.
 - The same from a shell, or from a cron where Airflow itself may be down: `python -m spark_jobs.entrypoint freshness`.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
+from lakehouse_provider.alerts import all_clear, deadline_alert, ongoing_alert
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, WRITER_ARGS, clock_schedule
 
@@ -33,7 +34,13 @@ from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, WRITER_ARGS, 
     tags=["lakehouse", "quality"],
 )
 def freshness() -> None:
-    LakehouseJobOperator(task_id="check", job="freshness", skips_idle=False)
+    LakehouseJobOperator(
+        task_id="check",
+        job="freshness",
+        skips_idle=False,
+        on_failure_callback=ongoing_alert(),
+        on_success_callback=all_clear(),
+    )
 
 
 freshness()

@@ -6,10 +6,11 @@ is sent, and the task's log says so.
 
 from __future__ import annotations
 
-from datetime import timedelta
+import hashlib
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseNotifier, Connection
+from airflow.sdk import BaseNotifier, Connection, Variable
 from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 ALERTS_CONN_ID = "lakehouse_alerts"
 MOST_CHARACTERS = 2_000
 _REASON = "{{ exception | default('its process ended without a word; its log says how far it came', true) }}"
+_FAILED = "{{ ti.dag_id }}.{{ ti.task_id }} failed"
+_BODY = f"{_REASON}\n\nrun {{{{ run_id }}}}, try {{{{ ti.try_number }}}}"
+REMINDER = timedelta(days=1)
+"""After which what is told already is told once more."""
 
 
 class LakehouseAlert(BaseNotifier):
@@ -40,24 +45,30 @@ class LakehouseAlert(BaseNotifier):
 
     def notify(self, context: Context) -> None:
         """Send it; AirflowException when a service did not take it, so that the log does not say it went out."""
+        self.send()
+
+    def send(self, *, is_good: bool = False) -> bool:
+        """Send it, as news that are good or bad; False when there is no connection, so nobody was told."""
         title, body = self.title, self.body[:MOST_CHARACTERS]
         try:
             connection = Connection.get(ALERTS_CONN_ID)
         except AirflowNotFoundException:
             self.log.warning("nobody is told, there is no connection %s: %s: %s", ALERTS_CONN_ID, title, body)
-            return
+            return False
         # Only here: what is on the way of every DAG file is parsed again and again.
         from airflow.providers.apprise.hooks.apprise import AppriseHook
         from apprise import Apprise, NotifyType
 
         services = Apprise()
         AppriseHook(apprise_conn_id=ALERTS_CONN_ID).set_config_from_conn(conn=connection, apprise_obj=services)
-        if not services.notify(title=title, body=body, notify_type=NotifyType.FAILURE, tag="all"):
+        kind = NotifyType.SUCCESS if is_good else NotifyType.FAILURE
+        if not services.notify(title=title, body=body, notify_type=kind, tag="all"):
             raise AirflowException(
                 f"a service of the connection {ALERTS_CONN_ID} did not take the alert {title!r}; look at its URL, and "
                 f"whether it can be reached from here"
             )
         self.log.info("told the services of the connection %s: %s", ALERTS_CONN_ID, title)
+        return True
 
 
 class LateRunAlert(LakehouseAlert):
@@ -70,12 +81,51 @@ class LateRunAlert(LakehouseAlert):
             super().notify(context)
 
 
+class OngoingAlert(LakehouseAlert):
+    """The same of a look that fails again and again: told once, again when it sees something else, and once a day.
+
+    What was told is kept in an Airflow variable, until :class:`AllClear` takes it away.
+    """
+
+    def notify(self, context: Context) -> None:
+        """Send it, unless the same was sent less than a day ago."""
+        key, now = _variable(context), datetime.now(UTC)
+        said = hashlib.sha256(str(context.get("exception")).encode()).hexdigest()
+        told = Variable.get(key, default=None, deserialize_json=True)
+        if told and told["said"] == said and now - datetime.fromisoformat(told["at"]) < REMINDER:
+            self.log.info("told of already at %s: %s", told["at"], self.title)
+        elif self.send():
+            Variable.set(key, {"said": said, "at": now.isoformat()}, serialize_json=True)
+
+
+class AllClear(LakehouseAlert):
+    """What an :class:`OngoingAlert` of the same task told of is over."""
+
+    def notify(self, context: Context) -> None:
+        """Send it, when there was such an alert."""
+        key = _variable(context)
+        if Variable.get(key, default=None) and self.send(is_good=True):
+            Variable.delete(key)
+
+
+def _variable(context: Context) -> str:
+    task: Any = context["ti"]
+    return f"lakehouse_told_{task.dag_id}_{task.task_id}"
+
+
+def ongoing_alert() -> OngoingAlert:
+    """For ``on_failure_callback`` of a task that looks again and again at the same thing."""
+    return OngoingAlert(title=_FAILED, body=_BODY)
+
+
+def all_clear() -> AllClear:
+    """For ``on_success_callback`` of the same task."""
+    return AllClear(title="{{ ti.dag_id }}.{{ ti.task_id }} is well again", body="run {{ run_id }} found nothing wrong")
+
+
 def failure_alert() -> LakehouseAlert:
     """For ``on_failure_callback``: a task failed for good, and the one line that says why."""
-    return LakehouseAlert(
-        title="{{ ti.dag_id }}.{{ ti.task_id }} failed",
-        body=f"{_REASON}\n\nrun {{{{ run_id }}}}, try {{{{ ti.try_number }}}}",
-    )
+    return LakehouseAlert(title=_FAILED, body=_BODY)
 
 
 def deadline_alert(dag_id: str, *, minutes: float) -> DeadlineAlert:

@@ -18,12 +18,15 @@ from spark_jobs.generator.envelope import (
     with_customer_columns,
 )
 from spark_jobs.generator.events import ALL_COLUMNS, BASE_COLUMNS, Event, Row
+from spark_jobs.generator.funnel import SIGNED
 from spark_jobs.generator.plan import Plan
 from spark_jobs.generator.sale import Sale
 from spark_jobs.generator.world import World, choose
 from spark_jobs.generator.wrapper import wrap
 
 _CUSTOMER_ID: Final = ALL_COLUMNS.index("CustomerId")
+_STATUS_ID: Final = ALL_COLUMNS.index("StatusId")
+_CONTRACT: Final = frozenset(map(ALL_COLUMNS.index, ("ContractSubtotal", "ContractSigningDate")))
 _NAMES: Final = tuple(place for place, name in enumerate(BASE_COLUMNS) if name.endswith("Name"))
 _NULLABLE: Final = tuple(at for at, name in enumerate(ALL_COLUMNS) if name == "CustomerId" or not name.endswith("Id"))
 
@@ -97,12 +100,16 @@ class ChangeLog:
         return self._added_index is not None and self.index >= self._added_index
 
     def _partial(self, row: Row) -> Row:
-        """The row with one name and up to three more columns unknown; of the ids only the customer's may be."""
+        """The row with one name and up to three more columns unknown; of the ids only the customer's may be.
+
+        A signed contract keeps its amount and its day: the ERP lets nobody sign without.
+        """
         rng = self._rng
         places = [choose(rng, _NAMES), *(choose(rng, _NULLABLE) for _ in range(int(rng.random() * 4)))]
         if _CUSTOMER_ID in places:
             places.append(_CUSTOMER_ID + 1)
-        return tuple(None if place in places else value for place, value in enumerate(row))
+        unknown = {*places} - (_CONTRACT if row[_STATUS_ID] == SIGNED else frozenset())
+        return tuple(None if place in unknown else value for place, value in enumerate(row))
 
     def to_state(self) -> dict[str, Any]:
         """What the log must know to go on, for JSON."""

@@ -12,6 +12,7 @@ from spark_jobs.generator.events import Event
 from spark_jobs.generator.funnel import (
     CANCELLED,
     CLOSED,
+    CONTACTED,
     DAY_MS,
     DRAFTED,
     LOST,
@@ -130,10 +131,11 @@ class Life:
         self._schedule(sale, now_ms)
 
     def _advance(self, sale: Sale, now_ms: int) -> None:
-        """The next step of the funnel; a sale that was deleted is entered again, perhaps with less known of it."""
+        """The next step of the funnel; a sale that was deleted is entered again, perhaps as one that just began."""
         if sale.image is None:
             if self._rng.random() < 0.5:
                 sale.subtotal = sale.signed_ms = sale.customer = None
+                sale.status = min(sale.status, CONTACTED)
             self._enter(sale, sale.status)
             self._log.insert(sale, self._world, now_ms)
         else:

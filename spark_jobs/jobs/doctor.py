@@ -14,6 +14,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.doctor.checks import (
     check_checkpoints,
@@ -96,8 +97,19 @@ def _findings(
     for finding in (*check_consumers(timelines, consumers), *check_checkpoints(timelines)):
         if finding.table in layouts:
             yield finding
+    yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
     yield from check_erasure(Erasures(settings).pending())
     yield from check_temporary(settings.base_path, arguments.clock)
+
+
+def _held(hold: Hold) -> Finding:
+    seen = "what is served stays" if hold.instant else "readers keep the state before"
+    return Finding(
+        table=hold.table,
+        ailment=Ailment.HELD,
+        what=f"held since {hold.since}, {seen}: {'; '.join(hold.told)}",
+        then="publish list; docs/runbooks/held.md",
+    )
 
 
 def _repair(

@@ -88,6 +88,33 @@ def test_a_table_that_is_not_fresh_is_told_of_whatever_ran(watched: Watched):
     assert {run.state for run in watched.airflow.api.runs("freshness")} <= {"failed", "running"}
 
 
+def test_what_lasts_is_told_of_once_and_then_that_it_is_over(watched: Watched):
+    api, told = watched.airflow.api, watched.service.told
+    run_once(watched, "failed")
+    assert [title for title, _ in told if title == "freshness.check failed"] == ["freshness.check failed"]
+    (watched.landing / "waiting.jsonl").unlink()
+    run_once(watched, "success")
+    wait_until(lambda: "freshness.check is well again" in dict(told), "the good news", limit_seconds=LIMIT_SECONDS)
+    run_once(watched, "success")
+    assert [title for title, _ in told if title.startswith("freshness")] == [
+        "freshness.check failed",
+        "freshness.check is well again",
+    ]
+    assert not any(run.is_active for run in api.runs("freshness"))
+
+
+def run_once(watched: Watched, state: str) -> None:
+    api = watched.airflow.api
+    run_id = api.trigger("freshness")
+    ended = {"success", "failed"}
+    wait_until(
+        lambda: any(run.run_id == run_id and run.state in ended for run in api.runs("freshness")),
+        "the run ends",
+        limit_seconds=LIMIT_SECONDS,
+    )
+    assert next(run.state for run in api.runs("freshness") if run.run_id == run_id) == state
+
+
 def test_a_run_that_is_late_is_told_of_while_it_still_runs(watched: Watched):
     watched.airflow.api.trigger("sleeper")
     wait_until(lambda: "sleeper is late" in dict(watched.service.told), "the alert", limit_seconds=LIMIT_SECONDS)

@@ -24,6 +24,7 @@ class Ailment(StrEnum):
     TEMPORARY = "temporary file"
     UNCLEANED = "failed deletion"
     DUPLICATES = "duplicates"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

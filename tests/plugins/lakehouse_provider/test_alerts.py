@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,16 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException
 
-from lakehouse_provider.alerts import MOST_CHARACTERS, LakehouseAlert, LateRunAlert, deadline_alert, failure_alert
+from lakehouse_provider import alerts
+from lakehouse_provider.alerts import (
+    MOST_CHARACTERS,
+    LakehouseAlert,
+    LateRunAlert,
+    all_clear,
+    deadline_alert,
+    failure_alert,
+    ongoing_alert,
+)
 from tests.support.alert_services import AlertService, running_alert_service
 
 VARIABLE = "AIRFLOW_CONN_LAKEHOUSE_ALERTS"
@@ -70,3 +80,65 @@ def test_a_late_run_is_told_of_unless_it_waits_in_a_backfill(service: AlertServi
     LateRunAlert(**callback.kwargs)({"dag_run": {"dag_run_id": "run 7", "run_type": run_type}})
     said = "run run 7 is not at its end 15 minutes after it was queued; docs/runbooks/late-run.md says what to look at"
     assert service.told == [("fast_layer is late", said)] * count
+
+
+class KeptVariables:
+    """Airflow's variables as tasks see them: outside of a task are none (tests/e2e/test_alerts.py has real ones)."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def get(self, key: str, default: Any = None, *, deserialize_json: bool = False) -> Any:
+        text = self.kept.get(key)
+        return default if text is None else json.loads(text) if deserialize_json else text
+
+    def set(self, key: str, value: Any, *, serialize_json: bool = False) -> None:
+        self.kept[key] = json.dumps(value) if serialize_json else value
+
+    def delete(self, key: str) -> None:
+        del self.kept[key]
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> KeptVariables:
+    kept = KeptVariables()
+    monkeypatch.setattr(alerts, "Variable", kept)
+    return kept
+
+
+def test_what_lasts_is_told_once_until_it_changes_or_a_day_went_by(service: AlertService, variables: KeptVariables):
+    for reason, count in (("units late", 1), ("units late", 1), ("agents late", 2), ("agents late", 2)):
+        ongoing_alert()(failed(exception=RuntimeError(reason)))
+        assert len(service.told) == count, reason
+    (key,) = variables.kept
+    assert key == "lakehouse_told_fast_layer_fast"
+    yesterday = {**json.loads(variables.kept[key]), "at": "2026-01-01T00:00:00+00:00"}
+    variables.set(key, yesterday, serialize_json=True)
+    ongoing_alert()(failed(exception=RuntimeError("agents late")))
+    assert len(service.told) == 3
+
+
+def test_that_it_is_over_is_told_once_and_then_it_is_news_again(service: AlertService, variables: KeptVariables):
+    all_clear()(failed())
+    assert service.told == []
+    ongoing_alert()(failed())
+    all_clear()(failed())
+    all_clear()(failed())
+    ongoing_alert()(failed())
+    titles = [title for title, _ in service.told]
+    assert titles == ["fast_layer.fast failed", "fast_layer.fast is well again", "fast_layer.fast failed"]
+
+
+def test_what_nobody_was_told_of_is_news_as_soon_as_somebody_listens(
+    monkeypatch: pytest.MonkeyPatch, service: AlertService, variables: KeptVariables
+):
+    monkeypatch.delenv(VARIABLE)
+    ongoing_alert()(failed())
+    service.is_refusing = True
+    monkeypatch.setenv(VARIABLE, service.connection)
+    with pytest.raises(AirflowException):
+        ongoing_alert()(failed())
+    service.is_refusing = False
+    assert variables.kept == {}
+    ongoing_alert()(failed())
+    assert len(variables.kept) == 1

@@ -46,6 +46,15 @@ def test_contracts_are_signed_on_the_day_of_their_event(life):
     assert 20_000 < min(priced) < max(priced) < 2_000_000
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_signed_means_an_amount_and_a_day(make, seed):
+    """Also of a sale that was deleted and is entered again with less known of it."""
+    run = make(events=2_000, seed=seed, rates={"delete": 0.05})
+    signed = [event["after"] for event in run.topic.distinct if event["after"] and event["after"]["StatusId"] == SIGNED]
+    assert len(signed) > 50
+    assert [row for row in signed if not (row["ContractSubtotal"] and row["ContractSigningDate"])] == []
+
+
 @pytest.mark.parametrize("events", [300, 1_000, 4_000])
 def test_the_last_day_has_deals(make, events):
     run = make(events=events)

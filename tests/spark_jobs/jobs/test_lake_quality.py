@@ -180,6 +180,8 @@ def test_a_batch_that_was_kept_out_is_there_too(spark: SparkSession, tmp_path: P
     bring(lake, "one.jsonl", sale(1, 1))
     with pytest.raises(GateStoppedError):
         bring(lake, "two.jsonl", sale(2, 2, UnitName="Garage"), minutes=5)
+    (seen,) = lake.run("doctor", clock=CLOCK, action="check").messages
+    assert seen.startswith("units: held: held since 2026-01-01T23:35:00Z, readers keep the state before: numbered (")
     ask(lake, "units", minutes=10)
     (stopped,) = (row for row in results(lake) if row["outcome"] == "stopped")
     assert (stopped["stage"], stopped["instant"], stopped["expectation"]) == ("gate", "", "numbered")

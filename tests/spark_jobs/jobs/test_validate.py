@@ -17,7 +17,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import AuditFailedError, ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.jobs import publish
-from spark_jobs.jobs.validate import DOCS
+from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.timeline import Timeline
 from tests.support.envelopes import MINUTE_MS, START_MS, line, sqlserver

@@ -1,0 +1,56 @@
+"""Twenty generated businesses without a mistake in them: no rule of the shipped lake says a word."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.generator.generation import generate
+from spark_jobs.generator.request import Request
+from spark_jobs.quality.verdicts import QUALITY_KEY
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+from tests.support.lakes import Lake
+
+pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
+
+CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
+ARRIVALS = 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_false_alarm(spark: SparkSession, tmp_path: Path, seed: int):
+    lake, events = Lake(spark=spark, folder=tmp_path), 0
+    for arrival in range(1, ARRIVALS + 1):
+        made = generate(
+            Request(
+                clock=CLOCK,
+                seed=seed,
+                events=300,
+                total_events=300 * ARRIVALS,
+                rates={"broken": 0.0} if arrival == 1 else {},
+                is_resume=arrival > 1,
+            ),
+            Path(lake.settings.landing_path),
+        )
+        events += made.counters["events"]
+        for job in ("ingest", "split"):
+            assert lake.run(job, clock=CLOCK).messages == ()
+    rules = [rule for table in ("sales_log", "sales", "agents", "units") for rule in said(lake, table)]
+    assert {outcome for _, _, _, outcome, _, _ in rules} == {"held"}
+    asked = {name: rows for name, rows, *_ in rules}
+    assert asked["signed_has_a_day"] > 10
+    assert asked["amount_is_possible"] > 300
+    assert events == 300 * ARRIVALS
+
+
+def said(lake: Lake, table: str) -> list[list[Any]]:
+    """What all commits of a table say of their rules: name, rows asked and broken, outcome, figure, note."""
+    timeline = Timeline(table=table, path=lake.path(table))
+    texts = [timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY) for write in timeline.writes]
+    return [rule for text in texts if text for rule in json.loads(text)["rules"]]

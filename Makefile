@@ -58,6 +58,7 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench day
 	$(JAVA) $(VENV)/python -m bench safety --rounds 21
 	$(JAVA) $(VENV)/python -m bench gate
+	$(JAVA) $(VENV)/python -m bench suites --warm-ups 2 --rounds 5
 	$(JAVA) $(VENV)/python -m bench sizes
 	$(JAVA) $(VENV)/python -m bench catalogs
 	$(JAVA) $(VENV)/python -m bench dashboard

@@ -24,6 +24,7 @@ from bench.sizes import SIZED_EVENTS, measure_sizes
 from bench.sizes_report import Sizes
 from bench.slow import measure_slow
 from bench.stitch import measure_stitch
+from bench.suites import measure_suites
 from bench.workload import Workload
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
@@ -142,6 +143,11 @@ def gate(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
     return measure_gate(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
+def suites(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """Great Expectations after a commit, of increments and of the whole table."""
+    return measure_suites(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
 def catalogs(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
     """The catalog after one of two hundred tables changed."""
     return measure_catalogs(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
@@ -190,6 +196,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "day": day,
     "safety": safety,
     "gate": gate,
+    "suites": suites,
     "sizes": sizes,
     "catalogs": catalogs,
     "dashboard": dashboard,

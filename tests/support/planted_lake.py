@@ -71,6 +71,7 @@ SCHEMAS: Mapping[str, str] = {
     "steps_7_up bigint, share_signed decimal(9,6), success_rate decimal(9,6)",
     "slow_customer_demand": "month string, customer_id bigint, paths bigint, units bigint, short_paths bigint",
     "slow_agent_performance": "month string, agent_id bigint, milestones bigint, rules_version string",
+    "lake_quality": "result_id string, expectation string, rows_asked bigint, rows_broken bigint, outcome string",
 }
 
 ROWS: Mapping[str, Sequence[Row]] = {
@@ -185,6 +186,14 @@ ROWS: Mapping[str, Sequence[Row]] = {
         (FEB, 3, 1, "v2"),
         *((MAR, 2, 0, "v1") for _ in range(2)),
     ],
+    "lake_quality": [
+        ("right", "named", 3, 1, "warned"),
+        ("balanced", "every_record_is_accounted_for", 3, 0, "held"),
+        ("lost", "every_record_is_accounted_for", 3, 0, "stopped"),
+        *(("again", "named", 1, 0, "held") for _ in range(2)),
+        ("more", "named", 1, 2, "warned"),
+        ("less", "named", 1, -1, "held"),
+    ],
 }
 
 OLD = [row[:3] for row in ROWS["fast_daily_deals"] if row[0] != DAY]
@@ -268,6 +277,9 @@ FOUND: Mapping[str, Sequence[Row]] = {
     "slow_agent_performance.grain_is_unique": [(MAR, 2)],
     "slow_agent_performance.month_has_one_version_of_the_rules": [(FEB,)],
     "slow_agent_performance.milestones_are_there": [(FEB, 2), (FEB, 3), (MAR, 2), (MAR, 2)],
+    "lake_quality.result_is_kept_once": [("again",)],
+    "lake_quality.every_commit_of_the_log_balances": [("lost",)],
+    "lake_quality.no_more_rows_break_than_are_asked": [("more",), ("less",)],
 }
 
 

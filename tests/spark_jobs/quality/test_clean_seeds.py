@@ -20,33 +20,19 @@ from tests.support.lakes import Lake
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
 
 CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
-ARRIVALS = 2
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_false_alarm(spark: SparkSession, tmp_path: Path, seed: int):
-    lake, events = Lake(spark=spark, folder=tmp_path), 0
-    for arrival in range(1, ARRIVALS + 1):
-        made = generate(
-            Request(
-                clock=CLOCK,
-                seed=seed,
-                events=300,
-                total_events=300 * ARRIVALS,
-                rates={"broken": 0.0} if arrival == 1 else {},
-                is_resume=arrival > 1,
-            ),
-            Path(lake.settings.landing_path),
-        )
-        events += made.counters["events"]
-        for job in ("ingest", "split"):
-            assert lake.run(job, clock=CLOCK).messages == ()
+    lake = Lake(spark=spark, folder=tmp_path)
+    generate(Request(clock=CLOCK, seed=seed, events=400, rates={"broken": 0.0}), Path(lake.settings.landing_path))
+    for job in ("ingest", "split"):
+        assert lake.run(job, clock=CLOCK).messages == ()
     rules = [rule for table in ("sales_log", "sales", "agents", "units") for rule in said(lake, table)]
     assert {outcome for _, _, _, outcome, _, _ in rules} == {"held"}
     asked = {name: rows for name, rows, *_ in rules}
     assert asked["signed_has_a_day"] > 10
-    assert asked["amount_is_possible"] > 300
-    assert events == 300 * ARRIVALS
+    assert asked["amount_is_possible"] >= 400
 
 
 def said(lake: Lake, table: str) -> list[list[Any]]:

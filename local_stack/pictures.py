@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_stack.airflow_home import USER, AirflowHome
@@ -16,6 +17,7 @@ from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from local_stack.services import RunFolder, run_path
+from spark_jobs.contracts.settings import Settings
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -120,6 +122,23 @@ def _show_asset(name: str) -> Show:
     return show
 
 
+def _show_failed_run(browser: Chrome, airflow: AirflowHome) -> None:
+    """The log of the newest `data_quality` that found rows which break what stops."""
+    failed = [run.run_id for run in airflow.api.runs("data_quality") if run.state == "failed"]
+    if not failed:
+        raise SetupError("no run of data_quality failed; let one find rows that break an expectation with action: stop")
+    browser.get(f"{airflow.url}/dags/data_quality/runs/{failed[0]}/tasks/validate")
+    _find(browser, "//*[contains(text(), 'held after the commit')]")
+
+
+def _show_data_docs(browser: Chrome, airflow: AirflowHome) -> None:
+    """The first page of the lake's Data Docs."""
+    page = Path(Settings.from_environment(os.environ).base_path) / ".quality" / "docs" / "index.html"
+    if not page.exists():
+        raise SetupError(f"there is no {page}; run data_quality first")
+    browser.get(page.as_uri())
+
+
 def _find(browser: Chrome, path: str) -> Any:
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.common.by import By
@@ -150,6 +169,8 @@ PICTURES: dict[str, tuple[tuple[int, int], Show]] = {
     "recompute-form": (TALL, _show_recompute_form),
     "recompute-approval": (WIDE, _show_recompute_approval),
     "backfill-slow-layer": (WIDE, _show_backfills),
+    "data-docs": (WIDE, _show_data_docs),
+    "data-quality-failed": (WIDE, _show_failed_run),
 }
 
 

@@ -200,7 +200,7 @@ def _verdict(ratio: float | None, aim: float | None) -> str:
         return "| |"
     if aim is None:
         return f"{_ratio(ratio)} | |"
-    return f"{_ratio(ratio)} | {aim:.{1 if aim >= _SMALL else 2}f} | {'met' if ratio <= aim else 'not met'}"
+    return f"{_ratio(ratio)} | {aim:g} | {'met' if ratio <= aim else 'not met'}"
 
 
 def _ratio(ratio: float) -> str:

@@ -2,7 +2,7 @@
 
 Its results hold counts and no values: they are shown to people who may not see the rows. What it cannot compare exactly
 (its borders are floating-point numbers) or does not know (a condition, a reference) is put to it as a column of true
-and false. The import takes ten seconds, so nothing is imported before something is asked.
+and false. The import takes four to ten seconds, so nothing is imported before something is asked.
 """
 
 from __future__ import annotations

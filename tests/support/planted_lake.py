@@ -281,29 +281,3 @@ FOUND: Mapping[str, Sequence[Row]] = {
     "lake_quality.every_commit_of_the_log_balances": [("lost",)],
     "lake_quality.no_more_rows_break_than_are_asked": [("more",), ("less",)],
 }
-
-
-def select(table: str, *, in_trino: bool = False) -> str:
-    """The rows of a table, as a SELECT of constants."""
-    columns = [column.split() for column in SCHEMAS[table].split(", ")]
-    kinds = [_trino_type(kind) if in_trino else kind for _, kind in columns]
-    rows = (
-        ", ".join(f"CAST({_literal(value, in_trino)} AS {kind})" for kind, value in zip(kinds, row, strict=True))
-        for row in ROWS[table]
-    )
-    values, names = ", ".join(f"({row})" for row in rows), ", ".join(name for name, _ in columns)
-    return " ".join(("SELECT * FROM (VALUES", values, f") AS planted ({names})"))
-
-
-def _trino_type(kind: str) -> str:
-    kind = kind.replace("string", "varchar").replace("timestamp", "timestamp(6)")
-    return kind.replace("<", "(").replace(">", ")")
-
-
-def _literal(value: Any, in_trino: bool) -> str:
-    if isinstance(value, list):
-        items = ", ".join(_literal(each, in_trino) for each in value)
-        return f"ARRAY[{items}]" if in_trino else f"ARRAY({items})"
-    if isinstance(value, datetime):
-        return f"TIMESTAMP '{value}'"
-    return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)

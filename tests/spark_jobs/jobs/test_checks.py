@@ -18,7 +18,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main, parse_arguments, run_job
 from spark_jobs.jobs.checks import ask_checks, ask_spark
-from tests.support import planted_lake
+from tests.support import planted_lake, planted_sql
 from tests.support.athena_api import running_athena
 from tests.support.hand_made_lakes import HandMadeLake
 
@@ -93,7 +93,7 @@ def planted(spark: SparkSession) -> SparkSession:
     for name, value in FOR_SMALL_QUERIES.items():
         session.conf.set(name, value)
     for table in planted_lake.ROWS:
-        session.sql(planted_lake.select(table)).createOrReplaceTempView(table)
+        session.sql(planted_sql.select(table)).createOrReplaceTempView(table)
     return session
 
 

@@ -32,7 +32,7 @@ from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
-from tests.support import planted_lake
+from tests.support import planted_lake, planted_sql
 from tests.support.lakes import PIPELINE, SpecLake
 from tests.support.metastore import running_metastore
 from tests.support.schedules import build_schedule
@@ -153,7 +153,7 @@ def test_every_check_finds_in_trino_what_breaks_it(lake: ReadLake):
     spec = load_lake_spec(lake.settings.lake_spec)
     trino_server.query(lake.trino, "CREATE SCHEMA IF NOT EXISTS planted")
     for table in planted_lake.ROWS:
-        select = planted_lake.select(table, in_trino=True)
+        select = planted_sql.select(table, in_trino=True)
         trino_server.query(lake.trino, f'CREATE OR REPLACE VIEW "planted"."{table}" AS {select}')
     checks = load_checks(Path(lake.settings.checks_path), spec)
     for outcome in ask_checks(checks, planted_lake.ROWS, partial(lake.in_trino.ask, schema="planted"), most=100):

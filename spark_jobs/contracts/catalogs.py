@@ -11,6 +11,9 @@ SYNCED = "last_commit_time_sync"
 OWNER = "lakehouse.lake"
 """Table parameter: the lake that the entry belongs to. An entry without it is somebody else's and is not touched."""
 
+HELD = "lakehouse.held"
+"""Table parameter: ``no``, or since when the table is held for what (docs/quality.md)."""
+
 
 class Action(StrEnum):
     """What is to be done with one entry of a catalog."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.catalogs import Action, CatalogChange
+from spark_jobs.contracts.catalogs import HELD, Action, CatalogChange, CatalogTable
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import GLUE, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.catalog.ddl import create_table
 from spark_jobs.storage.catalog.glue import Glue
 from spark_jobs.storage.catalog.glue_sync import GlueSync
@@ -99,7 +102,7 @@ def _choose_sync(spark: SparkSession | None, arguments: JobArguments, settings: 
     database = settings.catalog_database or spec.lake
     known: Mapping[str, Any] = {
         "lake": spec.lake,
-        "wanted": {each.name: each for each in find_tables(spec, settings, table)},
+        "wanted": {each.name: each for each in _find_marked(spec, settings, table)},
         "is_partial": table is not None,
         "looks_again": bool(arguments.options.get("all")),
     }
@@ -107,6 +110,14 @@ def _choose_sync(spark: SparkSession | None, arguments: JobArguments, settings: 
         return GlueSync(**known, glue=Glue(database), partitions_of=lambda each: find_partitions(spec, settings, each))
     paths = {name: settings.table_path(layout.name) for layout in layouts for name in names_of(layout)}
     return HiveSync(**known, metastore=Metastore(settings.catalog, database), paths=paths, spark=spark)
+
+
+def _find_marked(spec: LakeSpec, settings: Settings, table: str | None) -> Iterator[CatalogTable]:
+    """What the catalog should say of each table, also whether it is held."""
+    holds = {hold.table: f"since {hold.since}: {', '.join(hold.expectations)}" for hold in Holds(settings).held()}
+    table_of = {name: layout.name for layout in choose_layouts(spec, table).values() for name in names_of(layout)}
+    for each in find_tables(spec, settings, table):
+        yield replace(each, parameters={**each.parameters, HELD: holds.get(table_of[each.name], "no")})
 
 
 def _print_ddl(arguments: JobArguments, settings: Settings) -> JobResult:

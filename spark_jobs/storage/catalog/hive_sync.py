@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.catalogs import OWNER, SYNCED, Action, CatalogChange, CatalogTable
+from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED, Action, CatalogChange, CatalogTable
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.storage.catalog.metastore import Metastore
 from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
@@ -106,10 +106,14 @@ class HiveSync:
                 raise TransientError(
                     f"{table.name}: Hudi's sync with {self.metastore.uri} failed; run sync apply again"
                 ) from error
+        # Hudi's sync gives its properties to entries that it makes, and never again.
+        self.metastore.set_parameter(table.name, HELD, table.parameters.get(HELD, "no"))
 
 
 def _differences(table: CatalogTable, found: Mapping[str, Any]) -> Iterator[str]:
     yield from column_changes({column.name: column.type for column in table.columns}, found["columns"])
+    if (was := found["parameters"].get(HELD, "no")) != (held := table.parameters.get(HELD, "no")):
+        yield f"held: {was} to {held}"
     if (was := found["parameters"].get(SYNCED, "")) != table.instant:
         yield f"synced {was or 'never to its end'} to {table.instant}"
 

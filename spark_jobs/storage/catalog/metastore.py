@@ -1,4 +1,4 @@
-"""A Hive metastore, asked by its Thrift interface: what a database has. Only dropping an entry is done here."""
+"""A Hive metastore, asked by its Thrift interface: what a database has; dropping an entry, setting a parameter."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ class Metastore:
                 }
                 for table in found
             }
+
+    def set_parameter(self, name: str, key: str, value: str) -> None:
+        """Set one parameter of a table; what else its entry says stays, and no statistics are made anew."""
+        from pymetastore.hive_metastore.ttypes import EnvironmentContext
+
+        with self.asking() as client:
+            table = client.get_table(self.database, name)
+            if table.parameters.get(key) != value:
+                table.parameters[key] = value
+                context = EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
+                client.alter_table_with_environment_context(self.database, name, table, context)
 
     def drop_table(self, name: str) -> None:
         """Take a table out of the metastore with its partitions; its files stay."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.catalogs import OWNER, SYNCED
+from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError, TransientError
+from spark_jobs.contracts.expectations import Expectation, Kind
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
+from spark_jobs.quality.holds import Holds
+from spark_jobs.quality.verdicts import Outcome, Verdict
 from tests.support.glue_api import GlueApi, running_glue
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 from tests.support.made_tables import at
 
 pytestmark = pytest.mark.services
+
+KNOWN = Expectation(table="sales", name="amount_is_known", kind=Kind.NOT_NULL, columns=("contract_subtotal",))
+STOPPED = Verdict(expectation=KNOWN, asked=9, broken=3, outcome=Outcome.STOPPED)
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +134,24 @@ def test_a_table_that_moved_costs_one_call_and_no_version(api: GlueApi, lake: Ha
         ("UpdateTable", True)
     ] * 2
     assert "GetPartitions" not in [name for name, _ in api.asked]
+
+
+def test_a_table_that_is_held_says_so_until_it_is_not(api: GlueApi, lake: HandMadeLake):
+    lake.run()
+    assert {table(name)["Parameters"][HELD] for name in names()} == {"no"}
+    holds = Holds(lake.settings)
+    holds.hold("sales", "split", [STOPPED], datetime(2026, 1, 2, 12, 30, tzinfo=UTC))
+    assert lake.run().messages == tuple(f"{name}: update: parameters" for name in ("sales_ro", "sales_rt"))
+    said = "since 2026-01-02T12:30:00Z: amount_is_known"
+    assert {name: table(name)["Parameters"][HELD] for name in names()} == {
+        "sales_ro": said,
+        "sales_rt": said,
+        "sales_log": "no",
+    }
+    assert lake.run().status == NOTHING_TO_DO
+    holds.let_go("sales")
+    lake.run()
+    assert {table(name)["Parameters"][HELD] for name in names()} == {"no"}
 
 
 def test_a_new_column_is_carried_to_all_partitions(api: GlueApi, lake: HandMadeLake):

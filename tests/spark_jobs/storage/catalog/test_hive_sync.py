@@ -13,11 +13,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.catalogs import OWNER, SYNCED
+from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError, TransientError
+from spark_jobs.contracts.expectations import Expectation, Kind
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.quality.holds import Holds
+from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.storage.catalog.glue_inputs import table_input
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables
 from spark_jobs.storage.layouts import choose_layouts
@@ -133,6 +136,22 @@ def test_it_follows_commits_and_services(lake: HiveLake):
             assert partitions(lake.uri, table.name, lake.database) == folders
     keys = ("table", "partition_fields", "mode", "table.strategy")
     assert {lake.spark.conf.get(f"hoodie.datasource.hive_sync.{key}", None) for key in keys} == {None}
+
+
+def test_a_table_that_is_held_says_so_until_it_is_not(lake: HiveLake):
+    lake.sync()
+    assert lake.entry("units_ro")["Parameters"][HELD] == "no"
+    known = Expectation(table="units", name="named", kind=Kind.NOT_NULL, columns=("unit_name",))
+    stopped = Verdict(expectation=known, asked=9, broken=3, outcome=Outcome.STOPPED)
+    Holds(lake.settings).hold("units", "split", [stopped], datetime(2026, 1, 2, 12, 30, tzinfo=UTC))
+    said = "since 2026-01-02T12:30:00Z: named"
+    assert lake.sync().messages == tuple(f"units_{view}: update: held: no to {said}" for view in ("ro", "rt"))
+    assert {lake.entry(f"units_{view}")["Parameters"][HELD] for view in ("ro", "rt")} == {said}
+    assert lake.entry("agents_ro")["Parameters"][HELD] == "no"
+    Holds(lake.settings).let_go("units")
+    lake.sync()
+    assert lake.entry("units_rt")["Parameters"][HELD] == "no"
+    assert lake.sync("plan").status == NOTHING_TO_DO
 
 
 def test_a_new_column_is_carried_over(lake: HiveLake):

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     NULL_PAYLOAD = "null_payload"
     NOT_AN_ENVELOPE = "not_an_envelope"
     UNKNOWN_OP = "unknown_op"
+    TRUNCATE = "truncate"
     MISSING_KEY = "missing_key"
     MISSING_POSITION = "missing_position"
     BAD_INTEGER = "bad_integer"
@@ -30,7 +31,8 @@ class Reason(StrEnum):
 
 
 IGNORED = "ignored"
-"""In place of a reason: there is no record, but a blank line or the null by which Kafka marks a deleted key."""
+"""In place of a reason: there is no event, but a blank line, the null by which Kafka marks a deleted key, or what a
+connector says of itself."""
 
 
 class RejectedRecordError(Exception):

@@ -51,6 +51,9 @@ class NumberUnit(StrEnum):
 
     MILLISECONDS = "milliseconds"
     MICROSECONDS = "microseconds"
+    NANOSECONDS = "nanoseconds"
+    DAYS = "days"
+    """A date without a time: its first moment."""
 
 
 class TableType(StrEnum):

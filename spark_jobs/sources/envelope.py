@@ -1,16 +1,18 @@
 """A Debezium envelope, one line of bytes, to the values of a log row or to a rejection.
 
-Event order is text that sorts as the source orders its changes: ``<position>-<tie>``. The position is fixed-width
-hexadecimal of SQL Server's (commit_lsn, change_lsn, event_serial_no), of PostgreSQL's lsn, or of the source time in
-milliseconds. Real events tie on it (snapshot rows share one LSN), so it ends in a hash of what belongs to the change
-itself: op, key and row images without their nulls. Where and when it was delivered has no part in it.
+Event order is text that sorts as the source orders its changes: ``<position>-<tie>``. The position is that of the
+connector (:mod:`spark_jobs.sources.positions`). Real events tie on it (snapshot rows share one), so it ends in a hash
+of what belongs to the change itself: op, key and row images without their nulls. Where and when it was delivered has no
+part in it.
+
+Messages of the connector itself are no events and are passed over: heartbeats, changes of the schema, and PostgreSQL's
+logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine: which rows it had, it does not say.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -19,15 +21,19 @@ from typing import Any, Never
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.sources.positions import origin_of, position_of
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 MAX_DEPTH = 32
 MAX_RECORD_BYTES = 512 * 1024
-MAX_ORIGIN = 1000
 UPSERTS, DELETE = frozenset("cru"), "d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
+_MESSAGE, _TRUNCATE = "m", "t"
+_HEARTBEAT = frozenset({"ts_ms", "ts_us", "ts_ns", "serverName"})
+_SCHEMA_CHANGE = frozenset({"ddl", "tableChanges"})
+UNAVAILABLE = "__debezium_unavailable_value"
+"""In place of a large value that did not change and that the database does not send again: it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,12 @@ class EnvelopeDecoder:
             return None
         payload, schema = _unwrap(record)
         op = payload.get("op")
+        if _is_message(op, payload):
+            return None
+        if op == _TRUNCATE:
+            raise RejectedRecordError(
+                Reason.TRUNCATE, "the table was emptied at the source; its rows stay until each is deleted there"
+            )
         if op != DELETE and (not isinstance(op, str) or op not in UPSERTS):
             raise RejectedRecordError(Reason.UNKNOWN_OP, f"op {str(op)[:40]!r} is none of c, r, u, d")
         image = payload.get("before" if op == DELETE else "after")
@@ -72,9 +84,9 @@ class EnvelopeDecoder:
             raise RejectedRecordError(Reason.MISSING_KEY, f"{self._key.source} is missing")
         connector = str(source.get("connector"))
         values = self._convert(image, connector, schema)
-        order = f"{_position(source, connector, payload)}-{_tie(op, payload)}"
+        order = f"{position_of(source, connector, payload)}-{_tie(op, payload)}"
         return DecodedEvent(
-            event_id=f"{_origin(source)}:{order}",
+            event_id=f"{origin_of(source, connector)}:{order}",
             op=op,
             event_order=order,
             event_time=_event_time(source, payload),
@@ -92,7 +104,10 @@ class EnvelopeDecoder:
             except (AttributeError, KeyError, TypeError, ValueError):
                 raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "the record's schema cannot be read") from None
         get = image.get
-        return tuple(None if (value := get(name)) is None else convert(value) for name, convert in converters)
+        return tuple(
+            None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
+            for name, convert in converters
+        )
 
     def _with_schema(
         self, converters: list[tuple[str, Converter]], schema: dict[str, Any]
@@ -165,6 +180,14 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return True
 
 
+def _is_message(op: Any, payload: dict[str, Any]) -> bool:
+    """True for what a connector says of itself and not of a row."""
+    if op is not None:
+        return bool(op == _MESSAGE)
+    is_heartbeat = "ts_ms" in payload and payload.keys() <= _HEARTBEAT
+    return is_heartbeat or payload.keys() >= _SCHEMA_CHANGE
+
+
 def _unwrap(record: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     if "payload" not in record or "op" in record:
         return record, None
@@ -181,42 +204,6 @@ def _row_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(part, dict) and part.get("field") in ("after", "before") and part.get("fields"):
             return {field["field"]: field for field in part["fields"] if isinstance(field, dict) and "field" in field}
     return {}
-
-
-def _origin(source: dict[str, Any]) -> str:
-    origin = f"{source.get('name', '')}.{source.get('schema', '')}.{source.get('table', '')}"
-    if len(origin) > MAX_ORIGIN or not origin.isprintable():
-        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "source.name, schema and table are no name")
-    return origin
-
-
-def _position(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:
-    if connector == "sqlserver" and source.get("commit_lsn") is not None:
-        serial = source.get("event_serial_no") or 0
-        if type(serial) is not int or not 0 <= serial < 2**32:
-            raise RejectedRecordError(Reason.MISSING_POSITION, "event_serial_no is not a count")
-        return f"{_lsn(source['commit_lsn'])}{_lsn(source.get('change_lsn'))}{serial:08x}"
-    if connector == "postgresql" and source.get("lsn") is not None:
-        return _hexadecimal(source["lsn"], "lsn")
-    moment = source.get("ts_ms")
-    return _hexadecimal(payload.get("ts_ms") if moment is None else moment, "ts_ms")
-
-
-def _lsn(text: Any) -> str:
-    if text is None:
-        return "0" * 20
-    match = _LSN.fullmatch(text) if isinstance(text, str) else None
-    if not match:
-        raise RejectedRecordError(Reason.MISSING_POSITION, f"{str(text)[:60]!r} is not an LSN")
-    return "".join(match.groups()).lower()
-
-
-def _hexadecimal(value: Any, name: str) -> str:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:20])
-    if type(value) is not int or not 0 <= value < 2**64:
-        raise RejectedRecordError(Reason.MISSING_POSITION, f"{name} gives no place in the order of events")
-    return f"{value:016x}"
 
 
 def _tie(op: str, payload: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Never
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
@@ -18,7 +18,12 @@ Converter = Callable[[Any], Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDE = Context(prec=80)
 _INT64 = 2**63
-_MICROSECONDS = {NumberUnit.MILLISECONDS: 1000, NumberUnit.MICROSECONDS: 1}
+_MICROSECONDS = {
+    NumberUnit.MILLISECONDS: Decimal(1000),
+    NumberUnit.MICROSECONDS: Decimal(1),
+    NumberUnit.NANOSECONDS: Decimal("0.001"),
+    NumberUnit.DAYS: Decimal(86_400_000_000),
+}
 _SCHEMA_MICROSECONDS = {
     "io.debezium.time.Timestamp": Decimal(1000),
     "org.apache.kafka.connect.data.Timestamp": Decimal(1000),
@@ -36,6 +41,9 @@ _DECIMAL_TEXT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SCALE_TEXT = re.compile(r"-?[0-9]{1,3}")
 
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+_FLOATS = frozenset({"float", "double"})
+_VARIABLE_SCALE = frozenset({"scale", "value"})
+"""Members of Debezium's ``VariableScaleDecimal``: a number whose column has no scale of its own."""
 
 
 def build_converter(column: ColumnSpec, connector: str) -> Converter:
@@ -61,6 +69,8 @@ def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Convert
     if column.type is ColumnType.DECIMAL and name == CONNECT_DECIMAL and field.get("type") == "bytes":
         scale = _read_scale((field.get("parameters") or {}).get("scale", 0))
         return lambda value: read_decimal(_unpack_decimal(value, scale, column), column)
+    if column.type is ColumnType.DECIMAL and field.get("type") in _FLOATS:
+        return lambda value: _refuse_float(column)
     return None
 
 
@@ -75,6 +85,8 @@ def read_integer(value: Any, column: ColumnSpec) -> int:
 
 def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
     """An exact decimal that fits the declared precision and scale; nothing is rounded."""
+    if isinstance(value, dict) and value.keys() == _VARIABLE_SCALE:
+        value = _unpack_decimal(value["value"], _scale_of(value["scale"], column), column)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a decimal")
     try:
@@ -89,7 +101,7 @@ def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
     return exact
 
 
-def read_timestamp(value: Any, column: ColumnSpec, microseconds: int | Decimal) -> datetime:
+def read_timestamp(value: Any, column: ColumnSpec, microseconds: Decimal) -> datetime:
     """A time from a number of units since 1970, or from ISO 8601 text; years 1 to 9999."""
     try:
         if isinstance(value, str) and not value.isdigit():  # bare digits would be read as some date or other
@@ -124,6 +136,21 @@ def read_text(value: Any, column: ColumnSpec) -> str:
     except UnicodeEncodeError:
         raise RejectedRecordError(Reason.NOT_UTF8, f"{column.source} holds half a surrogate pair") from None
     return value
+
+
+def _refuse_float(column: ColumnSpec) -> Never:
+    raise RejectedRecordError(
+        Reason.BAD_DECIMAL,
+        f"{column.source} comes as a floating-point number, which is not exact; set decimal.handling.mode of the "
+        f"connector to string or precise",
+    )
+
+
+def _scale_of(value: Any, column: ColumnSpec) -> int:
+    try:
+        return _read_scale(value)
+    except ValueError:
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} has no scale") from None
 
 
 def _read_scale(value: Any) -> int:

@@ -58,7 +58,7 @@ BROKEN: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "no source block": ("not_an_envelope", lambda key: line({**good(key), "source": None})),
     "row image is text": ("not_an_envelope", lambda key: line({**good(key), "after": f"sale {key}"})),
     "unknown op": ("unknown_op", lambda key: line({**good(key), "op": "x"})),
-    "truncate": ("unknown_op", lambda key: line({**good(key), "op": "t"})),
+    "truncate": ("truncate", lambda key: line({**good(key), "op": "t"})),
     "no op": ("unknown_op", lambda key: line({"hello": key})),
     "op is a list": ("unknown_op", lambda key: line({**good(key), "op": ["c"]})),
     "no key": ("missing_key", lambda key: line(good(key, SaleId=None, AgentId=key))),
@@ -71,6 +71,18 @@ BROKEN: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "decimal too fine": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="0.00001"))),
     "decimal is text": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="ten"))),
     "decimal is infinite": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="Infinity"))),
+    "decimal without its scale": (
+        "bad_decimal",
+        lambda key: line(good(key, ContractSubtotal={"scale": "few", "value": "Bg=="})),
+    ),
+    "binlog file is none": (
+        "missing_position",
+        lambda key: line(source_with(key, connector="mysql", file="binlog", pos=key)),
+    ),
+    "binlog without a place": (
+        "missing_position",
+        lambda key: line(source_with(key, connector="mariadb", file="mariadb-bin.000001", pos=None)),
+    ),
     "decimal is a huge power": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="1E+999999"))),
     "date past year 9999": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate=10**15))),
     "date is text": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate="soon"))),

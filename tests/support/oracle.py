@@ -2,8 +2,8 @@
 
 Order. The source says in which order its changes happened, and the oracle sorts by nothing else:
 
-1. the position: SQL Server's (commit_lsn, change_lsn, event_serial_no), PostgreSQL's lsn, for any other connector the
-   source time in milliseconds;
+1. the position: SQL Server's (commit_lsn, change_lsn, event_serial_no), PostgreSQL's lsn, MySQL's and MariaDB's binlog
+   file, position and row, for any other connector the source time in milliseconds;
 2. where real events share a position (snapshot rows do, and both halves of a change of the key): a hash of the change
    itself: SHA-256 of the compact JSON ``[op,[before,after]]``, where an image is its sorted ``[name, text of value]``
    pairs without nulls, or null; the first 16 hexadecimal digits.
@@ -51,6 +51,8 @@ TABLES = {
         ("unit_id", "status_id", "contract_subtotal", "contract_signing_date", "agent_id", "customer_id"),
     ),
 }
+OWNERS = {"mysql": ("db",), "mariadb": ("db",)}
+"""Connectors whose tables are of a database, and of no schema."""
 Row = dict[str, Any]
 Tables = dict[str, dict[int, Row]]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -105,23 +107,31 @@ def read_line(line: bytes) -> Event | None:
     envelope = record["payload"] if "payload" in record and "op" not in record else record
     require(isinstance(envelope, dict))
     op, source = envelope.get("op"), envelope.get("source")
+    if op == "m" or (op is None and is_message(envelope)):
+        return None
     require(op in ("c", "r", "u", "d"))
     image = envelope.get("before") if op == "d" else envelope.get("after")
     require(isinstance(image, dict) and isinstance(source, dict))
-    row = {}
+    row, connector = {}, str(source.get("connector"))
     for column, (name, kind) in COLUMNS.items():
         if image.get(column) is not None:
-            row[name] = read_value(image[column], kind, source.get("connector"))
+            row[name] = read_value(image[column], kind, connector)
     require("sale_id" in row)
     milliseconds = source.get("ts_ms") if source.get("ts_ms") is not None else envelope.get("ts_ms")
     require(isinstance(milliseconds, int))
     return Event(
-        origin=f"{source.get('name', '')}/{source.get('schema', '')}/{source.get('table', '')}",
+        origin="/".join(str(source.get(name, "")) for name in ("name", *OWNERS.get(connector, ("schema",)), "table")),
         order=(position(source, milliseconds), tie(op, envelope)),
         op=op,
         time=EPOCH + timedelta(milliseconds=milliseconds),
         row=row,
     )
+
+
+def is_message(envelope: dict[str, Any]) -> bool:
+    """True for a heartbeat, and for what a connector tells of changes of the schema."""
+    is_heartbeat = "ts_ms" in envelope and set(envelope) <= {"ts_ms", "ts_us", "ts_ns", "serverName"}
+    return is_heartbeat or {"ddl", "tableChanges"} <= set(envelope)
 
 
 def require(is_fine: object) -> None:
@@ -155,6 +165,10 @@ def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
             raise UnusableError from error
     if source.get("connector") == "postgresql" and source.get("lsn") is not None:
         return (int(source["lsn"]),)
+    if source.get("connector") in OWNERS and source.get("file"):
+        name, dot, number = source["file"].rpartition(".")
+        require(name and dot and number.isdigit() and isinstance(source.get("pos"), int))
+        return (int(number), source["pos"], source.get("row") or 0)
     return (milliseconds,)
 
 

@@ -53,8 +53,8 @@ def _check(spec: LakeSpec, arguments: JobArguments) -> None:
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     """List what is held, or accept what a table is held for; needs no Spark.
 
-    What is accepted counts for the next commit of the table, and for the expectations that it is held for now: a batch
-    that breaks others is held again.
+    What is accepted counts for the expectations that the table is held for now: of a batch that was kept out for the
+    next commit, of rows that are there for as many of them, until the table is right. What breaks others is held again.
 
     Raises:
         ContractError: the table is not held, or it is not said why its batch is right.
@@ -89,6 +89,7 @@ def _accept(holds: Holds, arguments: JobArguments) -> str:
             because=options["because"],
             by=by,
             at=format_clock(arguments.clock),
+            most=hold.broken if hold.instant else (),
         )
     )
     if hold.instant:

@@ -108,7 +108,7 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
 def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:
     """What was found, that marked which a person has accepted."""
     holds = Holds(settings)
-    return {name: each.with_decided(accepted_of(name, each.verdicts, holds)) for name, each in found.items()}
+    return {name: each.with_decided(accepted_of(each.verdicts, holds.known(name))) for name, each in found.items()}
 
 
 def _hold(found: Mapping[str, Found], arguments: JobArguments, settings: Settings) -> None:
@@ -123,6 +123,8 @@ def _let_go(found: Mapping[str, Found], arguments: JobArguments, settings: Setti
     for name, each in found.items():
         if not each.stopped and (hold := holds.hold_of(name)) and hold.job == arguments.job:
             holds.let_go(name)
+        if all(verdict.outcome is not Outcome.ACCEPTED for verdict in each.verdicts):
+            holds.forget_known(name)
 
 
 def _result(

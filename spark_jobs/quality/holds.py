@@ -2,7 +2,8 @@
 
 A held table stays at its last good state; readers see nothing of the batch. The record is beside the tables, in
 ``.quality/held/<table>.json``, until a batch passes. What a person accepts is in ``.quality/accepted/<table>.json`` and
-counts for the next commit of that table.
+counts for the next commit of that table; of rows that are there it is in ``.quality/known/<table>.json`` and counts
+until the table is right, or more rows break it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.expectations import HISTORY_KINDS
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.storage.filesystem import Filesystem
 
 FOLDER = ".quality"
-_HELD, _ACCEPTED = "held", "accepted"
+_HELD, _ACCEPTED, _KNOWN = "held", "accepted", "known"
+_NEVER = -1
+"""In place of a number of rows: what a day's figure is accepted for says nothing of the next day's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,17 +41,28 @@ class Hold:
     expectations: tuple[str, ...]
     told: tuple[str, ...]
     instant: str = ""
+    broken: tuple[int, ...] = ()
+    """How many rows broke each of the expectations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """A person's word that the next commit of a table may break these expectations."""
+    """A person's word that the next commit of a table may break these expectations.
+
+    With ``most`` it is about rows that are there: so many may break each of them, for as long as some do.
+    """
 
     table: str
     expectations: tuple[str, ...]
     because: str
     by: str
     at: str
+    most: tuple[int, ...] = ()
+
+    def covers(self, verdict: Verdict) -> bool:
+        """True when it was said of what the verdict found."""
+        limits = dict(zip(self.expectations, self.most or (verdict.broken,) * len(self.expectations), strict=True))
+        return 0 <= verdict.broken <= limits.get(verdict.expectation.name, _NEVER)
 
 
 class Holds:
@@ -63,7 +79,7 @@ class Holds:
     def hold_of(self, table: str) -> Hold | None:
         """Why a table is held, or None."""
         content = self._files.read(f"{FOLDER}/{_HELD}/{table}.json")
-        return None if content is None else _hold(content)
+        return None if content is None else Hold(**_fields(content))
 
     def hold(self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime, *, instant: str = "") -> None:
         """Remember what stopped a batch, or was found in the state at ``instant``; since when it is held stays."""
@@ -76,6 +92,7 @@ class Holds:
             expectations=tuple(verdict.expectation.name for verdict in verdicts),
             told=tuple(verdict.told for verdict in verdicts),
             instant=instant,
+            broken=tuple(_NEVER if v.expectation.kind in HISTORY_KINDS else v.broken for v in verdicts),
         )
         self._write(f"{_HELD}/{table}.json", asdict(hold))
 
@@ -93,16 +110,24 @@ class Holds:
         self._files.delete(f"{FOLDER}/{_HELD}/{table}.json")
 
     def accept(self, acceptance: Acceptance) -> None:
-        """Let the next commit of a table break what is named."""
-        self._write(f"{_ACCEPTED}/{acceptance.table}.json", asdict(acceptance))
+        """Let the next commit of a table break what is named, or the rows that are there, when it is about them."""
+        self._write(f"{_KNOWN if acceptance.most else _ACCEPTED}/{acceptance.table}.json", asdict(acceptance))
 
     def accepted(self, table: str) -> Acceptance | None:
         """What a person has accepted of a table and no commit has used yet."""
-        content = self._files.read(f"{FOLDER}/{_ACCEPTED}/{table}.json")
-        if content is None:
-            return None
-        fields = json.loads(content)
-        return Acceptance(**{**fields, "expectations": tuple(fields["expectations"])})
+        return self._acceptance(f"{FOLDER}/{_ACCEPTED}/{table}.json")
+
+    def known(self, table: str) -> Acceptance | None:
+        """What a person has accepted of the rows that are there."""
+        return self._acceptance(f"{FOLDER}/{_KNOWN}/{table}.json")
+
+    def forget_known(self, table: str) -> None:
+        """The table is right: what breaks it next is news."""
+        self._files.delete(f"{FOLDER}/{_KNOWN}/{table}.json")
+
+    def _acceptance(self, path: str) -> Acceptance | None:
+        content = self._files.read(path)
+        return None if content is None else Acceptance(**_fields(content))
 
     def _listed(self) -> list[tuple[str, str]]:
         """What there is: ``held`` or ``accepted``, and of which table."""
@@ -122,7 +147,7 @@ def let_pass(
         GateStoppedError: an expectation stops a batch, and nobody accepted that.
     """
     holds = Holds(settings)
-    decided = {table: accepted_of(table, of_table, holds) for table, of_table in verdicts.items()}
+    decided = {table: accepted_of(of_table, holds.accepted(table)) for table, of_table in verdicts.items()}
     stopped = {table: [v for v in of_table if v.outcome is Outcome.STOPPED] for table, of_table in decided.items()}
     stopped = {table: found for table, found in stopped.items() if found}
     for table, found in stopped.items():
@@ -132,20 +157,18 @@ def let_pass(
     return decided
 
 
-def accepted_of(table: str, verdicts: Sequence[Verdict], holds: Holds) -> tuple[Verdict, ...]:
+def accepted_of(verdicts: Sequence[Verdict], acceptance: Acceptance | None) -> tuple[Verdict, ...]:
     """The verdicts, those that stop and that a person has accepted marked so."""
-    if not any(each.outcome is Outcome.STOPPED for each in verdicts):
+    if acceptance is None:
         return tuple(verdicts)
-    acceptance = holds.accepted(table)
-    names = acceptance.expectations if acceptance else ()
-    is_accepted = [each.outcome is Outcome.STOPPED and each.expectation.name in names for each in verdicts]
-    note = f"{acceptance.by}, {acceptance.at}: {acceptance.because}" if acceptance else ""
+    note = f"{acceptance.by}, {acceptance.at}: {acceptance.because}"
     return tuple(
-        replace(each, outcome=Outcome.ACCEPTED, note=note) if accepted else each
-        for each, accepted in zip(verdicts, is_accepted, strict=True)
+        replace(each, outcome=Outcome.ACCEPTED, note=note)
+        if each.outcome is Outcome.STOPPED and acceptance.covers(each)
+        else each
+        for each in verdicts
     )
 
 
-def _hold(content: bytes) -> Hold:
-    fields = json.loads(content)
-    return Hold(**{**fields, "expectations": tuple(fields["expectations"]), "told": tuple(fields["told"])})
+def _fields(content: bytes) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(content).items()}

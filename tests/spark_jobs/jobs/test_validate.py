@@ -100,6 +100,18 @@ def test_what_is_found_is_held_until_it_is_right_or_accepted(
     accept(lake, "fast_daily_deals")
     assert Holds(lake.settings).held() == []
     assert f"fast_daily_deals: accepted: {TOLD}" in validate(lake).messages
+    lake.land("fourth.jsonl", [sale(3, 3, at=11, ProjectId=3)])
+    bring_on(lake)
+    assert f"fast_daily_deals: accepted: {TOLD.replace('of 2', 'of 3')}" in validate(lake).messages, "known rows"
+    lake.land("fifth.jsonl", [sale(3, 3, at=12, ProjectId=1)])
+    bring_on(lake)
+    with pytest.raises(AuditFailedError, match=r"3 of 3 rows broke it"):
+        validate(lake)
+    accept(lake, "fast_daily_deals")
+    lake.land("sixth.jsonl", [sale(2, 2, at=13, ProjectId=2), sale(3, 3, at=14, ProjectId=3)])
+    bring_on(lake)
+    assert not any("one_a_day" in line for line in validate(lake).messages)
+    assert Holds(lake.settings).known("fast_daily_deals") is None, "right again: what breaks it next is news"
 
 
 def test_data_docs_have_a_page_for_each_table_and_no_person(spark: SparkSession, tmp_path: Path):

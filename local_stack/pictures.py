@@ -18,6 +18,7 @@ from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from local_stack.services import RunFolder, run_path
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.quality.docs_site import DOCS
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -133,7 +134,7 @@ def _show_failed_run(browser: Chrome, airflow: AirflowHome) -> None:
 
 def _show_data_docs(browser: Chrome, airflow: AirflowHome) -> None:
     """The first page of the lake's Data Docs."""
-    page = Path(Settings.from_environment(os.environ).base_path) / ".quality" / "docs" / "index.html"
+    page = Path(Settings.from_environment(os.environ).base_path) / DOCS / "index.html"
     if not page.exists():
         raise SetupError(f"there is no {page}; run data_quality first")
     browser.get(page.as_uri())

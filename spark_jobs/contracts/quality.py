@@ -7,23 +7,12 @@ from dataclasses import dataclass
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.tables import check_identifier
 
-RESULT_COLUMNS = (
-    "result_id",
-    "run",
-    "job",
-    "table_name",
-    "instant",
-    "stage",
-    "expectation",
-    "expected",
-    "action",
-    "observed",
-    "rows_asked",
-    "rows_broken",
-    "figure",
-    "outcome",
-    "day",
+RESULT_SCHEMA = (
+    "result_id string, run timestamp, job string, table_name string, instant string, stage string, expectation string, "
+    "expected string, action string, observed string, rows_asked bigint, rows_broken bigint, figure decimal(38,6), "
+    "outcome string, day string"
 )
+RESULT_COLUMNS = tuple(column.split()[0] for column in RESULT_SCHEMA.split(", "))
 """Columns of the table of results (docs/quality.md)."""
 
 

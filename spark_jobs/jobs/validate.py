@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.validation import Ask, Found, Validation, plan_asks
+from spark_jobs.jobs.validation import Ask, Found, Validation, is_increment, plan_asks
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
@@ -47,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """False when no table has rows that are to be asked."""
     spec = load_lake_spec(settings.lake_spec)
-    return not _is_increment(arguments) or bool(plan_asks(spec, _chosen(spec, arguments), arguments, settings))
+    return not is_increment(arguments) or bool(plan_asks(spec, _chosen(spec, arguments), arguments, settings))
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
@@ -67,14 +68,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         AuditFailedError: rows break one that stops.
     """
     spec = load_lake_spec(settings.lake_spec)
-    asks = plan_asks(spec, _chosen(spec, arguments), arguments, settings)
+    asks = plan_asks(spec, _chosen(spec, arguments), arguments, settings) if spark is not None else []
     if spark is None or not asks:
         return JobResult(job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock))
     validation = Validation(spark=spark, spec=spec, arguments=arguments, settings=settings)
     with tempfile.TemporaryDirectory(prefix="lakehouse-docs-") as folder:
         suites = Suites(Path(folder))
         found = validation.ask(asks, suites)
-        if is_documented := not _is_increment(arguments) and bool(found):
+        if is_documented := not is_increment(arguments) and bool(found):
             suites.write_docs()
             pages = {name: (each.instant, each.verdicts) for name, each in found.items()}
             clock, files = format_clock(arguments.clock), Filesystem(settings.base_path)
@@ -82,9 +83,8 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     found = _decide(found, settings)
     _hold(found, arguments, settings)  # before it is kept how far was asked: what dies in between asks once more
     recorded = validation.record(asks, found)
-    if not _is_increment(arguments):
-        of_day, recorded = validation.judge_history(asks, recorded)
-        found = {name: each.with_verdicts(of_day.get(name, ())) for name, each in found.items()}
+    if not is_increment(arguments):
+        found, recorded = validation.judge_history(asks, found, recorded)
         found = _decide(found, settings)
         _hold(found, arguments, settings)
         _let_go(found, arguments, settings)
@@ -92,10 +92,6 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     if failed := {name: each.stopped for name, each in found.items() if each.stopped}:
         raise AuditFailedError(failed={n: [v.told for v in verdicts] for n, verdicts in failed.items()}, result=result)
     return result
-
-
-def _is_increment(arguments: JobArguments) -> bool:
-    return bool(arguments.options.get("increment"))
 
 
 def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
@@ -108,7 +104,7 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
 def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:
     """What was found, that marked which a person has accepted."""
     holds = Holds(settings)
-    return {name: each.with_decided(accepted_of(each.verdicts, holds.known(name))) for name, each in found.items()}
+    return {name: replace(each, verdicts=accepted_of(each.verdicts, holds.known(name))) for name, each in found.items()}
 
 
 def _hold(found: Mapping[str, Found], arguments: JobArguments, settings: Settings) -> None:

@@ -34,11 +34,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One table that is asked: the commits that nobody asked yet, and the rows. ``pull`` is None for all of them."""
+    """One table that is asked: what came since it was asked last, and whether all its rows are asked or these alone."""
 
     timeline: Timeline
     new: Pull
-    pull: Pull | None
+    is_whole: bool
 
     @property
     def table(self) -> str:
@@ -48,7 +48,7 @@ class Ask:
     @property
     def instant(self) -> str:
         """As of which the rows are asked."""
-        return self.pull.window.up_to if self.pull else self.timeline.last or BEGINNING
+        return (self.timeline.last or BEGINNING) if self.is_whole else self.new.window.up_to
 
     @property
     def resync(self) -> str:
@@ -68,30 +68,28 @@ class Found:
         """What nobody accepted, and that must not be so."""
         return tuple(verdict for verdict in self.verdicts if verdict.outcome is Outcome.STOPPED)
 
-    def with_decided(self, verdicts: tuple[Verdict, ...]) -> Found:
-        """The same state, with these verdicts."""
-        return replace(self, verdicts=verdicts)
-
-    def with_verdicts(self, more: Sequence[Verdict]) -> Found:
-        """The same, and more that was found."""
-        return replace(self, verdicts=(*self.verdicts, *more))
-
 
 def plan_asks(spec: LakeSpec, tables: Sequence[str], arguments: JobArguments, settings: Settings) -> list[Ask]:
     """Which of the tables are asked: all that were made, or for increments those with commits that are due."""
-    is_increment, asks = bool(arguments.options.get("increment")), []
+    is_whole, asks = not is_increment(arguments), []
     known = QualityRecord(spec, settings).asked()
     for name in tables:
+        asked = known.get(name, Asked())
+        if not is_whole and not asked.is_older_than(spec.quality.every_minutes, arguments.clock):
+            continue
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_version()
-        asked = known.get(name, Asked())
         if timeline.last is None:
             continue
         new = plan_pull(timeline, after=asked.instant)
-        is_due = asked.is_older_than(spec.quality.every_minutes, arguments.clock)
-        if not is_increment or (is_due and timeline.changes_in(new.window)):
-            asks.append(Ask(timeline=timeline, new=new, pull=new if is_increment else None))
+        if is_whole or timeline.changes_in(new.window):
+            asks.append(Ask(timeline=timeline, new=new, is_whole=is_whole))
     return asks
+
+
+def is_increment(arguments: JobArguments) -> bool:
+    """True when the rows are asked that came since they were asked last."""
+    return bool(arguments.options.get("increment"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,26 +109,30 @@ class Validation:
         """Keep what the gates said of the commits that nobody asked yet, and what was found; how far was asked."""
         results = [result for ask in asks for result in self._of_gates(ask)]
         for ask in asks:
-            stage = Stage.WHOLE if ask.pull is None else Stage.INCREMENT
+            stage = Stage.WHOLE if ask.is_whole else Stage.INCREMENT
             verdicts = found[ask.table].verdicts if ask.table in found else ()
             place = self._place(ask.table, ask.instant)
             results += [result_of(verdict, place, stage) for verdict in verdicts]
         return self._write(results, asks)
 
     def judge_history(
-        self, asks: Sequence[Ask], recorded: TableOutcome
-    ) -> tuple[dict[str, tuple[Verdict, ...]], TableOutcome]:
-        """Of each table how its last whole day was, by the weeks before; and what was kept, with ``recorded``."""
+        self, asks: Sequence[Ask], found: Mapping[str, Found], recorded: TableOutcome
+    ) -> tuple[dict[str, Found], TableOutcome]:
+        """How the last whole day of each table was, by the weeks before: added to what was found, and kept."""
         clock, tables = self.arguments.clock, [ask.table for ask in asks]
         usual = [e for table in tables for e in expectations_of(self.spec, table) if e.kind in HISTORY_KINDS]
         day = newest_whole_day(clock, self.spec.time_zone)
         figures = self._record.daily_figures(self.spark, usual, first=day - timedelta(days=DAYS), last=day)
         judged = list(judge_day(usual, figures, day))
         written = self._write([result for _, result in judged], ())
-        found = {table: tuple(v for v, _ in judged if v.expectation.table == table) for table in tables}
-        if not written.is_committed:
-            return found, recorded
-        return found, replace(written, rows=written.rows + recorded.rows)
+        together: dict[str, Found] = {}
+        for ask in asks:
+            before = found[ask.table].verdicts if ask.table in found else ()
+            if all_of_it := (*before, *(v for v, _ in judged if v.expectation.table == ask.table)):
+                together[ask.table] = Found(instant=ask.instant, verdicts=all_of_it)
+        if written.is_committed:
+            recorded = replace(written, rows=written.rows + recorded.rows)
+        return together, recorded
 
     @property
     def _record(self) -> QualityRecord:
@@ -152,19 +154,19 @@ class Validation:
             return visible_rows(whole_df, table, self.spec)
 
         # One state of each table, whether its rows are asked or referred to.
-        instants.update({ask.table: ask.instant for ask in asks if ask.pull is None})
+        instants.update({ask.table: ask.instant for ask in asks if ask.is_whole})
         for ask in asks:
-            kinds = ROW_KINDS | WHOLE_KINDS if ask.pull is None else ROW_KINDS
+            kinds = ROW_KINDS | WHOLE_KINDS if ask.is_whole else ROW_KINDS
             asked = tuple(each for each in expectations_of(self.spec, ask.table) if each.kind in kinds)
             if asked:
                 log.info("asking %s: %d expectations", ask.table, len(asked))
-                rows_df = rows(ask.table) if ask.pull is None else self._increment(ask.table, ask.pull)
+                rows_df = rows(ask.table) if ask.is_whole else self._increment(ask)
                 verdicts = suites.ask(ask.table, rows_df, asked, rows, as_of=ask.instant)
                 yield ask.table, Found(instant=ask.instant, verdicts=verdicts)
 
-    def _increment(self, table: str, pull: Pull) -> DataFrame:
-        new_df = read_pull(self.spark, self.settings.table_path(table), pull)
-        return visible_rows(new_df, table, self.spec)
+    def _increment(self, ask: Ask) -> DataFrame:
+        new_df = read_pull(self.spark, ask.timeline.path, ask.new)
+        return visible_rows(new_df, ask.table, self.spec)
 
     def _of_gates(self, ask: Ask) -> Iterator[QualityResult]:
         expectations = {each.name: each for each in expectations_of(self.spec, ask.table)}

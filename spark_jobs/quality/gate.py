@@ -66,7 +66,7 @@ class Gate:
             if each.kind in ROW_KINDS:
                 found.append(F.count_if(among & broken(each, schema)).alias(self._name(number, "broken")))
             elif each.usual is Figure.NULLS:
-                is_null = among & asked(each) & F.col(each.columns[0]).isNull()
+                is_null = is_asked & F.col(each.columns[0]).isNull()
                 found.append(F.count_if(is_null).alias(self._name(number, "broken")))
             elif each.kind is Kind.MEAN or each.usual is Figure.MEAN:
                 figure = F.avg(F.when(is_asked, F.col(each.columns[0]).cast("decimal(38,6)")))
@@ -85,14 +85,9 @@ class Gate:
             nulls = int(facts[self._name(number, "broken")])
             return Verdict(expectation=each, asked=rows, broken=nulls, outcome=Outcome.HELD)
         value = Decimal(rows) if each.kind is Kind.ROWS else facts[self._name(number, "figure")]
-        is_held = (
-            value is None
-            or each.usual is not None
-            or _is_within(value, each)
-            or (each.kind is Kind.MEAN and rows < each.from_rows)
-        )
+        is_held = value is None or _is_within(value, each) or (each.kind is Kind.MEAN and rows < each.from_rows)
         figure = "" if value is None else f"{value:f}"
-        return Verdict(expectation=each, asked=rows, broken=0, outcome=_outcome(each, is_held=is_held), figure=figure)
+        return Verdict(expectation=each, asked=rows, broken=0, outcome=outcome_of(each, is_held=is_held), figure=figure)
 
     def _name(self, number: int, what: str) -> str:
         return f"{self.prefix}_{number}_{what}"
@@ -107,10 +102,11 @@ def judge_rows(each: Expectation, *, asked: int, broken: int) -> Verdict:
     """The verdict on a rule of single rows, which so many of those asked broke."""
     is_set_aside = each.action is Action.QUARANTINE
     is_held = 100 * broken <= each.tolerate_percent * asked or (asked < each.from_rows and not is_set_aside)
-    return Verdict(expectation=each, asked=asked, broken=broken, outcome=_outcome(each, is_held=is_held))
+    return Verdict(expectation=each, asked=asked, broken=broken, outcome=outcome_of(each, is_held=is_held))
 
 
-def _outcome(each: Expectation, *, is_held: bool) -> Outcome:
+def outcome_of(each: Expectation, *, is_held: bool) -> Outcome:
+    """What becomes of an expectation that holds, or does not."""
     return Outcome.HELD if is_held else _FAILED[each.action]
 
 

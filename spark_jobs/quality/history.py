@@ -7,11 +7,12 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from spark_jobs.contracts.expectations import Action, Expectation, Figure
+from spark_jobs.contracts.expectations import Expectation, Figure
 from spark_jobs.quality.anomalies import Judgement, judge_newest
+from spark_jobs.quality.gate import outcome_of
 from spark_jobs.quality.record import DayFigure
 from spark_jobs.quality.results import Place, QualityResult, Stage, result_of
-from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.quality.verdicts import Verdict
 
 DAYS = 56
 """Days of the history that a day is judged by."""
@@ -45,7 +46,7 @@ def judge_day(
                 expectation=each,
                 asked=rows,
                 broken=0,
-                outcome=_outcome(each, judged),
+                outcome=outcome_of(each, is_held=not judged.is_anomaly),
                 figure=_told(each, series[day], judged, day),
             )
             # About the day, whenever it is asked: the next night it is not asked again.
@@ -62,12 +63,6 @@ def _series(each: Expectation, of_days: Mapping[date, DayFigure], day: date) -> 
     days = (first + timedelta(days=number) for number in range((day - first).days + 1))
     # A day below from_rows is too small to judge, and still one with few rows to those after it.
     return {at: of_days[at].value if at in of_days else 0.0 for at in days}
-
-
-def _outcome(each: Expectation, judged: Judgement) -> Outcome:
-    if not judged.is_anomaly:
-        return Outcome.HELD
-    return Outcome.STOPPED if each.action is Action.STOP else Outcome.WARNED
 
 
 def _told(each: Expectation, value: float, judged: Judgement, day: date) -> str:

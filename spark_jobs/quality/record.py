@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import JobArguments, parse_clock
 from spark_jobs.contracts.expectations import Expectation, Figure
 from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.quality import RESULT_SCHEMA
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -32,11 +33,6 @@ from spark_jobs.storage.writer import commit, fit_layout
 _DECIMALS = 6
 ASKED_KEY = "asked"
 """Under which a commit keeps how far each table was asked."""
-SCHEMA = (
-    "result_id string, run timestamp, job string, table_name string, instant string, stage string, expectation string, "
-    "expected string, action string, observed string, rows_asked bigint, rows_broken bigint, figure decimal(38,6), "
-    "outcome string, day string"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +77,7 @@ class QualityRecord:
         layout = quality_layout(self._spec)
         if not results:
             return TableOutcome(table=layout.name, instant=self._timeline().last, rows=0, is_committed=False)
-        rows_df = spark.createDataFrame([_row(each, run) for each in results], SCHEMA)
+        rows_df = spark.createDataFrame([_row(each, run) for each in results], RESULT_SCHEMA)
         with hold_tables((layout.name,), job=run.job, settings=self._settings):
             timeline = settled_timeline(spark, layout.name, self._settings)
             known = {name: asdict(each) for name, each in (_asked(timeline) | dict(asked)).items()}
@@ -101,19 +97,21 @@ class QualityRecord:
         found: dict[str, dict[date, DayFigure]] = {each.id: {} for each in expectations}
         if not expectations or not self._timeline().writes:
             return found
-        sums = {(row["table_name"], row["expectation"], row["day"]): row for row in self._sums(spark, first, last)}
+        names = {each.id: WRITTEN if each.usual is Figure.ROWS else each.name for each in expectations}
+        sums = self._sums(spark, sorted(set(names.values())), first, last)
         for each in expectations:
-            name = WRITTEN if each.usual is Figure.ROWS else each.name
-            for (table, expectation, day), row in sums.items():
-                if (table, expectation) == (each.table, name) and row["asked"]:
+            for row in sums:
+                if (row["table_name"], row["expectation"]) == (each.table, names[each.id]) and row["asked"]:
                     figure = DayFigure(value=_figure(each, row), rows=int(row["asked"]))
-                    found[each.id][date.fromisoformat(day)] = figure
+                    found[each.id][date.fromisoformat(row["day"])] = figure
         return found
 
-    def _sums(self, spark: SparkSession, first: date, last: date) -> list[Row]:
-        """What the commits of each day say of each expectation, added up."""
+    def _sums(self, spark: SparkSession, names: Sequence[str], first: date, last: date) -> list[Row]:
+        """What the commits of each day say of expectations of these names, added up."""
         gate_df: DataFrame = read_snapshot(spark, self._path).where(
-            (F.col("stage") == Stage.GATE.value) & F.col("day").between(first.isoformat(), last.isoformat())
+            (F.col("stage") == Stage.GATE.value)
+            & F.col("day").between(first.isoformat(), last.isoformat())
+            & F.col("expectation").isin(names)
         )
         weighted = F.col("figure").cast("double") * F.col("rows_asked")
         sums_df = gate_df.groupBy("table_name", "expectation", "day").agg(
@@ -141,7 +139,7 @@ def _figure(each: Expectation, row: Row) -> float:
 
 
 def _row(result: QualityResult, run: JobArguments) -> tuple[object, ...]:
-    """In the order of ``SCHEMA``."""
+    """In the order of ``RESULT_SCHEMA``."""
     place = result.place
     return (
         result.key,

@@ -220,10 +220,25 @@ def test_a_day_unlike_the_weeks_before_it_is_told_by_the_nightly_run(lake: SpecL
     assert (row["day"], row["outcome"], row["figure"], row["action"]) == ("2026-01-01", "warned", Decimal(0), "warn")
 
 
-def written_on(day: date, count: int) -> QualityResult:
+def test_a_day_unlike_the_others_holds_a_table_of_which_nothing_else_is_expected(spark: SparkSession, tmp_path: Path):
+    lake = make_expecting_lake(
+        spark, tmp_path, {"units": {"kept": {"usual": "rows", "action": "stop"}}}, keeps_shipped=False
+    )
+    bring(lake, "one.jsonl", sale(1, 1))
+    days = [date(2026, 1, 1) - timedelta(days=back) for back in range(28, 0, -1)]
+    history = [written_on(at, 900 + 7 * (at.day % 5), table="units") for at in days]
+    QualityRecord(load_lake_spec(str(lake.spec)), lake.settings).write(
+        lake.spark, history, {}, JobArguments(job="validate", clock=CLOCK)
+    )
+    with pytest.raises(AuditFailedError, match="kept"):
+        lake.run("validate", clock=CLOCK + timedelta(hours=4), tables="units", increment=False)
+    assert Holds(lake.settings).hold_of("units")
+
+
+def written_on(day: date, count: int, *, table: str = "sales_log") -> QualityResult:
     instant = f"{day:%Y%m%d}120000000"
     return QualityResult(
-        place=Place(table="sales_log", instant=instant, day=day.isoformat()),
+        place=Place(table=table, instant=instant, day=day.isoformat()),
         stage=Stage.GATE,
         expectation=WRITTEN,
         observed=f"{count} rows",

@@ -23,6 +23,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import dry_run_param, key_param
+from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
 from lakehouse_provider.serving import SERVING_CONN_ID
 from lakehouse_provider.tasks import approved_tasks
@@ -55,6 +56,7 @@ def erase() -> None:
         subject="Erase this person from the whole lake? There is no way back.",
         outlets=ASSETS.all,
         serving_conn_id=SERVING_CONN_ID,
+        kafka_conn_id=KAFKA_CONN_ID,
     )
 
 

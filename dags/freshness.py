@@ -1,11 +1,11 @@
 """### Whether every table is as fresh as it promises
 
 Every ten minutes `check` looks, without Spark, at the timelines, at how far each consumer has come, and at the landing
-folder. It does not ask whether a DAG ran: a paused DAG, one that never starts and one that runs and does nothing are
-all seen by what they leave undone.
+folder or Kafka's topics. It does not ask whether a DAG ran: a paused DAG, one that never starts and one that runs and
+does nothing are all seen by what they leave undone.
 
-- **Behind:** something has reached the lake (a file, a commit of a table that is read) and is not in the table after
-  `behind_minutes`.
+- **Behind:** something has reached the lake (a file, a message, a commit of a table that is read) and is not in the
+  table after `behind_minutes`.
 - **Silent:** the newest event in the table happened more than `event_minutes` ago: the source says nothing any more.
 - The promises are in the lake spec, below `freshness`; a mart may have its own.
 - **It fails** when a promise is broken, and the services of the connection `lakehouse_alerts` are told: once, again
@@ -19,6 +19,7 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.alerts import all_clear, deadline_alert, ongoing_alert
+from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, WRITER_ARGS, clock_schedule
 
@@ -37,6 +38,7 @@ def freshness() -> None:
     LakehouseJobOperator(
         task_id="check",
         job="freshness",
+        kafka_conn_id=KAFKA_CONN_ID,
         skips_idle=False,
         on_failure_callback=ongoing_alert(),
         on_success_callback=all_clear(),

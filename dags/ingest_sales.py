@@ -1,13 +1,15 @@
-"""### Landing zone to `sales_log`, by the clock
+"""### Landing zone or Kafka to `sales_log`, by the clock
 
 Every five minutes (the Airflow variable `lakehouse_ingest_cron` sets another cron) this DAG reads what is new under the
-landing path and appends it to `sales_log`. Records that cannot be used go to `quarantine` with their bytes, position
+landing path, or in the topics of Kafka where a connection `lakehouse_kafka` names one (`docs/kafka.md`), and appends it
+to `sales_log`. Records that cannot be used go to `quarantine` with their bytes, position
 and reason; the rest of the batch goes on.
 
 - **Safe to retry:** what was read is recorded in the commit that holds the rows, so a retry, a second run or a
   backfill run takes only what no commit has.
 - **Nothing new:** the run is skipped and nothing downstream starts.
-- **Form:** *max_events* caps one run; the rest waits for the next.
+- **Form:** *max_events* caps one run; the rest waits for the next. *accept_loss* names topics that go on although
+  Kafka has lost messages that nobody read: without it a run fails and names them.
 - **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
 - **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per
@@ -20,6 +22,8 @@ from airflow.sdk import Param, dag
 
 from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
+from lakehouse_provider.forms import topics_param
+from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, ingest_schedule
 from lakehouse_provider.tasks import quality_task
@@ -39,14 +43,19 @@ ASSETS = load_assets()
     params={
         "max_events": Param(
             None, type=["null", "integer"], minimum=1, title="Most events", description="Empty: LAKEHOUSE_MAX_EVENTS"
-        )
+        ),
+        "accept_loss": topics_param(),
     },
 )
 def ingest_sales() -> None:
     ingest = LakehouseJobOperator(
         task_id="ingest",
         job="ingest",
-        arguments={"max_events": "{{ params.max_events or '' }}"},
+        arguments={
+            "max_events": "{{ params.max_events or '' }}",
+            "accept_loss": "{{ params.accept_loss or '' }}",
+        },
+        kafka_conn_id=KAFKA_CONN_ID,
         outlets=ASSETS.ingested,
     )
     ingest >> quality_task(ASSETS, [ASSETS[ASSETS.spec.log]])

@@ -11,10 +11,21 @@ from collections.abc import Sequence
 from local_stack.console import say
 from local_stack.environment import is_environment_ready, prepare_environment
 from local_stack.folder_lock import one_at_a_time
-from local_stack.jars import BENCH_JARS, RUN_JARS, YARN_JARS, JarSet, check_jars, move_jars, write_lock, wrong_jars
+from local_stack.jars import (
+    BENCH_JARS,
+    RUN_JARS,
+    YARN_JARS,
+    JarSet,
+    check_jars,
+    jar_name,
+    move_jars,
+    write_lock,
+    wrong_jars,
+)
 from local_stack.java import find_java
+from local_stack.kafka_jars import KAFKA_JARS
 from local_stack.layout import IVY, PROJECT_ROOT, VENV, VENV_PYTHON
-from local_stack.resolver import resolve
+from local_stack.resolver import fetch_archive, resolve
 
 
 def run(argv: list[str]) -> int:
@@ -22,8 +33,9 @@ def run(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     jar_sets = (RUN_JARS, BENCH_JARS) if options.bench or options.lock_jars else (RUN_JARS,)
     if options.lock_jars:
-        _fetch((*jar_sets, YARN_JARS), is_locked=False)
-        write_lock((*jar_sets, YARN_JARS))
+        every = (*jar_sets, YARN_JARS, KAFKA_JARS)
+        _fetch(every, is_locked=False)
+        write_lock(every)
         return 0
     if options.jars_only:
         _fetch([jar_set for jar_set in jar_sets if wrong_jars(jar_set)])
@@ -72,6 +84,9 @@ def _fetch(jar_sets: Sequence[JarSet], *, is_locked: bool = True) -> None:
     for jar_set in jar_sets:
         say(f"setup: fetching {len(jar_set.file_names)} jars to {jar_set.folder.name}/ with Java from {java.origin}")
         resolved = resolve(jar_set, java=java, ivy=IVY)
+        for coordinate in jar_set.apart:
+            fetched = fetch_archive(f"{coordinate}:jar", into=IVY / "apart", java=java)
+            fetched.rename(resolved / jar_name(coordinate))
         if is_locked:
             check_jars(jar_set, folder=resolved)
         move_jars(resolved, jar_set)

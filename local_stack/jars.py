@@ -21,11 +21,13 @@ class JarSet:
     folder: Path
     coordinates: tuple[str, ...]
     excludes: tuple[str, ...]
+    apart: tuple[str, ...] = ()
+    """Coordinates that Spark's resolver always leaves out, and that are fetched one by one."""
 
     @property
     def file_names(self) -> tuple[str, ...]:
         """File names as the resolver writes them: ``group_artifact-version.jar``."""
-        return tuple("{}_{}-{}.jar".format(*coordinate.split(":")) for coordinate in self.coordinates)
+        return tuple(map(jar_name, (*self.coordinates, *self.apart)))
 
 
 RUN_JARS = JarSet(
@@ -74,6 +76,11 @@ YARN_JARS = JarSet(
     ),
 )
 """YARN's own servers, as far as PySpark's jars lack them; tests alone need them, and fetch them."""
+
+
+def jar_name(coordinate: str) -> str:
+    """``group_artifact-version.jar`` of ``group:artifact:version``."""
+    return "{}_{}-{}.jar".format(*coordinate.split(":"))
 
 
 def read_lock(path: Path = LOCK) -> dict[str, str]:

@@ -46,6 +46,19 @@ def savepoint_param() -> Param:
     )
 
 
+def topics_param() -> Param:
+    """Topics of Kafka, with commas, or none."""
+    name = "[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"
+    return Param(
+        None,
+        type=["null", "string"],
+        pattern=f"^{name}(,{name})*{_END}",
+        maxLength=249,
+        title="Accept loss",
+        description="Topics of Kafka, with commas, that go on without the messages they have lost",
+    )
+
+
 def dry_run_param() -> Param:
     """On unless it is switched off: the plan and nothing else."""
     return Param(

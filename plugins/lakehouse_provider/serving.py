@@ -10,7 +10,7 @@ from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PREFIX
 
 SERVING_CONN_ID = "lakehouse_serving"
-URL_VARIABLE = f"{PREFIX}SERVING_URL"
+STORE_VARIABLES = (f"{PREFIX}SERVING_URL",)
 _DIALECTS: Mapping[str, str] = {"postgres": "postgresql"}
 """Where Airflow and SQLAlchemy call one database differently. The job adds the driver."""
 _OTHER_SYSTEMS = ("", "generic")
@@ -29,6 +29,11 @@ class StoreFacts(Protocol):
 
     @property
     def extra_dejson(self) -> dict[str, Any]: ...
+
+
+def store_environment(connection: StoreFacts) -> dict[str, str]:
+    """The variable of a job that writes there."""
+    return dict.fromkeys(STORE_VARIABLES, serving_url(connection))
 
 
 def serving_url(connection: StoreFacts) -> str:

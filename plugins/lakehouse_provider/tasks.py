@@ -78,6 +78,7 @@ def approved_tasks(
     outlets: Sequence[Asset],
     runs_by_clock: bool = True,
     serving_conn_id: str | None = None,
+    kafka_conn_id: str | None = None,
 ) -> None:
     """``plan``, ``approve`` and ``apply`` of a job that changes history only after a person saw what it would do.
 
@@ -89,6 +90,7 @@ def approved_tasks(
         outlets: tables that may have changed afterwards.
         runs_by_clock: False where only a person or a backfill starts the DAG, whatever its schedule.
         serving_conn_id: the connection of the serving store, for a job that changes it.
+        kafka_conn_id: the connection of Kafka, for a job that reads there.
     """
     plan = LakehouseJobOperator(
         task_id="plan", job=job, arguments=arguments, runs_by_clock=runs_by_clock, skips_idle=False
@@ -105,6 +107,7 @@ def approved_tasks(
         job=job,
         arguments={**arguments, "yes": True},
         serving_conn_id=serving_conn_id,
+        kafka_conn_id=kafka_conn_id,
         outlets=list(outlets),
     )
     plan >> approve >> apply

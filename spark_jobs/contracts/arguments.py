@@ -52,3 +52,8 @@ class JobArguments:
     def __post_init__(self) -> None:
         if self.clock.tzinfo is None:
             raise ContractError("the clock needs a time zone; give --clock in ISO 8601 with Z")
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """The names of a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

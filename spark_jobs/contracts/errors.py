@@ -46,6 +46,17 @@ class SettingsError(TerminalError):
     """The environment is wrong: a missing Java, a path that cannot be written, an unreachable server."""
 
 
+class MessagesLostError(TerminalError):
+    """Kafka has messages no more that were never read; ``lost`` says of each topic which."""
+
+    def __init__(self, *, lost: Mapping[str, str]) -> None:
+        self.lost = lost
+        super().__init__(
+            f"nothing was read: {'; '.join(lost.values())}; bring them back, or go on without what is lost: "
+            f"ingest --accept-loss {','.join(lost)}"
+        )
+
+
 class TableVersionError(TerminalError):
     """A table on disk has another table version than the one every writer declares."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,8 @@ _ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """Variables that are a secret as a whole."""
 _ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE")
 """Variables that are a URL with a secret in it, before the host, in the query, or behind ``;`` as Spark Connect's."""
+_PROPERTIES = "LAKEHOUSE_KAFKA_PROPERTIES"
+_SECRET_PROPERTY = re.compile(r"password|secret|\.key\.pem$|oauthbearer\.config")
 _NAME = re.compile("pass|secret|token|pwd|credential", re.IGNORECASE)
 _SHORTEST = 4
 """A shorter one stands in so much text that hiding it would tell more than it hides."""
@@ -24,6 +27,7 @@ def find_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     plain = {environment.get(name, "") for name in _ALONE}
     for name in _ADDRESSES:
         plain |= secrets_in(environment.get(name, ""))
+    plain |= secrets_of_properties(environment.get(_PROPERTIES, ""))
     forms = {form for secret in plain for form in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))}
     return tuple(sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True))
 
@@ -37,6 +41,18 @@ def secrets_in(url: str) -> set[str]:
     pairs = (pair.partition("=") for pair in re.split("[?&;]", url)[1:])
     found |= {value for name, _, value in pairs if _NAME.search(name)}
     return {form for secret in found if secret for form in (secret, unquote(secret), unquote_plus(secret))}
+
+
+def secrets_of_properties(text: str) -> set[str]:
+    """Values of Kafka's properties, a JSON object, that nobody may be told; all of a text that is none."""
+    try:
+        given = json.loads(text or "{}")
+    except ValueError:
+        return {text}
+    if not isinstance(given, dict):
+        return {text}
+    values = {str(value) for name, value in given.items() if _SECRET_PROPERTY.search(name)}
+    return {form for value in values for form in (value, json.dumps(value)[1:-1])}
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

@@ -39,6 +39,12 @@ class Settings:
 
     base_path: str = str(PROJECT_ROOT / "data" / "lake")
     landing_path: str = str(PROJECT_ROOT / "data" / "landing")
+    kafka_servers: str = ""
+    """Kafka's brokers, as ``host:port,host:port``, that `ingest` reads topics of; empty: it reads the landing path."""
+    kafka_properties: str = field(default="", repr=False)
+    """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
+    kafka_start: str = "earliest"
+    """Where a topic that was never read begins: ``earliest``, ``latest``, a time, or offsets as a JSON object."""
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
     checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
@@ -91,12 +97,19 @@ class Settings:
                 f"tables there; give the lake a folder without"
             )
         self._check_catalog()
+        self._check_servers()
+        if self.s3_encryption not in ("", "AES256", "SSE-KMS"):
+            raise SettingsError(f"{PREFIX}S3_ENCRYPTION={show(self.s3_encryption)} must be AES256 or SSE-KMS")
+
+    def _check_servers(self) -> None:
+        if self.kafka_servers and not _SERVERS.fullmatch(self.kafka_servers):
+            raise SettingsError(
+                f"{PREFIX}KAFKA_SERVERS={show(self.kafka_servers)} must look like host:9092, several with commas"
+            )
         if self.lock_servers and not _SERVERS.fullmatch(self.lock_servers):
             raise SettingsError(
                 f"{PREFIX}LOCK_SERVERS={show(self.lock_servers)} must look like host:2181, several with commas"
             )
-        if self.s3_encryption not in ("", "AES256", "SSE-KMS"):
-            raise SettingsError(f"{PREFIX}S3_ENCRYPTION={show(self.s3_encryption)} must be AES256 or SSE-KMS")
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(
                 f"{PREFIX}SPARK_REMOTE={show(without_secrets(self.spark_remote))} must look like sc://host:port"

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
 from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
@@ -139,7 +139,7 @@ def ask_spark(spark: SparkSession, sql: str) -> Sequence[Row]:
 
 
 def _load(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> tuple[CheckSpec, ...]:
-    tables = [name.strip() for name in arguments.options["tables"].split(",") if name.strip()]
+    tables = names_of(arguments.options["tables"])
     return load_checks(Path(settings.checks_path), spec, tables)
 
 

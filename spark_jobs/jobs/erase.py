@@ -70,6 +70,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         return _result(arguments, found, said, is_done=False)
     findings, proof = eraser.erase(found, problems_of(landing))
     said.append(f"the proof is {proof}")
+    if settings.kafka_servers:
+        said.append("Kafka keeps its messages until their retention ends: delete them there too (docs/erasure.md)")
     print(format_table(_HEAD, [(each.place, each.what, each.found, each.left) for each in findings]))
     return replace(_result(arguments, found, said, is_done=True), tables=eraser.outcomes(found))
 

@@ -1,26 +1,23 @@
 """freshness: how old each table is, and whether that is what it promises.
 
-It looks at timelines, consumers' files and the landing folder, so it tells the truth when nothing else runs.
+It looks at timelines, consumers' files and where events are delivered, so it tells the truth when nothing else runs.
 """
 
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+from datetime import datetime
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError, StaleTablesError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.ingest import read_ledger, truncated_before_ns
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
 from spark_jobs.quality.holds import Holds
-from spark_jobs.sources.landing import find_oldest_unread, list_landing
-from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.sources.discovery import waits_since
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "newest event", "promised", "waits since", "promised", "state")
@@ -44,7 +41,8 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         StaleTablesError: a promise is not kept.
     """
     spec, clock = load_lake_spec(settings.lake_spec), arguments.clock
-    lake = FreshnessOfLake(spec=spec, settings=settings, waiting_file=_waiting_file(spec, settings, clock))
+    log_timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
+    lake = FreshnessOfLake(spec=spec, settings=settings, waiting_since=waits_since(spec, log_timeline, settings, clock))
     held = {hold.table: hold.since for hold in Holds(settings).held()}
     found = [lake.of(table) for table in _chosen(lake, arguments)]
     states = {each.table: _state(each, clock, held) for each in found}
@@ -57,29 +55,14 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     return result
 
 
-def _waiting_file(spec: LakeSpec, settings: Settings, clock: datetime) -> datetime | None:
-    """The time of last change of the oldest landing file that has something to read."""
-    files = Filesystem(settings.landing_path)
-    entries, _ = list_landing(files, spec.source.topics)
-    ledger = read_ledger(Timeline(table=spec.log, path=settings.table_path(spec.log)))
-    entry = find_oldest_unread(
-        files,
-        entries,
-        ledger,
-        max_records=settings.max_events,
-        truncated_before_ns=truncated_before_ns(clock, settings),
-    )
-    return datetime.fromtimestamp(entry.modified_ns / 1e9, tz=UTC) if entry else None
-
-
 def _chosen(lake: FreshnessOfLake, arguments: JobArguments) -> tuple[str, ...]:
-    asked = [name.strip() for name in arguments.options.get("tables", "").split(",") if name.strip()]
+    asked = names_of(arguments.options.get("tables", ""))
     if unknown := sorted(set(asked) - set(lake.tables)):
         raise ContractError(
             f"lake {lake.spec.lake} has no promise of a table {show(unknown[0])} (--tables); it has "
             f"{sorted(lake.tables)}"
         )
-    return tuple(asked) or lake.tables
+    return asked or lake.tables
 
 
 def _cells(each: TableFreshness, clock: datetime) -> tuple[str, ...]:

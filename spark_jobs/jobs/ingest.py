@@ -1,31 +1,28 @@
-"""ingest: landing files to the event log, exactly once; what cannot be used goes to quarantine."""
+"""ingest: landing files or Kafka's topics to the event log, exactly once; what cannot be used goes to quarantine."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import LEDGER_KEY, Intake
+from spark_jobs.jobs.intake import Intake
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
-from spark_jobs.sources.file_scan import LedgerEntry
-from spark_jobs.sources.landing import list_landing, plan_landing, unpack_ledger
+from spark_jobs.sources.discovery import checkpoints, find_delivery
+from spark_jobs.sources.kafka import client_properties, reading
 from spark_jobs.storage.erasures import check_no_erasure
-from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
@@ -33,10 +30,27 @@ log = logging.getLogger(__name__)
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--max-events", type=int, help="most events to take in this run (LAKEHOUSE_MAX_EVENTS)")
+    parser.add_argument(
+        "--accept-loss",
+        default="",
+        metavar="TOPIC,TOPIC",
+        help="Kafka's topics that go on although messages are gone that were never read",
+    )
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError or SettingsError when what is said of Kafka cannot be."""
+    if settings.kafka_servers:
+        client_properties(settings)
+        Start.parse(settings.kafka_start)
+    elif arguments.options.get("accept_loss"):
+        raise ContractError("--accept-loss is for topics of Kafka, and LAKEHOUSE_KAFKA_SERVERS names none")
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Take what is new in the landing folder, at most ``max_events`` records of it.
+    """Take what is new in the landing path, or in Kafka's topics where the settings name servers.
+
+    At most ``max_events`` records are taken, of each topic's partitions alike.
 
     What was read is recorded in the log's commit that holds the rows. The quarantine is written first, by content: a
     run that dies in between repeats it without effect.
@@ -57,12 +71,12 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a look at the landing folder came to; ``ledger`` is what is known of its files now."""
+    """What a look at what was delivered came to; ``checkpoints`` say what is known of it now."""
 
     outcomes: tuple[TableOutcome, ...]
     counters: dict[str, int]
     messages: tuple[str, ...]
-    ledger: Mapping[str, LedgerEntry]
+    checkpoints: dict[str, str]
     has_more: bool
 
 
@@ -70,44 +84,40 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
     """Take what is new, as much as is taken in at a time. The caller holds the leases of log and quarantine."""
     log_timeline = settled_timeline(spark, spec.log, settings)
     quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
-    files = Filesystem(settings.landing_path)
-    entries, messages = list_landing(files, spec.source.topics)
-    plan = plan_landing(
-        files,
-        entries,
-        read_ledger(log_timeline),
+    delivery = find_delivery(
+        spec,
+        log_timeline,
+        settings,
+        clock=arguments.clock,
         max_records=arguments.options.get("max_events") or settings.max_events,
-        truncated_before_ns=truncated_before_ns(arguments.clock, settings),
+        accepted=names_of(arguments.options.get("accept_loss", "")),
     )
-    counters = {"files_listed": len(entries), "records_read": plan.records, "has_more": int(plan.has_more)}
+    counters = {"records_read": 0, **delivery.counters, "has_more": int(delivery.has_more)}
+    messages = delivery.messages
     outcomes = [
         TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False)
         for t in (log_timeline, quarantine_timeline)
     ]
-    if plan.chunks or plan.broken:
-        log.info("reading %d records from %d files", plan.records, len({chunk.path for chunk in plan.chunks}))
+    if not delivery.is_empty:
+        log.info("reading %s", ", ".join(f"{what}: {count:,}" for what, count in delivery.counters.items()))
         intake = Intake(
             spark=spark,
             spec=spec,
-            plan=plan,
+            delivery=delivery,
             log_timeline=log_timeline,
             quarantine_timeline=quarantine_timeline,
             arguments=arguments,
             settings=settings,
         )
-        outcomes = intake.commit()
+        with reading():
+            outcomes = intake.commit()
         counters |= intake.counters
         messages = (*messages, *told_of(spec.log, intake.verdicts))
     Holds(settings).release({spec.log})
-    said = (*messages, *plan.messages)
-    return Taken(outcomes=tuple(outcomes), counters=counters, messages=said, ledger=plan.ledger, has_more=plan.has_more)
-
-
-def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
-    """What the log's commits say was read of the landing files."""
-    return unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
-
-
-def truncated_before_ns(clock: datetime, settings: Settings) -> int:
-    """Files that have not changed since, in nanoseconds since 1970, get no more bytes: what they lack never comes."""
-    return int((clock - timedelta(seconds=settings.truncated_after_seconds)).timestamp() * 1e9)
+    return Taken(
+        outcomes=tuple(outcomes),
+        counters=counters,
+        messages=messages,
+        checkpoints={**checkpoints(log_timeline), **delivery.checkpoint},
+        has_more=delivery.has_more,
+    )

@@ -20,8 +20,8 @@ from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
-from spark_jobs.sources.decoding import decode_chunks, read_lines
-from spark_jobs.sources.landing import LandingPlan, pack_ledger
+from spark_jobs.sources.delivery import Delivery
+from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.pinned import pinned
@@ -39,20 +39,18 @@ from spark_jobs.transforms.log import (
     with_raw,
 )
 
-LEDGER_KEY = "landing_ledger"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Intake:
-    """What one run takes in: the records of ``plan``, for the log and the quarantine, whose leases the caller holds.
+    """What one run takes in: the records of ``delivery``, for log and quarantine, whose leases the caller holds.
 
-    Every line that was read is accounted for: it is a row of the log, a row of the quarantine, or one that is there
-    already (or a line without a record). ``rows`` counts them, and the log's commit keeps the counts.
+    Every record that was read is accounted for: it is a row of the log, a row of the quarantine, or one that is there
+    already (or none at all). ``rows`` counts them, and the log's commit keeps the counts.
     """
 
     spark: SparkSession
     spec: LakeSpec
-    plan: LandingPlan
+    delivery: Delivery
     log_timeline: Timeline
     quarantine_timeline: Timeline
     arguments: JobArguments
@@ -70,10 +68,7 @@ class Intake:
             TransientError: another writer was at work.
         """
         gate = Gate.of(self.spec, self.spec.log)
-        decoded_df = decode_chunks(
-            self.spark, self.spec, self.settings.landing_path, self.plan.chunks, self.plan.broken
-        )
-        dated_df = with_day(decoded_df, self.arguments.clock)
+        dated_df = with_day(self.delivery.decode(self.spark, self.spec), self.arguments.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
@@ -95,6 +90,7 @@ class Intake:
         """For the job's result."""
         facts, rows = self.facts, self.rows
         return {
+            "records_read": rows["read"],
             "events_usable": facts["usable"],
             "records_rejected": facts["rejected"],
             "records_set_aside": facts["set_aside"],
@@ -141,18 +137,19 @@ class Intake:
         for row in rejected_df.where(is_set_aside()).select("read_from", "read_offset").toLocalIterator():
             wanted[row["read_from"]].add(row["read_offset"])
         places = {path: frozenset(offsets) for path, offsets in wanted.items()}
-        return read_lines(self.spark, self.settings.landing_path, self.plan.chunks, places)
+        return self.delivery.lines(self.spark, places)
 
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
         facts = self.facts
-        self.rows["read"] = self.plan.records + len(self.plan.broken)
+        self.rows["read"] = self.delivery.count_read(facts)
         self.rows["written"] = facts["distinct"] - stored
         repeated_events = facts["usable"] - facts["distinct"] + stored
         self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
         rows_df = in_files(rows_df, self.settings)
         check_still(self.log_timeline)
         metadata = {
-            LEDGER_KEY: pack_ledger(self.plan.ledger),
+            **checkpoints(self.log_timeline),
+            **self.delivery.checkpoint,
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
             **newest_event(self.log_timeline, facts),
         }
@@ -176,6 +173,7 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
     row = decoded_df.agg(
+        F.count("*").alias("records"),
         F.count_if(~usable & ~rejected).alias("ignored"),
         F.count_if(usable).alias("usable"),
         F.count_if(rejected).alias("rejected"),
@@ -220,8 +218,8 @@ def in_files(rows_df: DataFrame, settings: Settings) -> DataFrame:
 def check_balance(table: str, counts: Mapping[str, int]) -> None:
     """Raise UnbalancedError unless every record that was ``read`` is accounted for.
 
-    ``read`` was counted before anything was decoded, ``written`` and ``quarantined`` by the commits, ``duplicates`` by
-    executors.
+    ``read`` was counted by what delivered the records, ``written`` and ``quarantined`` by the commits, ``duplicates``
+    by executors.
     """
     rows = dict(counts)
     read = rows.pop("read")

@@ -18,13 +18,13 @@ from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import LEDGER_KEY, check_balance, check_still, in_files, known_events, measure, newest_event
+from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata
 from spark_jobs.sources.decoding import RECORD, decode_records
+from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
-from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
@@ -101,10 +101,7 @@ class Replay:
         if not self.rows["written"]:
             return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
         quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
-        metadata = {**quality, **newest_event(self.log_timeline, facts)}
-        # What was read of the landing files stands in the log's newest commits: older ones are archived.
-        if ledger := self.log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY):
-            metadata[LEDGER_KEY] = ledger
+        metadata = {**checkpoints(self.log_timeline), **quality, **newest_event(self.log_timeline, facts)}
         check_still(self.log_timeline)
         done = commit(
             in_files(rows_df, self.settings), log_layout(self.spec), metadata=metadata, settings=self.settings

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show
@@ -69,7 +69,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 def _names(values: Sequence[str] | str | None) -> list[str]:
     """Names given once or several times, each time one or several with commas between."""
     values = [values] if isinstance(values, str) else values or []
-    return [name for value in values for name in map(str.strip, value.split(",")) if name]
+    return [name for value in values for name in names_of(value)]
 
 
 def _marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:

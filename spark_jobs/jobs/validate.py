@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import AuditFailedError, ContractError
 from spark_jobs.contracts.expectation_sql import expectations_of
 from spark_jobs.contracts.names import show
@@ -95,10 +95,10 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 
 
 def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
-    asked = [name.strip() for name in arguments.options["tables"].split(",") if name.strip()]
+    asked = names_of(arguments.options["tables"])
     if unknown := sorted(set(asked) - set(spec.asked_tables)):
         raise ContractError(f"lake {spec.lake} has no table {show(unknown[0])} (--tables); it has {spec.asked_tables}")
-    return asked or spec.asked_tables
+    return list(asked) or spec.asked_tables
 
 
 def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:

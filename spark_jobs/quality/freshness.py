@@ -50,12 +50,12 @@ class TableFreshness:
 class FreshnessOfLake:
     """Measures the tables of a lake; each timeline is listed once.
 
-    ``waiting_file``: when the oldest landing file that was not read whole was last changed, if there is one.
+    ``waiting_since``: since when something was delivered that was not taken in, if there is something.
     """
 
     spec: LakeSpec
     settings: Settings
-    waiting_file: datetime | None
+    waiting_since: datetime | None
     _timelines: dict[str, Timeline] = field(default_factory=dict)
     _states: dict[str, ConsumerState] = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ class FreshnessOfLake:
 
     def _waiting_since(self, table: str) -> datetime | None:
         if table == self.spec.log:
-            return self.waiting_file
+            return self.waiting_since
         unread = (self._first_unread(table, source) for source in self._sources(table))
         return min((moment_of(instant) for instant in unread if instant), default=None)
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
-_LINES = "read_from string, read_offset bigint, raw binary"
+LINES = "read_from string, read_offset bigint, raw binary"
+"""Bytes of records and where they were read."""
 
 
 def decoded_schema(spec: LakeSpec) -> str:
@@ -80,7 +81,7 @@ def read_lines(
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, _LINES)
+    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, LINES)
 
 
 def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
@@ -95,15 +96,12 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
     """
 
     def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        rows, decoder = _Rows(spec, has_record=True), EnvelopeDecoder(spec)
+        decoder = RecordDecoder(spec, has_record=True)
         for batch in batches:
             for record in batch.to_pylist():
-                _decode_line(
-                    decoder, rows, record["read_from"], record["read_offset"], record["raw"], record["record_hash"]
-                )
-                if len(rows) >= BATCH_ROWS:
-                    yield rows.flush()
-        yield rows.flush()
+                decoder.add(record["read_from"], record["read_offset"], record["raw"], record["record_hash"])
+                yield from decoder.full()
+        yield decoder.flush()
 
     wanted_df = records_df.select("record_hash", "read_from", "read_offset", "raw")
     return wanted_df.mapInArrow(decode, f"{decoded_schema(spec)}, {RECORD} string")
@@ -113,40 +111,63 @@ def _build_decoder(
     spec: LakeSpec, root: str, chunks: tuple[Chunk, ...], broken: tuple[BrokenPart, ...]
 ) -> Callable[[Iterable[pyarrow.RecordBatch]], Iterable[pyarrow.RecordBatch]]:
     def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        rows = _Rows(spec)
+        decoder = RecordDecoder(spec)
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 if task == 0:
                     for part in broken:
-                        rows.reject(part.path, part.offset, part.reason, part.detail, part.raw)
+                        decoder.reject(part.path, part.offset, part.reason, part.detail, part.raw)
                 if task < len(chunks):
-                    yield from _decode_chunk(spec, root, chunks[task], rows)
-        yield rows.flush()
+                    yield from _decode_chunk(decoder, root, chunks[task])
+        yield decoder.flush()
 
     return decode
 
 
-def _decode_chunk(spec: LakeSpec, root: str, chunk: Chunk, rows: _Rows) -> Iterator[pyarrow.RecordBatch]:
-    decoder = EnvelopeDecoder(spec)
+def _decode_chunk(decoder: RecordDecoder, root: str, chunk: Chunk) -> Iterator[pyarrow.RecordBatch]:
     with Filesystem(root).open(chunk.path) as file:
         content = read_range(file, chunk.start, chunk.end)
     for offset, line in iter_lines(content, chunk.start):
-        _decode_line(decoder, rows, chunk.path, offset, line)
-        if len(rows) >= BATCH_ROWS:
-            yield rows.flush()
+        decoder.add(chunk.path, offset, line)
+        yield from decoder.full()
 
 
-def _decode_line(decoder: EnvelopeDecoder, rows: _Rows, path: str, offset: int, line: bytes, *record: str) -> None:
-    try:
-        event = decoder.decode(line)
-    except RejectedRecordError as error:
-        rows.reject(path, offset, error.reason, error.detail, line, *record)
-    else:
-        if event is None:
-            rows.reject(path, offset, IGNORED, "", b"", *record)
+class RecordDecoder:
+    """Decodes records, each to one row, and gathers the rows until they leave as an Arrow batch.
+
+    Args:
+        spec: the lake.
+        has_record: rows have the column ``__record`` as well, the last argument of :meth:`add`.
+    """
+
+    def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
+        self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
+
+    def add(self, path: str, offset: int, line: bytes, *record: str) -> None:
+        """Decode the record that was read at a place."""
+        try:
+            event = self._decoder.decode(line)
+        except RejectedRecordError as error:
+            self.reject(path, offset, error.reason, error.detail, line, *record)
         else:
-            event_columns = (event.event_id, event.op, event.event_order, event.event_time)
-            rows.append((*event_columns, *event.values, path, offset, None, None, None, *record))
+            if event is None:
+                self.reject(path, offset, IGNORED, "", b"", *record)
+            else:
+                event_columns = (event.event_id, event.op, event.event_order, event.event_time)
+                self._rows.append((*event_columns, *event.values, path, offset, None, None, None, *record))
+
+    def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
+        """Take in what cannot be used as it is."""
+        self._rows.reject(path, offset, reason, detail, raw, *record)
+
+    def full(self) -> Iterator[pyarrow.RecordBatch]:
+        """A batch when there are rows enough for one."""
+        if len(self._rows) >= BATCH_ROWS:
+            yield self._rows.flush()
+
+    def flush(self) -> pyarrow.RecordBatch:
+        """A batch of the rows that are left."""
+        return self._rows.flush()
 
 
 class _Rows:

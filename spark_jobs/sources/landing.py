@@ -14,11 +14,11 @@ import logging
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.sources.file_scan import UNSETTLED, Chunk, FileScan, LedgerEntry, scan_file
+from spark_jobs.sources.topics import is_topic
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 
 log = logging.getLogger(__name__)
@@ -67,12 +67,11 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
 
     Names that begin with ``.`` or ``_`` and ``*.tmp`` are files still being written.
     """
-    patterns = [pattern.lower() for pattern in topics]
     entries, messages = [], []
     for folder in files.folders():
         if folder.startswith((".", "_")):
             continue
-        if not any(fnmatchcase(folder.lower(), pattern) for pattern in patterns):
+        if not is_topic(folder, topics):
             messages.append(f"folder {spell(folder)} matches none of the topics {list(topics)} and is not read")
             continue
         entries += [

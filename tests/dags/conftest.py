@@ -53,6 +53,7 @@ for dag_id, dag in bag.dags.items():
                 "arguments": getattr(task, "arguments", None),
                 "interval": getattr(task, "reads_interval", None),
                 "serving": getattr(task, "serving_conn_id", None),
+                "kafka": getattr(task, "kafka_conn_id", None),
                 "retries": task.retries,
                 "delay": task.retry_delay.total_seconds(),
                 "one_at_a_time": task.max_active_tis_per_dag,

@@ -131,6 +131,15 @@ def test_live_answers_are_served_also_when_the_layer_had_nothing_to_do_or_failed
     assert tasks["outcome"]["retries"] == 0, "it says what the others did, and is told of no more than they"
 
 
+def test_what_looks_at_kafka_knows_its_connection(parsed: dict[str, Any]) -> None:
+    tasks = {(dag_id, name): task for dag_id, dag in parsed["dags"].items() for name, task in dag["tasks"].items()}
+    assert {place for place, task in tasks.items() if task["kafka"] == "lakehouse_kafka"} == {
+        ("ingest_sales", "ingest"),
+        ("freshness", "check"),
+        ("erase", "apply"),
+    }
+
+
 @pytest.mark.parametrize("dag_id", DAG_IDS[:5])
 def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
     tasks = parsed["dags"][dag_id]["tasks"]

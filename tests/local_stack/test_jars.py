@@ -22,6 +22,7 @@ from local_stack.jars import (
     write_lock,
     wrong_jars,
 )
+from local_stack.kafka_jars import KAFKA_JARS
 
 FIRST, SECOND = "org.one_first-1.0.jar", "org.two_second_2.12-3.5.7.jar"
 
@@ -90,7 +91,9 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(jar_set, resolved):
         move_jars(resolved, jar_set)
 
 
-@pytest.mark.parametrize("real_set", [RUN_JARS, BENCH_JARS, YARN_JARS], ids=["run", "bench", "yarn"])
+@pytest.mark.parametrize(
+    "real_set", [RUN_JARS, BENCH_JARS, YARN_JARS, KAFKA_JARS], ids=["run", "bench", "yarn", "kafka"]
+)
 def test_the_projects_lock_names_every_jar_and_no_other(real_set):
     folder = real_set.folder.name
     locked = {name for name in read_lock() if name.startswith(f"{folder}/")}

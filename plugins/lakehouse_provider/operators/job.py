@@ -22,12 +22,13 @@ from airflow.sdk.log import mask_secret
 from lakehouse_provider.announcements import plan_announcements, read_last_facts
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
+from lakehouse_provider.kafka import KAFKA_VARIABLES, kafka_environment
 from lakehouse_provider.schedules import event_interval
-from lakehouse_provider.serving import URL_VARIABLE, serving_url
+from lakehouse_provider.serving import STORE_VARIABLES, store_environment
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.secrets import secrets_in
+from spark_jobs.contracts.secrets import find_secrets
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,6 +56,7 @@ class LakehouseJobOperator(BaseOperator):
     :param conn_id: a connection of type ``spark_connect`` or ``spark``; its ``engine`` says where it submits to.
     :param serving_conn_id: the connection of the serving store, for a job that writes there. The job gets its URL by
         the environment alone; without such a connection it keeps the store that its settings name.
+    :param kafka_conn_id: the connection of Kafka, for a job that reads there, in the same way.
     """
 
     template_fields: Sequence[str] = ("arguments",)
@@ -70,6 +72,7 @@ class LakehouseJobOperator(BaseOperator):
         skips_idle: bool = True,
         conn_id: str = DEFAULT_CONN_ID,
         serving_conn_id: str | None = None,
+        kafka_conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -80,6 +83,7 @@ class LakehouseJobOperator(BaseOperator):
         self.skips_idle = skips_idle
         self.conn_id = conn_id
         self.serving_conn_id = serving_conn_id
+        self.kafka_conn_id = kafka_conn_id
         self._process: JobProcess | None = None
         self._is_stopped = False
 
@@ -96,7 +100,7 @@ class LakehouseJobOperator(BaseOperator):
                     [*words, *self._options(context)],
                     environment=os.environ,
                     work_path=Path(work_path),
-                    secrets=self._serving_environment(),
+                    secrets=self._secrets(),
                     attempt=_attempt(context),
                 )
             except TerminalError as error:
@@ -134,17 +138,23 @@ class LakehouseJobOperator(BaseOperator):
             if value not in (None, "") and value is not False
         ]
 
-    def _serving_environment(self) -> dict[str, str]:
-        if self.serving_conn_id is None:
-            return {}
-        try:
-            url = serving_url(Connection.get(self.serving_conn_id))
-        except AirflowNotFoundException:
-            self.log.info("no connection %s: the store is the one of the job's settings", self.serving_conn_id)
-            return {URL_VARIABLE: url} if (url := os.environ.get(URL_VARIABLE, "")) else {}
-        for secret in (url, *secrets_in(url)):
+    def _secrets(self) -> dict[str, str]:
+        """What the job needs to know of its connections; of one that is not there, what this process knows."""
+        found: dict[str, str] = {}
+        for conn_id, variables, read in (
+            (self.serving_conn_id, STORE_VARIABLES, store_environment),
+            (self.kafka_conn_id, KAFKA_VARIABLES, kafka_environment),
+        ):
+            if conn_id is None:
+                continue
+            try:
+                found |= read(Connection.get(conn_id))
+            except AirflowNotFoundException:
+                self.log.info("no connection %s: the job's settings say what there is", conn_id)
+                found |= {name: os.environ[name] for name in variables if os.environ.get(name)}
+        for secret in find_secrets(found):
             mask_secret(secret)
-        return {URL_VARIABLE: url}
+        return found
 
     def _result(self, ended: JobExit) -> JobResult:
         if self._is_stopped:

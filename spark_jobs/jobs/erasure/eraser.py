@@ -19,10 +19,11 @@ from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
 from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, rows_about
 from spark_jobs.jobs.erasure.search import Places, Search
-from spark_jobs.jobs.ingest import read_ledger, take_in
-from spark_jobs.jobs.intake import LEDGER_KEY
+from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.jobs.split import fold_new
 from spark_jobs.marts.bring_on import Engine
+from spark_jobs.sources.delivery import LEDGER_KEY
+from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import pack_ledger, unpack_ledger
@@ -101,7 +102,7 @@ class Eraser(Search):
             # Now all files are what the ledger says, also after an erasure that was cut off.
             taken = take_in(self.spark, self.spec, self.arguments, self.settings)
             is_new = taken.has_more or any(outcome.is_committed for outcome in taken.outcomes)
-            ledger, is_named = taken.ledger, is_new and eraser.with_names().is_named_in_what_was_taken_in
+            ledger, is_named = _ledger_of(taken), is_new and eraser.with_names().is_named_in_what_was_taken_in
         return eraser, found
 
     def _know_files(self) -> Mapping[str, LedgerEntry]:
@@ -114,7 +115,7 @@ class Eraser(Search):
             return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
         while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
             log.info("taking in what was delivered: %d records", taken.counters["records_read"])
-        return taken.ledger
+        return _ledger_of(taken)
 
     def _begin(self, found: Places, ledger: Mapping[str, LedgerEntry]) -> Places:
         """Write down whom, and what there was; of an erasure that was cut off, what there was when it first began."""
@@ -151,7 +152,8 @@ class Eraser(Search):
         edited = edited_ledger(ledger, found.values())
         about_df = rows_about(*self._of(self.spec.log))
         if about_df is not None and (edited != ledger or not about_df.isEmpty()):
-            erase_in_log(self.spark, self.spec, self.person, {LEDGER_KEY: pack_ledger(edited)}, self.settings)
+            metadata = {**checkpoints(self.timeline(self.spec.log)), LEDGER_KEY: pack_ledger(edited)}
+            erase_in_log(self.spark, self.spec, self.person, metadata, self.settings)
         log.info("erasing in %d landing files", len(found))
         named = [part for part in parts if part.path in found]
         done = edit_files(self.spark, self.spec, self.person, self.settings.landing_path, named)
@@ -218,3 +220,8 @@ class Eraser(Search):
             for mart in self.spec.marts
             if mart.name in self.touched and mart.name not in self.spec.caches and self.timeline(mart.name).writes
         ]
+
+
+def _ledger_of(taken: Taken) -> Mapping[str, LedgerEntry]:
+    """What is known of the landing files after a look at what was delivered."""
+    return unpack_ledger(taken.checkpoints.get(LEDGER_KEY))

@@ -23,7 +23,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.erasure.rows import count_in_files, known_names, rows_about
-from spark_jobs.jobs.ingest import read_ledger
+from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.erasure import (
     FileFinding,
     FilePart,

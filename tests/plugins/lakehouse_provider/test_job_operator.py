@@ -191,6 +191,35 @@ def test_another_job_is_not_told_of_the_store(echo: Echo, monkeypatch: pytest.Mo
     assert "LAKEHOUSE_SERVING_URL" not in environment
 
 
+BROKER = {
+    "conn_type": "kafka",
+    "host": "broker",
+    "login": "reader",
+    "password": "k?afka-w",
+}
+
+
+def test_kafka_is_known_by_the_environment_alone(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_KAFKA", json.dumps(BROKER))
+    task = LakehouseJobOperator(task_id="job", job="ingest", kafka_conn_id="lakehouse_kafka")
+    options, environment = echo.run(task, context())
+    assert environment["LAKEHOUSE_KAFKA_SERVERS"] == "broker:9092"
+    assert json.loads(environment["LAKEHOUSE_KAFKA_PROPERTIES"])["sasl.password"] == "k?afka-w"
+    assert options == ["ingest", "--clock=2026-03-01T12:00:00Z"]
+    assert "k?afka-w" not in "".join(capsys.readouterr())
+
+
+def test_without_the_connection_kafka_is_what_the_settings_say(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = LakehouseJobOperator(task_id="job", job="ingest", kafka_conn_id="lakehouse_kafka")
+    _, environment = echo.run(task, context())
+    assert "LAKEHOUSE_KAFKA_SERVERS" not in environment
+    monkeypatch.setenv("LAKEHOUSE_KAFKA_SERVERS", "of-settings:9092")
+    _, environment = echo.run(task, context())
+    assert environment["LAKEHOUSE_KAFKA_SERVERS"] == "of-settings:9092"
+
+
 def test_a_serving_connection_that_cannot_work_is_not_retried(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps({"conn_type": "mysql", "host": "db"}))
     task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from urllib.parse import quote
@@ -20,6 +21,7 @@ PLACES = [
     {"LAKEHOUSE_SERVING_URL": f"mysql://me:{WRITTEN}@host:3306/db"},
     {"LAKEHOUSE_SERVING_URL": f"postgresql://host/db?user=me&password={WRITTEN}"},
     {"LAKEHOUSE_SERVING_URL": f"postgresql://host/db?sslpassword={WRITTEN}&sslmode=require"},
+    {"LAKEHOUSE_KAFKA_PROPERTIES": json.dumps({"sasl.username": "me", "sasl.password": CANARY})},
     {"LAKEHOUSE_SPARK_REMOTE": f"sc://host:15002/;user_id=me;token={WRITTEN};use_ssl=true"},
 ]
 
@@ -40,6 +42,17 @@ def test_what_is_no_secret_stays():
 @pytest.mark.parametrize("password", ["a/word", "a;word", "a?word", "a@word", "a#word", "a:word", "a&word=b"])
 def test_a_password_that_should_have_been_written_otherwise_is_found_too(password):
     assert password in find_secrets({"LAKEHOUSE_SERVING_URL": f"mysql://me:{password}@[host/db"})
+
+
+def test_of_kafkas_properties_the_secret_ones_are_hidden():
+    secret = {name: f"canary {name}" for name in ("sasl.password", "ssl.key.pem", "ssl.key.password")}
+    text = json.dumps({**secret, "sasl.username": "reader", "security.protocol": "SASL_SSL"})
+    secrets = find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": text})
+    assert set(secret.values()) <= set(secrets)
+    assert hide("reader by SASL_SSL", secrets) == "reader by SASL_SSL"
+    assert "not json" in find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": "not json"})
+    key = "-----BEGIN\nabcd"
+    assert json.dumps(key)[1:-1] in find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": json.dumps({"ssl.key.pem": key})})
 
 
 def test_a_log_line_has_no_secret_nor_has_its_traceback():

@@ -163,7 +163,7 @@ def test_each_table_is_as_fresh_as_what_it_holds(tmp_path_factory, steps, after)
         getattr(history, name)(*words)
     clock, expected = history.now + timedelta(minutes=after), history.expected()
     waiting = expected["sales_log"][1]
-    lake = FreshnessOfLake(spec=SPEC, settings=history.settings, waiting_file=waiting)
+    lake = FreshnessOfLake(spec=SPEC, settings=history.settings, waiting_since=waiting)
     found = {table: lake.of(table) for table in expected}
     assert {t: (each.newest_event, each.waiting_since) for t, each in found.items()} == expected
     late = {t for t, (newest, waits) in expected.items() if is_late(clock, newest, EVENT, waits, BEHIND)}

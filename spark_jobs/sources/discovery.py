@@ -1,0 +1,120 @@
+"""What is new where events are delivered, by what the log's commits say was read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+from spark_jobs.contracts.errors import MessagesLostError
+from spark_jobs.contracts.kafka import Start, unpack_progress
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.sources.delivery import LEDGER_KEY, PROGRESS_KEY, Delivery, KafkaDelivery, LandingDelivery
+from spark_jobs.sources.file_scan import LedgerEntry
+from spark_jobs.sources.kafka import KafkaCluster, client_properties
+from spark_jobs.sources.kafka_plan import plan_kafka
+from spark_jobs.sources.landing import find_oldest_unread, list_landing, plan_landing, unpack_ledger
+from spark_jobs.sources.topics import is_topic
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+
+
+def find_delivery(
+    spec: LakeSpec,
+    log_timeline: Timeline,
+    settings: Settings,
+    *,
+    clock: datetime,
+    max_records: int,
+    accepted: Collection[str] = (),
+) -> Delivery:
+    """Look what is new where the settings say that events are delivered.
+
+    Args:
+        spec: the lake, with the topics that are its own.
+        log_timeline: of the log, whose newest commits say what was read.
+        settings: where to look.
+        clock: the run's, for files that nobody goes on with.
+        max_records: most to read.
+        accepted: Kafka's topics whose lost messages a person accepts.
+
+    Raises:
+        MessagesLostError: messages are gone that were never read, and nobody accepted it.
+        SettingsError: Kafka does not let us in.
+        TransientError: Kafka does not answer.
+    """
+    if settings.kafka_servers:
+        return _of_kafka(spec, log_timeline, settings, max_records=max_records, accepted=accepted)
+    files = Filesystem(settings.landing_path)
+    entries, messages = list_landing(files, spec.source.topics)
+    plan = plan_landing(
+        files,
+        entries,
+        read_ledger(log_timeline),
+        max_records=max_records,
+        truncated_before_ns=_truncated_before_ns(clock, settings),
+    )
+    said = (*messages, *plan.messages)
+    return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)
+
+
+def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, clock: datetime) -> datetime | None:
+    """Since when something has waited to be taken in; None when there is nothing, or Kafka does not say of when it is.
+
+    It is the time of the message, or of the file's last change.
+    """
+    if settings.kafka_servers:
+        plan = _of_kafka(spec, log_timeline, settings, max_records=settings.max_events, accepted=None).plan
+        first = {(span.topic, span.partition): span for span in reversed(plan.spans)}
+        return KafkaCluster(properties=client_properties(settings)).oldest_message([*first.values()])
+    files = Filesystem(settings.landing_path)
+    entries, _ = list_landing(files, spec.source.topics)
+    entry = find_oldest_unread(
+        files,
+        entries,
+        read_ledger(log_timeline),
+        max_records=settings.max_events,
+        truncated_before_ns=_truncated_before_ns(clock, settings),
+    )
+    return datetime.fromtimestamp(entry.modified_ns / 1e9, tz=UTC) if entry else None
+
+
+def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
+    """What the log's commits say was read of the landing files."""
+    return unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
+
+
+def checkpoints(log_timeline: Timeline) -> dict[str, str]:
+    """For the log's next commit, what the commits before it say was read.
+
+    It has to be in the newest ones: older ones are archived.
+    """
+    found = {key: log_timeline.newest_metadata(METADATA_PREFIX + key) for key in (LEDGER_KEY, PROGRESS_KEY)}
+    return {key: text for key, text in found.items() if text}
+
+
+def _of_kafka(
+    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, max_records: int, accepted: Collection[str] | None
+) -> KafkaDelivery:
+    """What is new in the topics; with ``accepted`` None whatever is lost."""
+    properties, start = client_properties(settings), Start.parse(settings.kafka_start)
+    known = unpack_progress(log_timeline.newest_metadata(METADATA_PREFIX + PROGRESS_KEY))
+    own = {topic: of for topic, of in known.items() if is_topic(topic, spec.source.topics)}
+    topics = KafkaCluster(properties=properties).topics(spec.source.topics, start)
+    plan = plan_kafka(topics, own, start=start, max_records=max_records, accepted=own if accepted is None else accepted)
+    if plan.losses:
+        raise MessagesLostError(lost={loss.topic: loss.told for loss in plan.losses})
+    none = () if topics else (f"none of Kafka's topics is one of {list(spec.source.topics)}",)
+    return KafkaDelivery(
+        plan=plan,
+        topics=len(topics),
+        others={topic: of for topic, of in known.items() if topic not in own},
+        messages=(*none, *plan.messages),
+        properties=properties,
+    )
+
+
+def _truncated_before_ns(clock: datetime, settings: Settings) -> int:
+    """Files that have not changed since, in nanoseconds since 1970, get no more bytes: what they lack never comes."""
+    return int((clock - timedelta(seconds=settings.truncated_after_seconds)).timestamp() * 1e9)

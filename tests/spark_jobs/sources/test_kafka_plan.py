@@ -1,0 +1,218 @@
+"""What is read of Kafka's topics: whatever a cluster does between reads, nothing is missed in silence, nothing twice.
+
+The oracle is a cluster of lists: partition p of a topic holds numbers, the first of which may be gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from spark_jobs.contracts.kafka import Start, TopicProgress, pack_progress, unpack_progress
+from spark_jobs.sources.kafka_plan import (
+    SPAN_OFFSETS,
+    Bounds,
+    Span,
+    TopicState,
+    first_offsets,
+    place_of,
+    plan_kafka,
+    share,
+)
+
+EARLIEST = Start.parse("earliest")
+
+
+@dataclass
+class ListCluster:
+    """Topics by name: their id, and of each partition where it begins and how many messages it ever had."""
+
+    ids: dict[str, int] = field(default_factory=dict)
+    begins: dict[str, list[int]] = field(default_factory=dict)
+    ends: dict[str, list[int]] = field(default_factory=dict)
+    made: int = 0
+
+    def make(self, topic: str) -> None:
+        self.made += 1
+        self.ids[topic], self.begins[topic], self.ends[topic] = self.made, [0], [0]
+
+    def drop(self, topic: str) -> None:
+        for facts in (self.ids, self.begins, self.ends):
+            del facts[topic]
+
+    def states(self) -> dict[str, TopicState]:
+        return {
+            topic: TopicState(
+                topic_id=str(self.ids[topic]),
+                partitions={
+                    number: Bounds(earliest=begin, latest=end, start=begin)
+                    for number, (begin, end) in enumerate(zip(self.begins[topic], self.ends[topic], strict=True))
+                },
+            )
+            for topic in self.ids
+        }
+
+    def messages(self) -> set[tuple[str, int, int, int]]:
+        """Every message that is there: topic, its id, partition, offset."""
+        return {
+            (topic, self.ids[topic], number, offset)
+            for topic in self.ids
+            for number, (begin, end) in enumerate(zip(self.begins[topic], self.ends[topic], strict=True))
+            for offset in range(begin, end)
+        }
+
+
+class ReadingMachine(RuleBasedStateMachine):
+    """A cluster to which anything happens between reads; ``owed`` are messages that nobody may miss in silence."""
+
+    topics, partitions, counts = st.sampled_from(["a", "b"]), st.integers(0, 2), st.integers(1, 9)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = ListCluster()
+        self.progress: dict[str, TopicProgress] = {}
+        self.read: Counter[tuple[str, int, int, int]] = Counter()
+        self.owed: set[tuple[str, int, int, int]] = set()
+
+    @rule(topic=topics)
+    def make_anew(self, topic: str) -> None:
+        self.cluster.make(topic)
+
+    @rule(topic=topics)
+    def drop(self, topic: str) -> None:
+        if topic in self.cluster.ids:
+            self.cluster.drop(topic)
+
+    @rule(topic=topics, partition=partitions, count=counts)
+    def append(self, topic: str, partition: int, count: int) -> None:
+        if topic in self.cluster.ids:
+            ends = self.cluster.ends[topic]
+            ends[partition % len(ends)] += count
+            if topic in self.progress:
+                self.owed |= {message for message in self.cluster.messages() if message[0] == topic}
+
+    @rule(topic=topics, partition=partitions, count=counts)
+    def retain(self, topic: str, partition: int, count: int) -> None:
+        if topic in self.cluster.ids:
+            begins, ends = self.cluster.begins[topic], self.cluster.ends[topic]
+            number = partition % len(ends)
+            begins[number] = min(begins[number] + count, ends[number])
+
+    @rule(topic=topics)
+    def widen(self, topic: str) -> None:
+        if topic in self.cluster.ids:
+            self.cluster.begins[topic].append(0)
+            self.cluster.ends[topic].append(0)
+
+    @rule(most=st.integers(1, 7))
+    def look(self, most: int) -> None:
+        self._read(most)
+
+    def _read(self, most: int) -> bool:
+        """Read once, or accept what is lost; True when something waits."""
+        states = self.cluster.states()
+        plan = plan_kafka(states, self.progress, start=EARLIEST, max_records=most)
+        gone = self.owed - self.cluster.messages() - set(self.read)
+        told = {loss.topic for loss in plan.losses}
+        assert {message[0] for message in gone} <= told
+        if told:
+            assert (plan.spans, dict(plan.progress)) == ((), self.progress)
+            self.owed -= gone
+            plan = plan_kafka(states, self.progress, start=EARLIEST, max_records=most, accepted=told)
+            assert len(plan.messages) == len(told)
+        self.owed |= self.cluster.messages()
+        for span in plan.spans:
+            for offset in range(span.start, span.end):
+                self.read[span.topic, self.cluster.ids[span.topic], span.partition, offset] += 1
+        assert sum(span.end - span.start for span in plan.spans) <= most
+        assert plan.is_news == (dict(plan.progress) != self.progress)
+        self.progress = unpack_progress(pack_progress(plan.progress))
+        return plan.has_more
+
+    def teardown(self) -> None:
+        while self._read(5):
+            pass
+        assert self.cluster.messages() <= set(self.read)
+        assert set(self.read.values()) <= {1}
+
+
+TestReading = ReadingMachine.TestCase
+
+
+@given(
+    st.dictionaries(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), st.integers(0, 50), max_size=8),
+    st.integers(0, 120),
+)
+def test_everybody_gets_a_fair_share(waiting, most):
+    taken = share(waiting, most)
+    assert taken.keys() == waiting.keys()
+    assert all(0 <= taken[key] <= waiting[key] for key in waiting)
+    assert sum(taken.values()) == min(most, sum(waiting.values()))
+    held_back = [taken[key] for key in waiting if taken[key] < waiting[key]]
+    # Who has to wait got as much as anybody, to the one that does not divide.
+    assert all(taken[key] <= min(held_back, default=0) + 1 for key in waiting) or not held_back
+
+
+def test_a_long_partition_is_read_side_by_side():
+    bounds = Bounds(earliest=5, latest=5 + 2 * SPAN_OFFSETS + 1, start=5)
+    plan = plan_kafka({"t": TopicState(topic_id="1", partitions={0: bounds})}, {}, start=EARLIEST, max_records=10**9)
+    ends = [5, 5 + SPAN_OFFSETS, 5 + 2 * SPAN_OFFSETS, bounds.latest]
+    assert [(span.start, span.end) for span in plan.spans] == list(pairwise(ends))
+    assert plan.spans[0].place == place_of("t", 0) == "kafka:t/0"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("earliest", {0: 3, 1: 0}),
+        ("latest", {0: 9, 1: 4}),
+        ('{"t": {"1": 2}}', {0: 3, 1: 2}),
+        ('{"other": {"0": 2}}', {0: 3, 1: 0}),
+    ],
+)
+def test_where_a_topic_begins_that_was_never_read(text, wanted):
+    assert first_offsets(Start.parse(text), "t", {0: 3, 1: 0}, {0: 9, 1: 4}) == wanted
+
+
+def test_an_offset_that_is_not_there_begins_with_what_is():
+    state = TopicState(
+        topic_id="1",
+        partitions={0: Bounds(earliest=3, latest=9, start=1), 1: Bounds(earliest=0, latest=4, start=70)},
+    )
+    plan = plan_kafka({"t": state}, {}, start=Start.parse('{"t": {"0": 1, "1": 70}}'), max_records=100)
+    assert [(span.partition, span.start, span.end) for span in plan.spans] == [(0, 3, 9)]
+    assert plan.progress == {"t": TopicProgress(topic_id="1", next={0: 9, 1: 4})}
+
+
+def test_a_topic_that_begins_at_its_end_is_remembered_before_it_has_anything():
+    """Else what comes before the next look would be taken for what was there before."""
+    state = TopicState(topic_id="1", partitions={0: Bounds(earliest=0, latest=7, start=7)})
+    plan = plan_kafka({"t": state}, {}, start=Start.parse("latest"), max_records=100)
+    assert (plan.spans, plan.is_news) == ((), True)
+    later = TopicState(topic_id="1", partitions={0: Bounds(earliest=0, latest=9, start=9)})
+    after = plan_kafka({"t": later}, plan.progress, start=Start.parse("latest"), max_records=100)
+    assert after.spans == (Span(topic="t", partition=0, start=7, end=9),)
+
+
+LOST = {
+    "retention": (Bounds(earliest=5, latest=9, start=5), "1", "t: partition 0 lost offsets 3 to 4, deleted before"),
+    "an end that went back": (Bounds(earliest=0, latest=2, start=0), "1", "ends at 2, and was read up to 3"),
+    "another topic": (Bounds(earliest=0, latest=2, start=0), "2", "t was deleted and made again.*0: 3"),
+    "no topic": (None, "1", "t is gone"),
+}
+
+
+@pytest.mark.parametrize(("bounds", "topic_id", "told"), LOST.values(), ids=LOST.keys())
+def test_what_is_lost_is_told_by_its_range(bounds, topic_id, told):
+    topics = {"t": TopicState(topic_id=topic_id, partitions={0: bounds})} if bounds else {}
+    known = {"t": TopicProgress(topic_id="1", next={0: 3})}
+    (loss,) = plan_kafka(topics, known, start=EARLIEST, max_records=10).losses
+    assert loss.topic == "t"
+    assert re.search(told, loss.told)

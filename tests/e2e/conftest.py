@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from local_stack import databases
 from local_stack.airflow_api import DagRun
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.chain import Chain
+from local_stack.databases import PASSWORD, PostgreSQL, Server
 from local_stack.demo_data import TOPIC, Arrivals
 from local_stack.lake_view import TableView, read_with_rust, view_lake
 from local_stack.services import free_port
@@ -24,9 +26,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.timeline import Timeline
-from tests.support import databases
 from tests.support.canaries import new_canary, watching_command_lines
-from tests.support.databases import PASSWORD, PostgreSQL, Server
 from tests.support.layer_checks import differing_marts
 
 SERVING_USER = "dashboards"

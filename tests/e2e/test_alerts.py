@@ -17,10 +17,10 @@ import pytest
 
 from local_stack.airflow_api import ApiUnreachableError
 from local_stack.airflow_home import DATABASE_VARIABLE, AirflowHome
+from local_stack.databases import Server
 from local_stack.services import RunFolder, free_port
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.alert_services import AlertService, running_alert_service
-from tests.support.databases import Server
 from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from local_stack.airflow_home import DATABASE_VARIABLE
+from local_stack.databases import Server
 from local_stack.services import RunFolder, free_port
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.aws import right_for
-from tests.support.databases import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.databases import MariaDB, PostgreSQL, Server, running
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 LIMIT_SECONDS = 120.0
-_PR_SET_PDEATHSIG = 1
 
 
 def is_alive(pid: int) -> bool:
@@ -58,12 +54,6 @@ def wait_until_gone(pids: list[int], *, limit_seconds: float = 30.0) -> None:
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [command_line(pid) for pid in pids if is_alive(pid)] == []
-
-
-def end_with_the_tests() -> None:
-    """To be called in a new process: Linux ends it when the tests are killed and cannot do it themselves."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _stat(pid: int) -> list[str]:

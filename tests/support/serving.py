@@ -15,10 +15,10 @@ from typing import Any, Self
 import sqlalchemy as sa
 from pyspark.sql import types as T
 
+from local_stack.databases import Server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, parse_address
 from spark_jobs.storage.serving.store import MartState, ServingStore
-from tests.support.databases import Server
 from tests.support.processes import wait_until
 
 MART = "agent_totals"

@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import pytest
 
+from local_stack.databases import PASSWORD
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, ServingAddress, parse_address
 from spark_jobs.storage.serving.store import ServingStore
-from tests.support.databases import PASSWORD
 from tests.support.serving import MART, Place, serve
 
 SECRET = "hunter-two"

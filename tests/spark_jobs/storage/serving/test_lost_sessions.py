@@ -17,10 +17,10 @@ import pytest
 from pyspark.sql import types as T
 from sqlalchemy import Engine, event
 
+from local_stack.databases import PASSWORD, Server
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.storage.serving.store import ServingStore
-from tests.support.databases import PASSWORD, Server
 from tests.support.proxies import Wire
 from tests.support.serving import MART, SCHEMA, Place, assert_serves, instant, rows, seen, serve, state
 

@@ -1,17 +1,20 @@
-"""Real PostgreSQL and MariaDB servers in temporary folders: reached by a socket in the folder, ended by their pid.
+"""Real PostgreSQL and MariaDB servers in temporary folders, ended by their process id, or with who started them.
 
-Debian's packages `postgresql` and `mariadb-server` have the programs. A server that is missing fails the tests: none
-is left out.
+They are reached by a socket in the folder, and on the loopback interface where they were given a port; then they also
+keep the log of changes that connectors read. Debian's packages `postgresql` and `mariadb-server` have the programs.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,14 +22,16 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 
-import pytest
 import sqlalchemy as sa
 
-from tests.support.processes import end_with_the_tests, wait_until
+from local_stack.errors import SetupError
+from local_stack.services import LOOPBACK
 
 USER = "writer"
 PASSWORD = "correct horse/battery@staple"
 """Has what a URL must escape."""
+START_SECONDS = 120.0
+_PR_SET_PDEATHSIG = 1
 _FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/local/sbin")
 
 
@@ -42,7 +47,8 @@ class Server(ABC):
     first_database: str
     """The one that is there from the beginning."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, port: int = 0) -> None:
+        self.port = port
         self.folder = Path(tempfile.mkdtemp(prefix=f"{self.name}-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
@@ -56,20 +62,21 @@ class Server(ABC):
         return self.account if self.account in known else "nobody"
 
     def program(self, name: str) -> str:
-        """The path of one of its programs; the test fails, in one line, when it is not installed."""
+        """The path of one of its programs; SetupError when it is not installed."""
         folders = [os.environ.get("PATH", ""), *map(str, sorted(_expand(_FOLDERS), reverse=True))]
         found = shutil.which(name, path=os.pathsep.join(folders))
         if found is None:
-            pytest.fail(f"no {name} on this machine; install it: apt-get install {self.package}", pytrace=False)
+            raise SetupError(f"no {name} on this machine; install it: apt-get install {self.package}")
         return found
 
     def run(self, *command: str) -> None:
         """Run a program of the server to its end, as the server's account."""
         done = subprocess.run(command, cwd=self.folder, user=self.user, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        if done.returncode:
+            raise SetupError(f"{self.name}: {Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()}")
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; SetupError when it ends or hangs."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 self.command(),
@@ -77,9 +84,13 @@ class Server(ABC):
                 user=self.user,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=end_with_the_tests,
+                preexec_fn=_end_with_the_parent,
             )
-        wait_until(self._is_answering, f"{self.name} answers")
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_answering():
+            if time.monotonic() > deadline:
+                raise SetupError(f"{self.name} did not answer in {START_SECONDS:.0f} s; look at {self.folder}/log")
+            time.sleep(0.1)
 
     def stop(self) -> None:
         """Shut it down in order, whoever is connected."""
@@ -101,11 +112,11 @@ class Server(ABC):
         self.admin(f"CREATE DATABASE {name}")
         return name
 
-    def admin(self, statement: str) -> list[tuple[object, ...]]:
-        """Run a statement as the user outside every test's session; gives its rows."""
+    def admin(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """Run a statement, with values for its ``%s``, as the user in a session of its own; gives its rows."""
         engine = sa.create_engine(self.url(self.first_database), poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            result = connection.exec_driver_sql(statement)
+            result = connection.exec_driver_sql(statement, values or None)
             return [tuple(row) for row in result] if result.returns_rows else []
 
     @abstractmethod
@@ -125,9 +136,9 @@ class Server(ABC):
         """End the sessions on a database from outside; gives how many there were."""
 
     def _is_answering(self) -> bool:
-        process = self._process
-        assert process is not None
-        assert process.poll() is None, (self.folder / "log").read_text(errors="replace")[-2000:]
+        if self._process is None or self._process.poll() is not None:
+            told = (self.folder / "log").read_text(errors="replace")[-2000:]
+            raise SetupError(f"{self.name} ended while starting: {told}")
         try:
             self.admin("SELECT 1")
         except sa.exc.OperationalError:
@@ -157,6 +168,8 @@ class PostgreSQL(Server):
 
     def command(self) -> Sequence[str]:
         options = {"listen_addresses": "", "unix_socket_directories": str(self.folder), "fsync": "off"}
+        if self.port:
+            options |= {"listen_addresses": LOOPBACK, "port": str(self.port), "wal_level": "logical"}
         return [
             self.program("postgres"),
             *("-D", "data"),
@@ -165,12 +178,13 @@ class PostgreSQL(Server):
 
     def url(self, database: str, *, password: str = PASSWORD, address: str = "") -> str:
         url = sa.URL.create("postgresql+psycopg2", username=USER, password=password, database=database)
-        url = _at(url, address) if address else url.set(query={"host": str(self.folder)})
+        socket = {"host": str(self.folder), **({"port": str(self.port)} if self.port else {})}
+        url = _at(url, address) if address else url.set(query=socket)
         return url.render_as_string(hide_password=False)
 
     def kill_sessions(self, database: str) -> int:
-        sessions = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
-        return len(self.admin(sessions))
+        sessions = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        return len(self.admin(sessions, database))
 
 
 class MariaDB(Server):
@@ -188,8 +202,12 @@ class MariaDB(Server):
             "--skip-test-db",
         )
         users = [
-            f"CREATE USER IF NOT EXISTS {USER}@localhost IDENTIFIED BY '{PASSWORD}';",
-            f"GRANT ALL ON *.* TO {USER}@localhost WITH GRANT OPTION;",
+            statement
+            for host in ("localhost", f"'{LOOPBACK}'")
+            for statement in (
+                f"CREATE USER IF NOT EXISTS {USER}@{host} IDENTIFIED BY '{PASSWORD}';",
+                f"GRANT ALL ON *.* TO {USER}@{host} WITH GRANT OPTION;",
+            )
         ]
         (self.folder / "users.sql").write_text("\n".join(users))
 
@@ -201,11 +219,15 @@ class MariaDB(Server):
             "pid-file": folder / "pid",
             "init-file": folder / "users.sql",
         }
+        network = ["--skip-networking"]
+        if self.port:
+            network = [f"--bind-address={LOOPBACK}", f"--port={self.port}", "--server-id=1"]
+            network += ["--log-bin=binlog", "--binlog-format=ROW", "--binlog-row-image=FULL"]
         account = [f"--user={self.user}"] if self.user else []
         return [
             self.program("mariadbd"),
             "--no-defaults",
-            "--skip-networking",
+            *network,
             *(f"--{name}={value}" for name, value in options.items()),
             *account,
         ]
@@ -218,7 +240,7 @@ class MariaDB(Server):
         return url.render_as_string(hide_password=False)
 
     def kill_sessions(self, database: str) -> int:
-        sessions = self.admin(f"SELECT id FROM information_schema.processlist WHERE db = '{database}'")
+        sessions = self.admin("SELECT id FROM information_schema.processlist WHERE db = %s", database)
         for (number,) in sessions:
             self.admin(f"KILL {number}")
         return len(sessions)
@@ -227,6 +249,12 @@ class MariaDB(Server):
 def _at(url: sa.URL, address: str) -> sa.URL:
     host, _, port = address.partition(":")
     return url.set(host=host, port=int(port))
+
+
+def _end_with_the_parent() -> None:
+    """Called in the new process: Linux ends it when the one that started it is killed and cannot do it itself."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _expand(patterns: Sequence[str]) -> list[Path]:

@@ -8,7 +8,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud up down secrets test check services-full bench faults lock format clean
+.PHONY: help setup demo cloud live up down secrets test check services-full bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -21,6 +21,9 @@ demo: setup  ## generate sales events, run the whole pipeline through Airflow, p
 
 cloud: setup  ## the same on an S3 server, with a Hive metastore; then read by Trino and by Athena's client
 	@$(VENV)/python -m local_stack cloud
+
+live: setup  ## follow SQL statements from a real PostgreSQL through Debezium, Kafka and Airflow into the lake
+	@$(VENV)/python -m local_stack live
 
 up: setup  ## the demo, and leave Airflow's pages running; prints address and login
 	@$(VENV)/python -m local_stack up

@@ -29,6 +29,7 @@ COMMANDS = {
     "bucket": Command("bucket", "make a bucket on the S3 server, unless it is there"),
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
     "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
+    "live": Command("live", "follow statements from a real database through Debezium and Kafka into the lake"),
     "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),
     "down": Command("updown", "stop what `up` left running", ("down",)),
     "airflow": Command("airflow_command", "Airflow's own command line for what `up` left running"),

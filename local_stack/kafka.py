@@ -31,7 +31,7 @@ rootLogger.appenderRef.out.ref = out
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaBroker:
-    """A broker with its files in ``folder``, which may be stopped and started again on the same port.
+    """A broker with its files in ``folder``/kafka, which may be stopped and started again on the same port.
 
     ``settings`` are added to the broker's own; ``protocol`` is how clients speak to it, and ``format_options`` go to
     the first format of its storage, for example users with their passwords.
@@ -51,6 +51,10 @@ class KafkaBroker:
         """``host:port`` for clients."""
         return f"{LOOPBACK}:{self.port}"
 
+    @property
+    def _home(self) -> Path:
+        return self.folder.path / "kafka"
+
     def start(self) -> Service:
         """Start it and wait until it listens; the first call fetches Kafka's jars.
 
@@ -59,7 +63,8 @@ class KafkaBroker:
             SetupError: it ended, or hangs.
         """
         fetch_when_wrong(KAFKA_JARS)
-        home = self.folder.path
+        home = self._home
+        home.mkdir(exist_ok=True)
         configuration = home / "server.properties"
         configuration.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
         if not (home / "data" / "meta.properties").exists():
@@ -74,7 +79,7 @@ class KafkaBroker:
     def _format(self, configuration: Path) -> None:
         command = ["kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(configuration)]
         program = kafka_program(
-            "format", [*command, *self.format_options], cwd=self.folder.path, port=0, environ=self.environ
+            "format", [*command, *self.format_options], cwd=self._home, port=0, environ=self.environ
         )
         done = subprocess.run(
             program.command, env=dict(program.environment), cwd=program.cwd, capture_output=True, text=True
@@ -94,7 +99,7 @@ class KafkaBroker:
             "listeners": ",".join(f"{name}://{address}" for name, address in addresses.items()),
             "listener.security.protocol.map": f"CLIENTS:{self.protocol},BROKERS:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": "BROKERS",
-            "log.dirs": str(self.folder.path / "data"),
+            "log.dirs": str(self._home / "data"),
             # There is one broker to keep its own topics.
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "1",

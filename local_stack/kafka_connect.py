@@ -39,7 +39,8 @@ class ConnectWorker:
 
     def start(self) -> Service:
         """Start it and wait until it takes orders. SetupError when it ends, or hangs."""
-        home = self.folder.path
+        home = self.folder.path / "connect"
+        home.mkdir(exist_ok=True)
         configuration = home / "worker.properties"
         configuration.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
         command = ["org.apache.kafka.connect.cli.ConnectDistributed", str(configuration)]

@@ -17,6 +17,7 @@ TARGETS = {
     "setup",
     "demo",
     "cloud",
+    "live",
     "up",
     "down",
     "secrets",

@@ -76,6 +76,8 @@ class ColumnSpec:
     scale: int = 0
     max_length: int = 4000
     unit: tuple[tuple[str, NumberUnit], ...] = (("default", NumberUnit.MILLISECONDS),)
+    packed: bool = False
+    """A decimal whose bytes arrive in base64, without its scale, which is then the declared one."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -94,6 +96,8 @@ class ColumnSpec:
             raise ContractError(f"column {self.name}: decimal({self.precision},{self.scale}) is not possible")
         if self.type is ColumnType.DECIMAL and self.precision == 0:
             raise ContractError(f"column {self.name}: a decimal needs precision and scale")
+        if self.packed and self.type is not ColumnType.DECIMAL:
+            raise ContractError(f"column {self.name}: packed is for decimals, and this is a {self.type.value}")
 
     @property
     def sql_type(self) -> str:

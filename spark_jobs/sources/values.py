@@ -51,7 +51,7 @@ def build_converter(column: ColumnSpec, connector: str) -> Converter:
     if column.type is ColumnType.BIGINT:
         return lambda value: read_integer(value, column)
     if column.type is ColumnType.DECIMAL:
-        return lambda value: read_decimal(value, column)
+        return lambda value: read_decimal(_unpacked(value, column), column)
     if column.type is ColumnType.TIMESTAMP:
         factor = _MICROSECONDS[column.unit_for(connector)]
         return lambda value: read_timestamp(value, column, factor)
@@ -69,6 +69,8 @@ def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Convert
     if column.type is ColumnType.DECIMAL and name == CONNECT_DECIMAL and field.get("type") == "bytes":
         scale = _read_scale((field.get("parameters") or {}).get("scale", 0))
         return lambda value: read_decimal(_unpack_decimal(value, scale, column), column)
+    if column.type is ColumnType.DECIMAL and field.get("type") == "string":
+        return lambda value: read_decimal(value, column)
     if column.type is ColumnType.DECIMAL and field.get("type") in _FLOATS:
         return lambda value: _refuse_float(column)
     return None
@@ -158,6 +160,11 @@ def _read_scale(value: Any) -> int:
     if not _SCALE_TEXT.fullmatch(str(value)):
         raise ValueError(value)
     return int(value)
+
+
+def _unpacked(value: Any, column: ColumnSpec) -> Any:
+    """The number of a column that is declared as packed; what is no text says itself what it is."""
+    return _unpack_decimal(value, column.scale, column) if column.packed and isinstance(value, str) else value
 
 
 def _unpack_decimal(value: Any, scale: int, column: ColumnSpec) -> Decimal:

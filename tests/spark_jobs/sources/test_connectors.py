@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -121,6 +122,33 @@ def test_a_value_that_did_not_travel_is_not_known():
     event = decode(postgres("u", {**ROW, "UnitName": UNAVAILABLE, "AgentName": "Ann"}, 5))
     known = dict(zip((column.name for column in SPEC.source.columns), event.values, strict=True))
     assert (known["unit_name"], known["agent_name"], known["sale_id"]) == (None, "Ann", 7)
+
+
+@given(st.integers(-(10**18) + 1, 10**18 - 1))
+def test_a_packed_number_without_a_schema_has_the_declared_scale(unscaled: int):
+    """What ``decimal.handling.mode`` precise sends where the converter writes no schemas."""
+    column = replace(AMOUNT, packed=True)
+    text = base64.b64encode(unscaled.to_bytes(8, "big", signed=True)).decode()
+    for connector in ("sqlserver", "postgresql", "mysql"):
+        assert build_converter(column, connector)(text) == Decimal(unscaled).scaleb(-4)
+
+
+@pytest.mark.parametrize("value", ["12.5", "", "AB", "A===", "not base64", "=" * 8])
+def test_what_is_not_packed_is_no_packed_number(value: str):
+    with pytest.raises(RejectedRecordError) as caught:
+        build_converter(replace(AMOUNT, packed=True), "sqlserver")(value)
+    assert caught.value.reason == Reason.BAD_DECIMAL
+
+
+def test_a_schema_says_that_a_number_is_text_after_all():
+    read = build_schema_converter(replace(AMOUNT, packed=True), {"field": "Amount", "type": "string"})
+    assert read is not None
+    assert read("12.5000") == Decimal("12.5")
+
+
+def test_only_a_decimal_is_packed():
+    with pytest.raises(ContractError, match="column moment: packed is for decimals, and this is a timestamp"):
+        replace(MOMENT, packed=True)
 
 
 @given(st.integers(-(10**17), 10**17), st.integers(0, 4))

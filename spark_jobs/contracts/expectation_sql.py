@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind, check_names
@@ -58,7 +59,10 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
     if table == spec.log:
         for column, what in _OF_EVENTS.items():
             yield known(column, f"{column}_is_known", f"Every event has {what}.")
-        yield known(spec.source.key, "source_key_is_known", "Every event has the source's key.")
+        if spec.source.key:
+            of_mirror = "source_table IS NULL" if spec.mirrors else ""
+            key_is_known = known(spec.source.key, "source_key_is_known", "Every event has the source's key.")
+            yield replace(key_is_known, where=of_mirror)
     elif declared is not None:
         yield known(declared.key, "key_is_known", "Every row has its key.")
 

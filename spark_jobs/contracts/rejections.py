@@ -26,13 +26,15 @@ class Reason(StrEnum):
     BAD_BOOLEAN = "bad_boolean"
     BAD_TEXT = "bad_text"
     BAD_FILE = "bad_file"
+    OTHER_TYPE = "other_type"
+    """It can be read, and a column of it has a type that its table cannot take in (docs/schemas.md)."""
     BROKEN_RULE = "broken_rule"
     """It can be read, and breaks an expectation whose action is to set it aside; the detail names it."""
 
 
 IGNORED = "ignored"
 """In place of a reason: there is no event, but a blank line, the null by which Kafka marks a deleted key, or what a
-connector says of itself."""
+connector says of itself, or of a table that the lake does not take; the detail names that."""
 
 
 class RejectedRecordError(Exception):
@@ -41,3 +43,11 @@ class RejectedRecordError(Exception):
     def __init__(self, reason: Reason, detail: str) -> None:
         self.reason, self.detail = reason, detail
         super().__init__(f"{reason}: {detail}")
+
+
+class OtherTableError(Exception):
+    """An event of a table that the lake does not take; never leaves the decoder."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(table)

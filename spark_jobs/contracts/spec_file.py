@@ -13,6 +13,7 @@ from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.mart_file import load_marts
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.mirrors import Deletes, MirrorSpec, Transform
 from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
@@ -54,9 +55,10 @@ def parse_lake_spec(
     """Build a :class:`LakeSpec` from the parsed document; ContractError for unknown, missing or wrong entries."""
     top = dict(mapping(document, "the file"))
     source = dict(mapping(top.pop("source", None), "source"))
-    columns = tuple(_column(mapping(c, "a source column")) for c in sequence(source.pop("columns", None), "columns"))
+    columns = tuple(_column(mapping(c, "a source column")) for c in sequence(source.pop("columns", []), "columns"))
     top["source"] = build(SourceSpec, {**source, "columns": columns}, "source")
-    top["tables"] = tuple(_table(mapping(t, "a table")) for t in sequence(top.get("tables"), "tables"))
+    top["tables"] = tuple(_table(mapping(t, "a table")) for t in sequence(top.get("tables", []), "tables"))
+    top["mirrors"] = tuple(_mirror(mapping(m, "a mirror")) for m in sequence(top.get("mirrors", []), "mirrors"))
     top["marts"], top["expectations"] = marts, expectations
     limit = mapping(top.get("quarantine_limit", {}), "quarantine_limit")
     top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
@@ -98,3 +100,15 @@ def _table(entry: Mapping[str, Any]) -> TableSpec:
     type_ = choice(TableType, entry.get("type", TableType.MERGE_ON_READ), f"table {show(entry.get('name'))}")
     table: TableSpec = build(TableSpec, {**entry, "type": type_}, "table")
     return table
+
+
+def _mirror(entry: Mapping[str, Any]) -> MirrorSpec:
+    what = f"mirror {show(entry.get('name'))}"
+    values: dict[str, Any] = {**entry}
+    for name, kind in (("type", TableType), ("deletes", Deletes), ("transform", Transform)):
+        if name in values:
+            values[name] = choice(kind, values[name], what)
+    declared = sequence(values.get("columns", []), f"{what}: columns")
+    values["columns"] = tuple(_column(mapping(column, f"{what}: a column")) for column in declared)
+    mirror: MirrorSpec = build(MirrorSpec, values, what)
+    return mirror

@@ -10,25 +10,27 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
-from spark_jobs.contracts.tables import ColumnSpec, SourceSpec, TableSpec, check_identifier
+from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnSpec, SourceSpec, TableSpec, check_identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSpec:
-    """A whole lake: source, log, quarantine, tables, marts, results of quality.
+    """A whole lake: source, log, quarantine, tables, mirrors, marts, results of quality.
 
     Refuses references to things it does not declare.
     """
 
     lake: str
     source: SourceSpec
-    tables: tuple[TableSpec, ...]
     log: str
     quarantine: str
+    tables: tuple[TableSpec, ...] = ()
+    mirrors: tuple[MirrorSpec, ...] = ()
     marts: tuple[MartSpec, ...] = ()
     time_zone: str = "UTC"
     services: ServiceTargets = field(default_factory=ServiceTargets)
@@ -59,6 +61,7 @@ class LakeSpec:
                 raise ContractError(
                     f"table {table.name}: follows_deletes needs the source key {show(self.source.key)} as its key"
                 )
+        self._check_mirrors()
         for person in self.people:
             person.check(self.columns_by_name, self.source.key, self.tables)
         object.__setattr__(self, "marts", sort_marts(self.marts))
@@ -81,7 +84,7 @@ class LakeSpec:
     @property
     def data_tables(self) -> list[str]:
         """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
-        return [self.log, self.quarantine, *self.asked_tables[1:]]
+        return [self.log, self.quarantine, *self.asked_tables[1:], *(mirror.name for mirror in self.mirrors)]
 
     @property
     def asked_tables(self) -> list[str]:
@@ -93,7 +96,12 @@ class LakeSpec:
         """Columns of the log: what each event is, the source's columns, where and when it was read, its day."""
         names = tuple(column.name for column in self.source.columns)
         read = ("read_from", "read_offset", "ingest_time", "event_date")
-        return ("event_id", "op", "event_order", "event_time", *names, *read)
+        mirrored = MIRROR_COLUMNS if self.mirrors else ()
+        return ("event_id", "op", "event_order", "event_time", *names, *mirrored, *read)
+
+    def mirror(self, name: str) -> MirrorSpec | None:
+        """The mirror called ``name``, or None."""
+        return next((mirror for mirror in self.mirrors if mirror.name == name), None)
 
     def targets(self, table: str) -> ServiceTargets:
         """What is wanted of the services of a table."""
@@ -145,6 +153,16 @@ class LakeSpec:
             if any(read.table in found for read in mart.reads):
                 found.add(mart.name)
         return tuple(mart for mart in self.marts if mart.name in found and mart.name != table)
+
+    def _check_mirrors(self) -> None:
+        if not self.tables and not self.mirrors:
+            raise ContractError("the lake has no tables; give tables of newest values, or mirrors")
+        if self.tables and not self.source.columns:
+            raise ContractError("the tables' columns are not declared; give them below source: columns, and its key")
+        origins = [mirror.origin for mirror in self.mirrors]
+        for mirror in self.mirrors:
+            if origins.count(mirror.origin) > 1:
+                raise ContractError(f"mirror {mirror.name}: {show(mirror.origin)} is mirrored twice; once is enough")
 
     def _check_mart(self, mart: MartSpec) -> None:
         known = {self.log, *(t.name for t in self.tables), *self.mart_names}

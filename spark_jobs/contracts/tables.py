@@ -18,9 +18,12 @@ _MOST_COMMENT = 255
 """What a catalog takes."""
 
 
+MIRROR_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
+"""Of the log, in events of mirrored tables: the table, and by name at the source types and values as text."""
 _KEPT = frozenset({
     *("event_id", "op", "event_order", "event_time", "read_from", "read_offset", "ingest_time", "event_date"),
     *("reason", "detail", "raw", "row_order", "deleted_order", "is_deleted", "cell_id"),
+    *MIRROR_COLUMNS,
 })  # fmt: skip
 """Columns that the log, the quarantine and the tables have beside those of the source."""
 
@@ -112,11 +115,14 @@ class ColumnSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """Where the events come from: topic patterns, the record's key column, the columns."""
+    """Where the events come from: topic patterns; of the wide log that is split, the key column and the columns.
+
+    A lake of mirrors alone has neither.
+    """
 
     topics: tuple[str, ...]
-    key: str
-    columns: tuple[ColumnSpec, ...]
+    key: str = ""
+    columns: tuple[ColumnSpec, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -127,7 +133,7 @@ class SourceSpec:
                 raise ContractError(
                     f"source column {show(name)} is a name kept for technical columns; call it otherwise"
                 )
-        if self.key not in names:
+        if (self.key or names) and self.key not in names:
             raise ContractError(f"source key {show(self.key)} is not among the source columns")
         if not self.topics:
             raise ContractError("source topics: name at least one pattern")

@@ -238,10 +238,14 @@ def _write_feed(changed_df: DataFrame, table: TableSpec, spec: LakeSpec, setting
 
 
 def _row_index(spec: LakeSpec, settings: Settings) -> RowIndex:
-    def pack(table: TableSpec, rows_df: DataFrame) -> DataFrame:
-        return pack_rows(from_table(rows_df, table, spec))
+    def pack(table: str, rows_df: DataFrame) -> DataFrame:
+        return pack_rows(from_table(rows_df, spec.table(table), spec))
 
     def merge(packed_df: DataFrame) -> DataFrame:
         return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(spec))))
 
-    return RowIndex(spec, settings, pack=pack, merge=merge)
+    columns = {
+        table.name: [f"{name} {spec.columns_by_name[name].sql_type}" for name in (table.key, *table.columns)]
+        for table in spec.tables
+    }
+    return RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)

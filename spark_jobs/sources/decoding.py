@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.rejections import IGNORED, RejectedRecordError
+from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.landing import BrokenPart
+from spark_jobs.sources.mirrored import MirroredRow
 from spark_jobs.storage.filesystem import Filesystem
 
 if TYPE_CHECKING:
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
+_MIRRORED = ("string", "map<string, string>", "map<string, string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
 
 
 def decoded_schema(spec: LakeSpec) -> str:
     """DDL of decoded records: event columns (null when rejected), source columns, position, reason, detail, raw."""
-    columns = ", ".join(f"{column.name} {column.sql_type}" for column in spec.source.columns)
+    columns = [f"{column.name} {column.sql_type}" for column in spec.source.columns]
+    mirrored = (
+        [f"{name} {type_}" for name, type_ in zip(MIRROR_COLUMNS, _MIRRORED, strict=True)] if spec.mirrors else []
+    )
+    own = "".join(f"{column}, " for column in (*columns, *mirrored))
     return (
-        f"event_id string, op string, event_order string, event_time timestamp, {columns}, "
+        f"event_id string, op string, event_order string, event_time timestamp, {own}"
         "read_from string, read_offset bigint, reason string, detail string, raw binary"
     )
 
@@ -142,6 +148,7 @@ class RecordDecoder:
 
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
+        self._has_mirrors = bool(spec.mirrors)
 
     def add(self, path: str, offset: int, line: bytes, *record: str) -> None:
         """Decode the record that was read at a place."""
@@ -149,12 +156,21 @@ class RecordDecoder:
             event = self._decoder.decode(line)
         except RejectedRecordError as error:
             self.reject(path, offset, error.reason, error.detail, line, *record)
+        except OtherTableError as error:
+            self.reject(path, offset, IGNORED, error.table, b"", *record)
         else:
             if event is None:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
                 event_columns = (event.event_id, event.op, event.event_order, event.event_time)
-                self._rows.append((*event_columns, *event.values, path, offset, None, None, None, *record))
+                values = (*event.values, *self._mirrored_columns(event.mirrored))
+                self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
+
+    def _mirrored_columns(self, row: MirroredRow | None) -> tuple[Any, ...]:
+        """The values of the columns that a log has for mirrored tables; none where it has none."""
+        if not self._has_mirrors:
+            return ()
+        return (row.origin, row.types, row.values, row.unknown) if row else (None,) * len(MIRROR_COLUMNS)
 
     def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
         """Take in what cannot be used as it is."""
@@ -189,11 +205,14 @@ class _Rows:
             fields.append(
                 (column.name, pa.decimal128(column.precision, column.scale) if is_decimal else types[column.type])
             )
+        texts = pa.map_(pa.string(), pa.string())
+        if spec.mirrors:
+            fields += zip(MIRROR_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
+        self._padding = (None,) * len(fields)
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]
         fields += [(RECORD, pa.string())] if has_record else []
         self._arrow, self._schema = pa, pa.schema(fields)
-        self._padding = (None,) * (4 + len(spec.source.columns))
         self._rows: list[tuple[Any, ...]] = []
 
     def __len__(self) -> int:

@@ -18,10 +18,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Never
 
-from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+from spark_jobs.contracts.mirrors import origin_of
+from spark_jobs.contracts.names import plain
+from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec
-from spark_jobs.sources.positions import origin_of, position_of
+from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
+from spark_jobs.sources.positions import place_of_table, position_of, table_of
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 MAX_DEPTH = 32
@@ -32,19 +35,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MESSAGE, _TRUNCATE = "m", "t"
 _HEARTBEAT = frozenset({"ts_ms", "ts_us", "ts_ns", "serverName"})
 _SCHEMA_CHANGE = frozenset({"ddl", "tableChanges"})
-UNAVAILABLE = "__debezium_unavailable_value"
-"""In place of a large value that did not change and that the database does not send again: it is not known."""
+_UNREADABLE_SCHEMA = "the record's schema cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedEvent:
-    """One change: ``values`` in the order of the spec's source columns (the before image for a delete)."""
+    """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
+
+    Of a mirrored table's row they are null, and ``mirrored`` has it.
+    """
 
     event_id: str
     op: str
     event_order: str
     event_time: datetime
     values: tuple[Any, ...]
+    mirrored: MirroredRow | None = None
 
 
 class EnvelopeDecoder:
@@ -52,14 +58,16 @@ class EnvelopeDecoder:
 
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
-        self._key = spec.columns_by_name[spec.source.key]
+        self._key = spec.columns_by_name[spec.source.key].source if spec.source.key else ""
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
+        self._mirrors = {mirror.origin: MirrorReader(mirror) for mirror in spec.mirrors}
 
     def decode(self, line: bytes) -> DecodedEvent | None:
         """The event in ``line``; None for a tombstone (a bare ``null``) or a blank line.
 
         Raises:
             RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
+            OtherTableError: it is of a table that is neither split nor mirrored.
         """
         record = _parse(line)
         if record is None:
@@ -80,29 +88,40 @@ class EnvelopeDecoder:
         source = payload.get("source")
         if not isinstance(image, dict) or not isinstance(source, dict):
             raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "row image or source block is not an object")
-        if image.get(self._key.source) is None:
-            raise RejectedRecordError(Reason.MISSING_KEY, f"{self._key.source} is missing")
         connector = str(source.get("connector"))
-        values = self._convert(image, connector, schema)
+        values, mirrored = self._row(op, image, source, connector, schema)
         order = f"{position_of(source, connector, payload)}-{_tie(op, payload)}"
         return DecodedEvent(
-            event_id=f"{origin_of(source, connector)}:{order}",
+            event_id=f"{place_of_table(source, connector)}:{order}",
             op=op,
             event_order=order,
             event_time=_event_time(source, payload),
             values=values,
+            mirrored=mirrored,
         )
 
+    def _row(
+        self, op: str, image: dict[str, Any], source: dict[str, Any], connector: str, schema: Any
+    ) -> tuple[tuple[Any, ...], MirroredRow | None]:
+        """The row as a mirrored table's or as the wide log's; a table that is neither is passed over."""
+        origin = origin_of(*table_of(source, connector)) if self._mirrors else ""
+        if reader := self._mirrors.get(origin):
+            fields = _fields_of(schema)
+            row = reader.read_key(image, connector, fields) if op == DELETE else reader.read(image, connector, fields)
+            return (None,) * len(self._columns), row
+        if not self._columns:
+            raise OtherTableError(plain(origin))
+        return self._convert(image, connector, schema), None
+
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
+        if image.get(self._key) is None:
+            raise RejectedRecordError(Reason.MISSING_KEY, f"{self._key} is missing")
         converters = self._converters.get(connector)
         if converters is None:
             converters = [(column.source, build_converter(column, connector)) for column in self._columns]
             self._converters[connector] = converters
-        if isinstance(schema, dict):
-            try:
-                converters = self._with_schema(converters, schema)
-            except (AttributeError, KeyError, TypeError, ValueError):
-                raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "the record's schema cannot be read") from None
+        if fields := _fields_of(schema):
+            converters = self._with_schema(converters, fields)
         get = image.get
         return tuple(
             None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
@@ -110,14 +129,16 @@ class EnvelopeDecoder:
         )
 
     def _with_schema(
-        self, converters: list[tuple[str, Converter]], schema: dict[str, Any]
+        self, converters: list[tuple[str, Converter]], fields: dict[str, dict[str, Any]]
     ) -> list[tuple[str, Converter]]:
-        fields = _row_fields(schema)
-        chosen = []
-        for column, (name, converter) in zip(self._columns, converters, strict=True):
-            field = fields.get(name)
-            chosen.append((name, (build_schema_converter(column, field) if field else None) or converter))
-        return chosen
+        try:
+            chosen = []
+            for column, (name, converter) in zip(self._columns, converters, strict=True):
+                field = fields.get(name)
+                chosen.append((name, (build_schema_converter(column, field) if field else None) or converter))
+            return chosen
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -199,10 +220,16 @@ def _unwrap(record: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     return payload, record.get("schema")
 
 
-def _row_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    for part in schema.get("fields") or ():
-        if isinstance(part, dict) and part.get("field") in ("after", "before") and part.get("fields"):
-            return {field["field"]: field for field in part["fields"] if isinstance(field, dict) and "field" in field}
+def _fields_of(schema: Any) -> dict[str, dict[str, Any]]:
+    """The fields of the row images, by name; none when the record has no schema."""
+    if not isinstance(schema, dict):
+        return {}
+    try:
+        for part in schema.get("fields") or ():
+            if isinstance(part, dict) and part.get("field") in ("after", "before") and part.get("fields"):
+                return {of["field"]: of for of in part["fields"] if isinstance(of, dict) and "field" in of}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
     return {}
 
 

@@ -25,13 +25,18 @@ _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 
 
-def origin_of(source: dict[str, Any], connector: str) -> str:
+def place_of_table(source: dict[str, Any], connector: str) -> str:
     """Server, schema (of MySQL and MariaDB: database) and table; RejectedRecordError when they are no names."""
-    schema = source.get("db" if connector in BINLOG_CONNECTORS else "schema", "")
-    origin = f"{source.get('name', '')}.{schema}.{source.get('table', '')}"
+    origin = ".".join((str(source.get("name", "")), *table_of(source, connector)))
     if len(origin) > MAX_ORIGIN or not origin.isprintable():
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "source.name, schema and table are no name")
     return origin
+
+
+def table_of(source: dict[str, Any], connector: str) -> tuple[str, str]:
+    """Schema (of MySQL and MariaDB: database) and table."""
+    schema = source.get("db" if connector in BINLOG_CONNECTORS else "schema", "")
+    return str(schema), str(source.get("table", ""))
 
 
 def position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:

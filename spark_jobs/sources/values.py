@@ -68,7 +68,7 @@ def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Convert
         return lambda value: read_timestamp(value, column, factor)
     if column.type is ColumnType.DECIMAL and name == CONNECT_DECIMAL and field.get("type") == "bytes":
         scale = _read_scale((field.get("parameters") or {}).get("scale", 0))
-        return lambda value: read_decimal(_unpack_decimal(value, scale, column), column)
+        return lambda value: read_decimal(unpack_decimal(value, scale, column.source), column)
     if column.type is ColumnType.DECIMAL and field.get("type") == "string":
         return lambda value: read_decimal(value, column)
     if column.type is ColumnType.DECIMAL and field.get("type") in _FLOATS:
@@ -88,7 +88,7 @@ def read_integer(value: Any, column: ColumnSpec) -> int:
 def read_decimal(value: Any, column: ColumnSpec) -> Decimal:
     """An exact decimal that fits the declared precision and scale; nothing is rounded."""
     if isinstance(value, dict) and value.keys() == _VARIABLE_SCALE:
-        value = _unpack_decimal(value["value"], _scale_of(value["scale"], column), column)
+        value = unpack_decimal(value["value"], _scale_of(value["scale"], column), column.source)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a decimal")
     try:
@@ -164,13 +164,14 @@ def _read_scale(value: Any) -> int:
 
 def _unpacked(value: Any, column: ColumnSpec) -> Any:
     """The number of a column that is declared as packed; what is no text says itself what it is."""
-    return _unpack_decimal(value, column.scale, column) if column.packed and isinstance(value, str) else value
+    return unpack_decimal(value, column.scale, column.source) if column.packed and isinstance(value, str) else value
 
 
-def _unpack_decimal(value: Any, scale: int, column: ColumnSpec) -> Decimal:
+def unpack_decimal(value: Any, scale: int, name: str) -> Decimal:
+    """The number whose unscaled bytes came in base64, as Connect packs it."""
     try:
         packed = base64.b64decode(value or "-", validate=True)  # no bytes are no number
         unscaled = int.from_bytes(packed, "big", signed=True)
         return Decimal(unscaled).scaleb(-scale, context=_WIDE)
     except (TypeError, ValueError, binascii.Error, InvalidOperation):
-        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{column.source} is not a base64 decimal") from None
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{name} is not a base64 decimal") from None

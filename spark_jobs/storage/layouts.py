@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.contracts.mirrors import ROW_KEY, MirrorSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
@@ -77,6 +78,13 @@ def table_layout(table: TableSpec) -> TableLayout:
     )
 
 
+def mirror_layout(mirror: MirrorSpec) -> TableLayout:
+    """A table as it is at the source; its key is text, because a key may have several columns."""
+    return TableLayout(
+        name=mirror.name, record_key=ROW_KEY, form=StorageForm.KEYED, buckets=mirror.buckets, type=mirror.type
+    )
+
+
 def mart_layout(mart: MartSpec, form: StorageForm | None = None) -> TableLayout:
     """A mart; its key is text made of the grain, because a group may be unknown (null)."""
     form = form or (StorageForm.APPENDED if mart.mode is MartMode.APPEND else StorageForm.KEYED)
@@ -109,6 +117,7 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         log_layout(spec),
         quarantine_layout(spec),
         *(table_layout(table) for table in spec.tables),
+        *(mirror_layout(mirror) for mirror in spec.mirrors),
         *(mart_layout(mart) for mart in spec.marts),
         quality_layout(spec),
     )

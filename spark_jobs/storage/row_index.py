@@ -26,7 +26,6 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import TableSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -52,41 +51,40 @@ class _Manifest:
 
 
 class RowIndex:
-    """The index of one lake. The caller holds the leases of all its tables.
+    """The index of some tables of a lake. The caller holds the leases of all of them.
 
     Args:
-        spec: the lake.
-        settings: where it is.
-        pack: packed rows of a table's own rows.
+        name: of the folder that it has.
+        columns: of each table, what its key and slots stand for; more may come to their end.
+        settings: where the lake is.
+        pack: packed rows of a table's own rows, by the table's name.
         merge: packed rows with several of one key merged into one.
     """
 
     def __init__(
         self,
-        spec: LakeSpec,
+        name: str,
+        columns: Mapping[str, Sequence[str]],
         settings: Settings,
         *,
-        pack: Callable[[TableSpec, DataFrame], DataFrame],
+        pack: Callable[[str, DataFrame], DataFrame],
         merge: Callable[[DataFrame], DataFrame],
     ) -> None:
-        self._spec, self._pack, self._merge = spec, pack, merge
-        self._root = f"{settings.table_path(FOLDER)}/{spec.lake}"
+        self._name, self._pack, self._merge = name, pack, merge
+        self._columns = {table: list(of_table) for table, of_table in columns.items()}
+        self._root = f"{settings.table_path(FOLDER)}/{name}"
         self._files = Filesystem(self._root)
         self._manifest = self._read_manifest()
 
     def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
         """Bring the index to the last instant of every table."""
-        if not all(map(self._is_usable, self._spec.tables, (timelines[table.name] for table in self._spec.tables))):
-            log.info("lake %s: building the row index; later runs only add to it", self._spec.lake)
+        if not all(self._is_usable(table, timelines[table]) for table in self._columns):
+            log.info("%s: building the row index; later runs only add to it", self._name)
             self._manifest = _Manifest()
-        behind = [
-            table
-            for table in self._spec.tables
-            if timelines[table.name].last != self._manifest.instants.get(table.name)
-        ]
+        behind = [table for table in self._columns if timelines[table].last != self._manifest.instants.get(table)]
         if behind:
-            self._add(spark, [self._read_beyond(spark, table, timelines[table.name]) for table in behind])
-            self._write_manifest({table.name: timelines[table.name].last or "" for table in behind})
+            self._add(spark, [self._read_beyond(spark, table, timelines[table]) for table in behind])
+            self._write_manifest({table: timelines[table].last or "" for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
             self._merge_folders(spark)
         for folder in set(self._files.folders()) - set(self._manifest.folders):
@@ -113,23 +111,20 @@ class RowIndex:
         self._manifest = self._with_folder(folder)
         self._write_manifest(instants)
 
-    def _is_usable(self, table: TableSpec, timeline: Timeline) -> bool:
-        indexed = self._manifest.instants.get(table.name)
+    def _is_usable(self, table: str, timeline: Timeline) -> bool:
+        indexed = self._manifest.instants.get(table)
         if indexed is None:
             return True
-        known = list(self._manifest.columns.get(table.name, ()))
-        is_same_form = self._columns(table)[: len(known)] == known
+        known = list(self._manifest.columns.get(table, ()))
+        is_same_form = self._columns[table][: len(known)] == known
         return is_same_form and any(instant.time == indexed for instant in timeline.writes)
 
-    def _columns(self, table: TableSpec) -> list[str]:
-        return [f"{name} {self._spec.columns_by_name[name].sql_type}" for name in (table.key, *table.columns)]
-
-    def _read_beyond(self, spark: SparkSession, table: TableSpec, timeline: Timeline) -> DataFrame:
-        indexed = self._manifest.instants.get(table.name)
+    def _read_beyond(self, spark: SparkSession, table: str, timeline: Timeline) -> DataFrame:
+        indexed = self._manifest.instants.get(table)
         if indexed is None:
             rows_df = read_snapshot(spark, timeline.path)
         else:
-            log.info("table %s: adding what came after %s to the row index", table.name, indexed)
+            log.info("table %s: adding what came after %s to the row index", table, indexed)
             rows_df = read_pull(spark, timeline.path, plan_pull(timeline, after=indexed))
         return self._pack(table, rows_df)
 
@@ -168,7 +163,7 @@ class RowIndex:
             return _Manifest()
 
     def _write_manifest(self, instants: Mapping[str, str]) -> None:
-        columns = {name: self._columns(self._spec.table(name)) for name in instants}
+        columns = {name: self._columns[name] for name in instants}
         self._manifest = replace(
             self._manifest,
             instants={**self._manifest.instants, **instants},

@@ -1,0 +1,110 @@
+"""Tables of a source that the lake keeps as they are there: which they are, and how they lie in the lake."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.tables import ColumnSpec, TableType, check_identifier
+
+ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
+TECHNICAL = (ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
+"""Columns of a mirror beside those of the source: the key as text, the order of its newest event, that of values which
+are older (those that did not travel with it), and whether the row is deleted at the source."""
+MASK = "***"
+"""In place of every value of a masked column that is not null."""
+_PATTERN = re.compile(r"[^\s/\\\"'`;]{1,128}")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+class Deletes(StrEnum):
+    """What becomes of a row that is deleted at the source."""
+
+    SOFT = "soft"
+    """It stays with its key, its order and ``is_deleted``; views hide it."""
+    HARD = "hard"
+    """It is no row any more; that it was is kept apart, so that an older event does not bring it back."""
+
+
+class Transform(StrEnum):
+    """What of a partition column's value names the partition."""
+
+    VALUE = "value"
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorSpec:
+    """One table of the source, kept as it is there.
+
+    ``database`` and ``table`` are its names at the source (PostgreSQL's and SQL Server's schema with the table:
+    ``public.orders``), ``key`` and the columns to ``drop`` or ``mask`` too. ``columns`` declares those whose type the
+    records do not say; the others are what the source says they are.
+    """
+
+    name: str
+    database: str
+    table: str
+    key: tuple[str, ...]
+    drop: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+    columns: tuple[ColumnSpec, ...] = ()
+    deletes: Deletes = Deletes.SOFT
+    partition: str = ""
+    transform: Transform = Transform.VALUE
+    type: TableType = TableType.MERGE_ON_READ
+    buckets: int = 1
+
+    def __post_init__(self) -> None:
+        check_identifier(self.name, "mirror")
+        for value, what in ((self.database, "database"), (self.table, "table")):
+            if not _PATTERN.fullmatch(value):
+                raise ContractError(f"mirror {self.name}: {what} {show(value)} is no name of a {what}")
+        if not self.key or len(set(self.key)) != len(self.key):
+            raise ContractError(f"mirror {self.name}: give its key, the names of its columns at the source, each once")
+        if unfit := sorted({*self.key} & {*self.drop, *self.mask}):
+            raise ContractError(f"mirror {self.name}: {show(unfit[0])} is of the key, which is not dropped or masked")
+        if both := sorted({*self.drop} & {*self.mask}):
+            raise ContractError(f"mirror {self.name}: {show(both[0])} is to be dropped and masked; choose one")
+        if self.partition and self.partition in {*self.drop, *self.mask}:
+            raise ContractError(f"mirror {self.name}: {show(self.partition)} is its partition column; keep it")
+        if self.buckets < 1:
+            raise ContractError(f"mirror {self.name}: buckets must be at least 1")
+
+    @property
+    def origin(self) -> str:
+        """What its events say they are of, compared without case."""
+        return origin_of(self.database, self.table)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """By name at the source, the lake's name of columns that are declared."""
+        return {column.source: column.name for column in self.columns}
+
+
+def origin_of(database: str, table: str) -> str:
+    """A table at the source, whatever the case in which somebody wrote it."""
+    return f"{database}.{table}".lower()
+
+
+def lake_name(source: str) -> str:
+    """The name in the lake of a column at the source: words in lower case with ``_`` between them.
+
+    ``CustomerID`` is ``customer_id``. What is no letter or digit of ASCII separates words; ContractError when nothing
+    is left, or too much.
+    """
+    name = "_".join(word.lower() for word in _WORD.findall(source))
+    name = f"c_{name}" if name[:1].isdigit() else name
+    check_identifier(name, f"the lake's name for column {show(source)}")
+    return f"{name}_" if name in TECHNICAL else name
+
+
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    """True when a name fits one of the patterns (``*``, ``?``), without case; none at all fit everything."""
+    return not patterns or any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)

@@ -1,0 +1,249 @@
+"""The columns of a source's tables as its events told them, and what becomes of a column that is not as it was.
+
+| at the source | in the lake |
+|---|---|
+| a column more | a column more |
+| a type that holds all that the old one held | that type, for the old rows too |
+| a column less | it stays, null in what comes from then on |
+| any other type | events of it go to the quarantine; the table stays as it is |
+
+An event is read by the type that it came with, so one of an older type that arrives late is no change: it comes from
+before the change in the source's own order.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.mirrors import lake_name
+
+UNKNOWN_TYPE = ""
+"""Of a column that was null in everything that came so far, without a schema that names its type."""
+_DECIMAL = re.compile(r"decimal\(([0-9]{1,2}),([0-9]{1,2})\)")
+_HELD, _NEEDED = {"int": 9, "bigint": 18}, {"int": 10, "bigint": 19}
+"""Digits of which a whole number holds every one, and that a column needs to hold every whole number."""
+_EXACT = frozenset({("bigint", "int"), ("double", "float"), ("double", "int")})
+SOURCE = "the source"
+"""Who made a change that nobody reviewed."""
+
+
+class Kind(StrEnum):
+    """What can become of a column."""
+
+    ADDED = "added"
+    WIDENED = "widened"
+    DROPPED = "dropped"
+    RETURNED = "returned"
+    REFUSED = "refused"
+    RENAMED = "renamed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column: its name at the source and in the lake, its SQL type, and the event order from which it has that."""
+
+    source: str
+    name: str
+    type: str
+    since: str
+    is_gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What happened to a column: by whom, when (the run's clock), from which event on, and where that was read."""
+
+    kind: Kind
+    column: str
+    before: str = ""
+    after: str = ""
+    order: str = ""
+    place: str = ""
+    at: str = ""
+    by: str = SOURCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSchema:
+    """The columns of a table, in the order in which they came, and everything that ever happened to them."""
+
+    columns: tuple[Column, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    def column(self, source: str) -> Column | None:
+        """The column with this name at the source."""
+        return next((column for column in self.columns if column.source == source), None)
+
+
+SchemaBook = Mapping[str, TableSchema]
+"""By table of the source, as :attr:`spark_jobs.contracts.mirrors.MirrorSpec.origin` names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Events of one table in which a column had one type: from the ``first`` order to the ``last``.
+
+    ``type`` is ``UNKNOWN_TYPE`` where nothing says what it is; ``place`` is where the first one was read.
+    """
+
+    column: str
+    type: str
+    first: str
+    last: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """What came of one table: from the ``first`` order to the ``last``, with these columns.
+
+    ``names`` are the lake's names of columns that the spec declares. Deletes are no part of it: of their rows the key
+    alone counts.
+    """
+
+    origin: str
+    first: str
+    last: str
+    seen: tuple[Seen, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Events that cannot be taken in: those in which ``column`` came as ``type``, from the order ``since`` on."""
+
+    origin: str
+    column: str
+    type: str
+    since: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evolution:
+    """What is known of the tables after some events, what of them is refused, and what changed."""
+
+    book: SchemaBook
+    refusals: tuple[Refusal, ...] = ()
+    changes: tuple[tuple[str, Change], ...] = ()
+
+
+def holds(wide: str, narrow: str) -> bool:
+    """True when a column of the type ``wide`` holds every value of ``narrow`` exactly."""
+    if wide == narrow or (wide, narrow) in _EXACT:
+        return True
+    (most, scale), (needed, small) = _digits(wide, _HELD), _digits(narrow, _NEEDED)
+    return bool(most and needed) and most >= needed and scale >= small
+
+
+def evolve(book: SchemaBook, arrived: Iterable[Arrived], *, at: str) -> Evolution:
+    """Take in what the events of a batch have for columns; ``at`` is the run's clock."""
+    known, refusals, changes = dict(book), list[Refusal](), list[tuple[str, Change]]()
+    for of_table in sorted(arrived, key=lambda each: each.origin):
+        before = known.get(of_table.origin, TableSchema())
+        after, refused = _take_in(before, of_table, at)
+        refusals += refused
+        changes += [(of_table.origin, change) for change in after.changes[len(before.changes) :]]
+        known[of_table.origin] = after
+    return Evolution(book=known, refusals=tuple(refusals), changes=tuple(changes))
+
+
+def pack_book(book: SchemaBook) -> str:
+    """As text for commit metadata, the same for the same book."""
+    told = {origin: asdict(book[origin]) for origin in sorted(book)}
+    content = json.dumps(told, separators=(",", ":"), sort_keys=True).encode()
+    return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def unpack_book(text: str | None) -> SchemaBook:
+    """Read what :func:`pack_book` wrote; empty for None."""
+    told = json.loads(zlib.decompress(base64.b64decode(text))) if text else {}
+    return {
+        origin: TableSchema(
+            columns=tuple(Column(**column) for column in of["columns"]),
+            changes=tuple(Change(**{**change, "kind": Kind(change["kind"])}) for change in of["changes"]),
+        )
+        for origin, of in told.items()
+    }
+
+
+def _digits(type_: str, of_whole: Mapping[str, int]) -> tuple[int, int]:
+    """Digits before and after the point of an exact number; zeros of anything else."""
+    match = _DECIMAL.fullmatch(type_)
+    return (int(match[1]) - int(match[2]), int(match[2])) if match else (of_whole.get(type_, 0), 0)
+
+
+def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchema, list[Refusal]]:
+    columns = {column.source: column for column in schema.columns}
+    changes, refusals = list(schema.changes), list[Refusal]()
+    for seen in sorted(arrived.seen, key=lambda each: (each.first, each.last, each.column, each.type)):
+        source, type_, column = seen.column, seen.type, columns.get(seen.column)
+        change = Change(kind=Kind.ADDED, column=source, after=type_, order=seen.first, place=seen.place, at=at)
+        if type_ == UNKNOWN_TYPE:
+            continue
+        if column is None:
+            name = _name_of(source, arrived.names, {column.name for column in columns.values()})
+            columns[source] = Column(source=source, name=name, type=type_, since=seen.first)
+            changes.append(change)
+        elif column.type == type_ or (holds(column.type, type_) and seen.last < column.since):
+            continue
+        elif holds(type_, column.type):
+            columns[source] = replace(column, type=type_, since=seen.first)
+            changes.append(replace(change, kind=Kind.WIDENED, before=column.type))
+        else:
+            since = column.since if holds(column.type, type_) else ""
+            told = f"{source} came as {type_} and is {column.type}"
+            refusals.append(Refusal(origin=arrived.origin, column=source, type=type_, since=since, told=told))
+            changes.append(replace(change, kind=Kind.REFUSED, before=column.type))
+    changes += _gone_or_back(columns, arrived, at)
+    return TableSchema(columns=tuple(columns.values()), changes=_told_once(changes)), refusals
+
+
+def _gone_or_back(columns: dict[str, Column], arrived: Arrived, at: str) -> list[Change]:
+    """Columns that the newest events lack and older ones had, and those that are there again."""
+    last_seen, changes = dict[str, str](), list[Change]()
+    for seen in arrived.seen:
+        last_seen[seen.column] = max(seen.last, last_seen.get(seen.column, ""))
+    for source, column in list(columns.items()):
+        last = last_seen.get(source, "")
+        is_gone = last < arrived.last
+        if is_gone != column.is_gone and column.since < arrived.last:
+            order = max(last, arrived.first) if is_gone else last
+            columns[source] = replace(column, is_gone=is_gone, since=max(order, column.since))
+            kind = Kind.DROPPED if is_gone else Kind.RETURNED
+            changes.append(Change(kind=kind, column=source, order=order, at=at))
+    return changes
+
+
+def _told_once(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Without refusals of the same that were told before."""
+    told, kept = set[tuple[str, str, str]](), list[Change]()
+    for change in changes:
+        what = (change.column, change.before, change.after)
+        if change.kind is not Kind.REFUSED or what not in told:
+            kept.append(change)
+        if change.kind is Kind.REFUSED:
+            told.add(what)
+    return tuple(kept)
+
+
+def _name_of(source: str, declared: Mapping[str, str], taken: Collection[str]) -> str:
+    """The lake's name of a new column: as declared, or made of its own; none stands twice in a table."""
+    if source in declared:
+        return declared[source]
+    try:
+        name = lake_name(source)
+    except ContractError:  # of letters that no engine takes in a name
+        name = f"column_{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+    while name in taken:
+        name += "_"
+    return name

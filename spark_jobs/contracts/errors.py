@@ -173,6 +173,19 @@ class AuditFailedError(TerminalError):
         )
 
 
+class TablesFailedError(LakehouseError):
+    """Some tables could not be written, and the others were; ``failed`` says of each why."""
+
+    def __init__(self, *, failed: Mapping[str, str], result: JobResult, exit_code: int) -> None:
+        self.failed, self.result, self.exit_code = failed, result, exit_code
+        lines = [f"{table}: {what}" for table, what in failed.items()]
+        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
+        super().__init__(
+            f"{len(failed)} of {len(result.tables)} tables were not brought on, the others were: {told}; they go on "
+            f"where they are when the job runs again"
+        )
+
+
 class StaleTablesError(TerminalError):
     """Tables are older than they promise to be; ``late`` says of each what is the matter."""
 

@@ -49,11 +49,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column: its name at the source and in the lake, its SQL type, and the event order from which it has that."""
+    """A column: its name at the source and in the lake, its SQL type, and the event order from which it is as it is.
+
+    Before the order ``added`` there was no such column, as far as events told.
+    """
 
     source: str
     name: str
     type: str
+    added: str
     since: str
     is_gone: bool = False
 
@@ -92,7 +96,8 @@ SchemaBook = Mapping[str, TableSchema]
 class Seen:
     """Events of one table in which a column had one type: from the ``first`` order to the ``last``.
 
-    ``type`` is ``UNKNOWN_TYPE`` where nothing says what it is; ``place`` is where the first one was read.
+    ``type`` is ``UNKNOWN_TYPE`` where nothing says what it is; ``place`` is where the first one was read, ``number`` is
+    the column's place in the row.
     """
 
     column: str
@@ -100,6 +105,7 @@ class Seen:
     first: str
     last: str
     place: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,14 +191,14 @@ def _digits(type_: str, of_whole: Mapping[str, int]) -> tuple[int, int]:
 def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchema, list[Refusal]]:
     columns = {column.source: column for column in schema.columns}
     changes, refusals = list(schema.changes), list[Refusal]()
-    for seen in sorted(arrived.seen, key=lambda each: (each.first, each.last, each.column, each.type)):
+    for seen in sorted(arrived.seen, key=lambda each: (each.first, each.number, each.last, each.column, each.type)):
         source, type_, column = seen.column, seen.type, columns.get(seen.column)
         change = Change(kind=Kind.ADDED, column=source, after=type_, order=seen.first, place=seen.place, at=at)
         if type_ == UNKNOWN_TYPE:
             continue
         if column is None:
             name = _name_of(source, arrived.names, {column.name for column in columns.values()})
-            columns[source] = Column(source=source, name=name, type=type_, since=seen.first)
+            columns[source] = Column(source=source, name=name, type=type_, added=seen.first, since=seen.first)
             changes.append(change)
         elif column.type == type_ or (holds(column.type, type_) and seen.last < column.since):
             continue

@@ -112,7 +112,7 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         with reading():
             outcomes = intake.commit()
         counters |= intake.counters
-        messages = (*messages, *told_of(spec.log, intake.verdicts))
+        messages = (*messages, *intake.messages, *told_of(spec.log, intake.verdicts))
     Holds(settings).release({spec.log})
     return Taken(
         outcomes=tuple(outcomes),

@@ -13,9 +13,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import TransientError, UnbalancedError
+from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.columns import column_messages, column_metadata, read_book, set_aside_types, take_in_columns
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -58,6 +61,7 @@ class Intake:
     facts: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    columns: list[Evolution] = field(default_factory=list)
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
@@ -71,6 +75,9 @@ class Intake:
         dated_df = with_day(self.delivery.decode(self.spark, self.spec), self.arguments.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
+            columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
+            self.columns.append(columns)
+            decoded_df = set_aside_types(decoded_df, columns.refusals)
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
@@ -99,12 +106,20 @@ class Intake:
             "records_duplicate": rows["duplicates"],
         }
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """For the job's result: what a person should know of the tables that the events are of."""
+        others = sorted(self.facts["others"])
+        passed_over = (f"passed over: events of tables that are no mirror: {', '.join(others)}",) if others else ()
+        return (*passed_over, *column_messages(self.columns[-1], read_book(self.log_timeline)))
+
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))
         limit = self.spec.quarantine_limit.expectation(self.spec.log)
         if limit:
-            records, rejected = self.facts["usable"] + self.facts["rejected"], self.facts["rejected"]
-            verdicts.append(judge_rows(limit, asked=records, broken=rejected))
+            # A column that changed is the trouble of one table, which is told by itself; the others go on.
+            rejected = self.facts["rejected"] - self.facts["other_type"]
+            verdicts.append(judge_rows(limit, asked=self.facts["usable"] + rejected, broken=rejected))
         table, run = self.spec.log, self.arguments
         passed = let_pass({table: verdicts}, job=run.job, clock=run.clock, settings=self.settings)
         self.verdicts.extend(passed[table])
@@ -150,6 +165,7 @@ class Intake:
         metadata = {
             **checkpoints(self.log_timeline),
             **self.delivery.checkpoint,
+            **column_metadata(self.columns[-1]),
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
             **newest_event(self.log_timeline, facts),
         }
@@ -178,6 +194,8 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
         F.count_if(usable).alias("usable"),
         F.count_if(rejected).alias("rejected"),
         F.count_if(is_set_aside()).alias("set_aside"),
+        F.count_if(rejected & (F.col("reason") == Reason.OTHER_TYPE.value)).alias("other_type"),
+        F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
         F.count_distinct(F.when(usable, F.col("event_id"))).alias("distinct"),
         F.min(F.when(usable, F.col("event_order"))).alias("first"),
         F.max(F.when(usable, F.col("event_order"))).alias("last"),

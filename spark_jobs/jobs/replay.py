@@ -6,6 +6,7 @@ open; the next one finds the event in the log and marks the record, and writes n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.columns import column_metadata, set_aside_types, take_in_columns
 from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
@@ -72,10 +74,12 @@ class Replay:
         records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
         dated_df = with_day(decode_records(self.spec, records_df), self.arguments.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
+            columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
+            decoded_df = set_aside_types(decoded_df, columns.refusals)
             facts = measure(decoded_df, gate, self.arguments.clock)
             if facts["usable"]:
                 self._judge(gate, facts)
-            logged = self._commit_log(decoded_df, facts)
+            logged = self._commit_log(decoded_df, facts, column_metadata(columns))
             return [logged, self._mark(chosen_df, decoded_df)]
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
@@ -83,17 +87,19 @@ class Replay:
         passed = let_pass({table: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
         self.verdicts.extend(passed[table])
 
-    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any]) -> TableOutcome:
+    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any], columns: Mapping[str, str]) -> TableOutcome:
         rows_df = select_log_rows(decoded_df, self.spec)
         self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
         if not self.log_timeline.last or not facts["usable"]:
-            return self._write_log(rows_df, facts, stored=0)
+            return self._write_log(rows_df, facts, columns, stored=0)
         known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings)
         with pinned(self.spark, known_df, "known") as known_df:
             stored = int(known_df.count())
-            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
+            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, columns, stored=stored)
 
-    def _write_log(self, rows_df: DataFrame, facts: dict[str, Any], *, stored: int) -> TableOutcome:
+    def _write_log(
+        self, rows_df: DataFrame, facts: dict[str, Any], columns: Mapping[str, str], *, stored: int
+    ) -> TableOutcome:
         table, last = self.spec.log, self.log_timeline.last
         self.rows["written"] = facts["distinct"] - stored
         self.rows["duplicates"] = facts["usable"] - facts["distinct"] + stored
@@ -101,7 +107,12 @@ class Replay:
         if not self.rows["written"]:
             return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
         quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
-        metadata = {**checkpoints(self.log_timeline), **quality, **newest_event(self.log_timeline, facts)}
+        metadata = {
+            **checkpoints(self.log_timeline),
+            **columns,
+            **quality,
+            **newest_event(self.log_timeline, facts),
+        }
         check_still(self.log_timeline)
         done = commit(
             in_files(rows_df, self.settings), log_layout(self.spec), metadata=metadata, settings=self.settings

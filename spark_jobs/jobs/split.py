@@ -7,26 +7,30 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
+from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock, names_of
+from spark_jobs.contracts.errors import ContractError, TablesFailedError
+from spark_jobs.contracts.instants import InstantRange
+from spark_jobs.contracts.mirrors import MirrorSpec, matches
+from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec
+from spark_jobs.jobs.mirroring import Mirroring, exit_code_of
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata, told_of
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
-from spark_jobs.storage.layouts import EVENT_DATE, table_layout
+from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
-from spark_jobs.storage.reader import Pull, plan_pull, read_pull, read_snapshot
+from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.row_index import RowIndex
 from spark_jobs.storage.timeline import Timeline
@@ -47,6 +51,7 @@ from spark_jobs.transforms.newest import (
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
 _MB = 1024 * 1024
+_MOST_REASON = 200
 _ROWS = "rows"
 
 log = logging.getLogger(__name__)
@@ -54,7 +59,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What was folded at a time."""
+    """What was folded into the tables at a time."""
 
     pull: Pull
     outcomes: Sequence[TableOutcome]
@@ -64,31 +69,78 @@ class Part:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """This job has no options of its own."""
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "--databases", default="", metavar="PATTERNS", help="mirrors of these databases or schemas alone"
+    )
+    parser.add_argument(
+        "--tables", default="", metavar="PATTERNS", help="mirrors of these tables alone, e.g. 'order*,customers'"
+    )
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise ContractError when the patterns fit none of the lake's mirrors."""
+    _chosen_mirrors(spec, arguments)
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Fold what is new in the log into every table.
+    """Bring what is new in the log into every table and every mirror.
 
     Without an interval: what was committed since the consumer's checkpoint. With one (a backfill): every event of these
     event dates once more; the merge is idempotent, so tables that are right stay as they are, and the checkpoint too.
+    Patterns narrow it to some mirrors.
+
+    Raises:
+        TablesFailedError: some mirrors could not be written; everything else was.
     """
     spec = load_lake_spec(settings.lake_spec)
-    with hold_tables((table.name for table in spec.tables), job=arguments.job, settings=settings):
-        parts = fold_new(spark, spec, arguments, settings)
+    mirrors, is_narrowed = _chosen_mirrors(spec, arguments), _is_narrowed(arguments)
+    tables = () if is_narrowed else spec.tables
+    names = [table.name for table in tables] + [mirror.name for mirror in spec.mirrors]
+    parts: list[Part] = []
+    with hold_tables(names, job=arguments.job, settings=settings):
+        if tables:
+            parts = fold_new(spark, spec, arguments, settings)
+        brought = Mirroring(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=mirrors).run()
     outcomes = [_sum(of_table) for of_table in zip(*(part.outcomes for part in parts), strict=True)]
-    Holds(settings).release({table.name for table in spec.tables})
-    reasons = [part.pull.resync_reason for part in parts if part.pull.resync_reason]
-    first, last = parts[0].pull.window, parts[-1].pull.window
-    return JobResult(
+    outcomes += [brought.outcomes[mirror.name] for mirror in mirrors]
+    Holds(settings).release({table.name for table in tables})
+    windows = [*(part.pull.window for part in parts), *([brought.window] if brought.window else [])]
+    reasons = dict.fromkeys([*(part.pull.resync_reason for part in parts if part.pull.resync_reason), *brought.resyncs])
+    result = JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
-        source=SourceWindow(table=spec.log, after=first.after, up_to=last.up_to),
-        counters={"events_read": sum(part.events for part in parts)},
+        source=_source_of(spec, windows),
+        counters={"events_read": sum(part.events for part in parts) + brought.events},
         messages=(*(f"resync: {reason}" for reason in reasons), *(line for part in parts for line in part.told)),
     )
+    if brought.failed:
+        told = {table: " ".join(str(error).split())[:_MOST_REASON] for table, error in brought.failed.items()}
+        raise TablesFailedError(failed=told, result=result, exit_code=exit_code_of(brought.failed))
+    return result
+
+
+def _is_narrowed(arguments: JobArguments) -> bool:
+    return any(arguments.options.get(name) for name in ("databases", "tables"))
+
+
+def _chosen_mirrors(spec: LakeSpec, arguments: JobArguments) -> tuple[MirrorSpec, ...]:
+    databases, tables = (names_of(arguments.options.get(name) or "") for name in ("databases", "tables"))
+    chosen = tuple(m for m in spec.mirrors if matches(m.database, databases) and matches(m.table, tables))
+    if not chosen and _is_narrowed(arguments):
+        known = show_all(sorted(mirror.origin for mirror in spec.mirrors))
+        raise ContractError(f"no mirror fits --databases and --tables; the lake mirrors {known}")
+    return chosen
+
+
+def _source_of(spec: LakeSpec, windows: Sequence[InstantRange]) -> SourceWindow | None:
+    """From where to where the log was read; nowhere when there is no log."""
+    if not windows:
+        return None
+    after, up_to = min(window.after for window in windows), max(window.up_to for window in windows)
+    return SourceWindow(table=spec.log, after=after, up_to=up_to)
 
 
 def fold_new(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> list[Part]:
@@ -148,12 +200,7 @@ def _read_events(
     spark: SparkSession, spec: LakeSpec, settings: Settings, pull: Pull, interval: Interval | None
 ) -> DataFrame:
     path = settings.table_path(spec.log)
-    if interval is None:
-        events_df = read_pull(spark, path, pull)
-    else:
-        last = interval.end - timedelta(microseconds=1)
-        dates = F.col(EVENT_DATE).between(interval.start.date().isoformat(), last.date().isoformat())
-        events_df = read_snapshot(spark, path).where(dates)
+    events_df = read_interval(spark, path, interval) if interval else read_pull(spark, path, pull)
     used = {column for table in spec.tables for column in (table.key, *table.columns)}
     return events_df.select("op", "event_order", *sorted(used))
 

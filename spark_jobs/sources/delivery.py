@@ -15,8 +15,8 @@ from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import KafkaPlan
 from spark_jobs.sources.landing import LandingPlan, pack_ledger
 
-LEDGER_KEY, PROGRESS_KEY = "landing_ledger", "kafka_progress"
-"""In the metadata of the log's commits: what was read of landing files, and of topics."""
+LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY = "landing_ledger", "kafka_progress", "schemas"
+"""In the metadata of the log's commits: what was read of landing files and of topics, and the columns of mirrors."""
 
 
 class Delivery(Protocol):

@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import MessagesLostError
 from spark_jobs.contracts.kafka import Start, unpack_progress
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.delivery import LEDGER_KEY, PROGRESS_KEY, Delivery, KafkaDelivery, LandingDelivery
+from spark_jobs.sources.delivery import LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY, Delivery, KafkaDelivery, LandingDelivery
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.kafka import KafkaCluster, client_properties
 from spark_jobs.sources.kafka_plan import plan_kafka
@@ -18,6 +18,8 @@ from spark_jobs.sources.topics import is_topic
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
+
+_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY)
 
 
 def find_delivery(
@@ -86,11 +88,11 @@ def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
 
 
 def checkpoints(log_timeline: Timeline) -> dict[str, str]:
-    """For the log's next commit, what the commits before it say was read.
+    """For the log's next commit, what the commits before it say was read, and is known of columns.
 
     It has to be in the newest ones: older ones are archived.
     """
-    found = {key: log_timeline.newest_metadata(METADATA_PREFIX + key) for key in (LEDGER_KEY, PROGRESS_KEY)}
+    found = {key: log_timeline.newest_metadata(METADATA_PREFIX + key) for key in _CARRIED}
     return {key: text for key, text in found.items() if text}
 
 

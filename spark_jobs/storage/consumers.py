@@ -22,15 +22,17 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".consumers"
-SPLIT = "split"
-"""The consumer that brings the log into the tables of newest values; every mart is one too, by its own name."""
+SPLIT, MIRRORS = "split", "mirrors"
+"""The consumers that bring the log into the tables of newest values, and into mirrors. Every mart is one too, by its
+own name."""
 _MOVES = 6
 """How many of its last moves a consumer remembers: how often it reads."""
 
 
 def own_consumers(spec: LakeSpec) -> frozenset[str]:
     """The lake's own: they keep their places themselves."""
-    return frozenset({SPLIT, *spec.mart_names})
+    of_log = {name for name, has_tables in ((SPLIT, spec.tables), (MIRRORS, spec.mirrors)) if has_tables}
+    return frozenset({*of_log, *spec.mart_names})
 
 
 def checkpoint_key(source: str) -> str:
@@ -105,9 +107,14 @@ class ConsumerRegistry:
         self._files.delete(f"{FOLDER}/{consumer}.json")
 
 
+def own_checkpoint(timeline: Timeline, source: str) -> str:
+    """The instant of ``source`` up to which the table held everything when it was committed last."""
+    return timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source)) or BEGINNING
+
+
 def table_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
     """The instant of ``source`` up to which the table holds everything."""
-    own = timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source)) or BEGINNING
+    own = own_checkpoint(timeline, source)
     if timeline.table in state.tables and state.tables[timeline.table] == timeline.last:
         return state.checkpoints.get(source, own)  # written after that commit, so it knows better
     return own

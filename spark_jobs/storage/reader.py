@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.storage.layouts import COMMIT_TIME, HUDI_COLUMNS
+from spark_jobs.storage.layouts import COMMIT_TIME, EVENT_DATE, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
 from spark_jobs.storage.timeline import Timeline
 
@@ -33,6 +35,13 @@ def read_stored(spark: SparkSession, path: str) -> DataFrame:
 def read_as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
     """The table's columns as of a commit that is on its timeline and not yet cleaned, without Hudi's own."""
     return spark.read.format("hudi").option(Hudi.AS_OF_INSTANT, instant).load(path).drop(*META_COLUMNS)
+
+
+def read_interval(spark: SparkSession, path: str, interval: Interval) -> DataFrame:
+    """Every event of the log whose day is in the interval, as of its newest commit."""
+    last = interval.end - timedelta(microseconds=1)
+    days = F.col(EVENT_DATE).between(interval.start.date().isoformat(), last.date().isoformat())
+    return read_snapshot(spark, path).where(days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

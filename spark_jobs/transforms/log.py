@@ -37,12 +37,17 @@ def set_aside(dated_df: DataFrame, broken_rules: Column) -> DataFrame:
         The same columns. A record with such rules has the reason ``broken_rule`` and their names as detail. Its bytes
         are still to be found (:func:`with_raw`): carrying those of every record would cost more than looking them up.
     """
-    is_broken = is_usable() & (F.size(_RULES) > 0)
+    ruled_df, is_broken = dated_df.withColumn(_RULES, broken_rules), is_usable() & (F.size(_RULES) > 0)
+    return with_reason(ruled_df, is_broken, Reason.BROKEN_RULE, F.concat_ws(", ", _RULES)).drop(_RULES)
+
+
+def with_reason(decoded_df: DataFrame, is_meant: Column, reason: Reason, detail: Column) -> DataFrame:
+    """The records, those that are meant as rejected ones, for this reason."""
     columns = {
-        REJECTION_REASON: F.when(is_broken, F.lit(Reason.BROKEN_RULE.value)).otherwise(F.col(REJECTION_REASON)),
-        REJECTION_DETAIL: F.when(is_broken, F.concat_ws(", ", _RULES)).otherwise(F.col(REJECTION_DETAIL)),
+        REJECTION_REASON: F.when(is_meant, F.lit(reason.value)).otherwise(F.col(REJECTION_REASON)),
+        REJECTION_DETAIL: F.when(is_meant, detail).otherwise(F.col(REJECTION_DETAIL)),
     }
-    return dated_df.withColumn(_RULES, broken_rules).withColumns(columns).drop(_RULES)
+    return decoded_df.withColumns(columns)
 
 
 def with_raw(decoded_df: DataFrame, lines_df: DataFrame) -> DataFrame:
@@ -63,8 +68,8 @@ def is_rejected() -> Column:
 
 
 def is_set_aside() -> Column:
-    """True for those of the rejected records that break a rule."""
-    return F.col(REJECTION_REASON).eqNullSafe(Reason.BROKEN_RULE.value)
+    """True for those of the rejected records that can be read, and were set aside: their bytes are to be found."""
+    return F.coalesce(F.col(REJECTION_REASON).isin(Reason.BROKEN_RULE.value, Reason.OTHER_TYPE.value), F.lit(False))
 
 
 def select_log_rows(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:

@@ -1,0 +1,256 @@
+"""What is new in the log brought into mirrors: one read, one plan for all, then a commit for each that changed.
+
+Every mirror has a checkpoint of its own. Those that are equally far are brought on together; one that failed, or is
+new, is behind and is brought on by itself, so that it keeps no other waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import LakehouseError
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.mirrors import ROW_KEY, MirrorSpec
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.schemas import TableSchema
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.columns import read_book
+from spark_jobs.storage.consumers import MIRRORS, ConsumerRegistry, ConsumerState, checkpoint_key, own_checkpoint
+from spark_jobs.storage.layouts import mirror_layout
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull, read_snapshot
+from spark_jobs.storage.recovery import settled_timelines
+from spark_jobs.storage.row_index import RowIndex
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit, fit_layout
+from spark_jobs.transforms.mirrors import (
+    MIRROR_EVENTS,
+    MirrorTable,
+    fold_mirrors,
+    from_mirror,
+    mirror_columns,
+    slot_names,
+    to_mirror,
+)
+from spark_jobs.transforms.newest import TABLE, merge_rows, newest_rows
+from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
+
+TYPES_KEY = "types"
+"""In the metadata of a mirror's commit: its columns and their SQL types."""
+_MB = 1024 * 1024
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Brought:
+    """What became of the mirrors: of each its outcome, or why it failed; what was read, and why from the start."""
+
+    outcomes: dict[str, TableOutcome] = field(default_factory=dict)
+    failed: dict[str, Exception] = field(default_factory=dict)
+    events: int = 0
+    window: InstantRange | None = None
+    resyncs: list[str] = field(default_factory=list)
+
+    def note(self, outcome: TableOutcome) -> None:
+        """Add what one part came to for a table."""
+        known = self.outcomes.get(outcome.table)
+        rows, is_committed = (known.rows, known.is_committed) if known else (0, False)
+        self.outcomes[outcome.table] = TableOutcome(
+            table=outcome.table,
+            instant=outcome.instant,
+            rows=rows + outcome.rows,
+            is_committed=is_committed or outcome.is_committed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirroring:
+    """One run over the mirrors of a lake, whose leases the caller holds; ``chosen`` are those that it brings on."""
+
+    spark: SparkSession
+    spec: LakeSpec
+    arguments: JobArguments
+    settings: Settings
+    chosen: Sequence[MirrorSpec]
+    brought: Brought = field(default_factory=Brought)
+
+    def run(self) -> Brought:
+        """Bring them on. A mirror that fails is told and left where it is; the others go on."""
+        if not self.chosen:
+            return self.brought
+        source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
+        source.check_version()
+        timelines = self._settled()
+        for mirror in self.spec.mirrors:
+            timelines[mirror.name].check_type(mirror.type)
+        state = ConsumerRegistry(self.settings.base_path).read(MIRRORS)
+        places = {m.name: mirror_checkpoint(state, timelines[m.name], self.spec.log) for m in self.spec.mirrors}
+        groups: dict[str, list[MirrorSpec]] = defaultdict(list)
+        for mirror in self.chosen:
+            groups[BEGINNING if self.arguments.interval else places[mirror.name]].append(mirror)
+        for after in sorted(groups, reverse=True):
+            self._bring_on(groups[after], after, source, places)
+        for mirror in self.chosen:
+            last = timelines[mirror.name].last
+            self.brought.outcomes.setdefault(
+                mirror.name, TableOutcome(table=mirror.name, instant=last, rows=0, is_committed=False)
+            )
+        return self.brought
+
+    def _settled(self) -> dict[str, Timeline]:
+        names = [mirror.name for mirror in self.spec.mirrors]
+        return dict(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
+
+    def _bring_on(self, mirrors: Sequence[MirrorSpec], after: str, source: Timeline, places: dict[str, str]) -> None:
+        """Bring on mirrors that are equally far, part by part; those that failed wait for the next run."""
+        while True:
+            is_interval = self.arguments.interval is not None
+            most = None if is_interval else int(self.settings.max_pull_mb * _MB)
+            pull = plan_pull(source, after=after, most_bytes=most)
+            if not source.writes or (pull.window.is_empty and not is_interval):
+                return
+            self.brought.resyncs += [pull.resync_reason] if pull.resync_reason else []
+            self._bring_on_part(mirrors, pull, source, is_interval=is_interval)
+            window, known = pull.window, self.brought.window
+            self.brought.window = (
+                InstantRange(after=min(window.after, known.after), up_to=known.up_to) if known else window
+            )
+            if is_interval:
+                return
+            mirrors = [mirror for mirror in mirrors if mirror.name not in self.brought.failed]
+            places |= dict.fromkeys((mirror.name for mirror in mirrors), pull.window.up_to)
+            self._remember(places)
+            if not pull.has_more or not mirrors:
+                return
+            after = pull.window.up_to
+
+    def _bring_on_part(self, mirrors: Sequence[MirrorSpec], pull: Pull, source: Timeline, *, is_interval: bool) -> None:
+        path, origins = self.settings.table_path(self.spec.log), [mirror.origin for mirror in mirrors]
+        interval = self.arguments.interval
+        read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
+        if not {*MIRROR_EVENTS} <= {*read_df.columns}:  # a log of before the lake had mirrors
+            return
+        book = read_book(source, up_to=pull.window.up_to)
+        tables = [MirrorTable(spec=m, columns=book.get(m.origin, TableSchema()).columns) for m in mirrors]
+        events_df = read_df.where(F.col("source_table").isin(origins)).select(*MIRROR_EVENTS)
+        with pinned(self.spark, events_df, "events") as pinned_df:
+            count = int(pinned_df.count())
+            self.brought.events += count
+            if count:
+                self._fold(pinned_df, tables, book, "" if is_interval else pull.window.up_to, count)
+
+    def _fold(
+        self,
+        events_df: DataFrame,
+        tables: Sequence[MirrorTable],
+        book: Mapping[str, TableSchema],
+        checkpoint: str,
+        count: int,
+    ) -> None:
+        """Merge the events with what is stored, and commit to each mirror that changed, side by side."""
+        every = [MirrorTable(spec=m, columns=book.get(m.origin, TableSchema()).columns) for m in self.spec.mirrors]
+        width = max(len(table.columns) for table in every)
+        timelines = self._settled()
+        index = self._index(every, width)
+        index.catch_up(self.spark, timelines)
+        with pinned(self.spark, fold_mirrors(events_df, tables, width), "folded") as folded_df:
+            packed_df = index.find(self.spark, folded_df.select(key_hash()), most=count)
+            stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
+            with pinned(self.spark, merge_rows(folded_df, stored_df), "changed") as changed_df:
+                changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
+                written = [table for table in tables if table.name in changed]
+                if not written:
+                    return
+                with ThreadPoolExecutor(self.settings.write_threads) as threads:
+                    layer = threads.submit(index.write_layer, pack_rows(changed_df))
+                    done = list(
+                        threads.map(lambda t: self._write(changed_df, t, timelines[t.name], checkpoint), written)
+                    )
+                if all(done):  # else the layer has rows of a table that it has not: what was committed is read later
+                    index.accept(layer.result(), {each.table: each.instant or "" for each in done if each})
+
+    def _write(
+        self, changed_df: DataFrame, table: MirrorTable, timeline: Timeline, checkpoint: str
+    ) -> TableOutcome | None:
+        """Commit the changed rows of a mirror; None when that failed, which stops no other."""
+        metadata = {TYPES_KEY: json.dumps(table.types, separators=(",", ":"))}
+        metadata |= {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
+        layout = fit_layout(mirror_layout(table.spec), timeline)
+        try:
+            rows_df, is_rewrite = to_mirror(changed_df, table), _is_widened(table, timeline)
+            if is_rewrite:
+                log.info("%s: written anew, because a column has a wider type now", table.name)
+                rows_df = _with_stored(rows_df, table, read_snapshot(self.spark, timeline.path))
+            done = commit(
+                rows_df,
+                layout,
+                metadata=metadata,
+                settings=self.settings,
+                is_first=timeline.last is None,
+                is_rewrite=is_rewrite,
+            )
+        except Exception as error:
+            log.exception("%s: was not brought on", table.name)
+            self.brought.failed[table.name] = error
+            return None
+        outcome = TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
+        self.brought.note(outcome)
+        return outcome
+
+    def _index(self, tables: Sequence[MirrorTable], width: int) -> RowIndex:
+        by_name = {table.name: table for table in tables}
+
+        def pack(table: str, rows_df: DataFrame) -> DataFrame:
+            return pack_rows(from_mirror(rows_df, by_name[table], width))
+
+        def merge(packed_df: DataFrame) -> DataFrame:
+            return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(width))))
+
+        columns = {table.name: [ROW_KEY, *(column.source for column in table.columns)] for table in tables}
+        return RowIndex(f"{self.spec.lake}.mirrors", columns, self.settings, pack=pack, merge=merge)
+
+    def _remember(self, places: Mapping[str, str]) -> None:
+        """Keep how far every mirror is, also of those in which nothing changed."""
+        last = {m.name: Timeline(table=m.name, path=self.settings.table_path(m.name)).last for m in self.spec.mirrors}
+        state = ConsumerState(checkpoints={self.spec.log: min(places.values())}, tables=last, notes=places)
+        ConsumerRegistry(self.settings.base_path).write(MIRRORS, state, self.arguments.clock)
+
+
+def mirror_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
+    """The instant of ``source`` up to which the mirror holds everything."""
+    own = own_checkpoint(timeline, source)
+    is_as_remembered = timeline.table in state.tables and state.tables[timeline.table] == timeline.last
+    return state.notes.get(timeline.table, own) if is_as_remembered else own
+
+
+def exit_code_of(failed: Mapping[str, Exception]) -> int:
+    """1 when trying again may help any of them."""
+    return min((error.exit_code if isinstance(error, LakehouseError) else 1) for error in failed.values())
+
+
+def _is_widened(table: MirrorTable, timeline: Timeline) -> bool:
+    """True when a column that the table has was of another type when it was written last."""
+    told = timeline.newest_metadata(METADATA_PREFIX + TYPES_KEY) if timeline.last else None
+    before: dict[str, str] = json.loads(told) if told else {}
+    return any(before.get(name, type_) != type_ for name, type_ in table.types.items())
+
+
+def _with_stored(rows_df: DataFrame, table: MirrorTable, stored_df: DataFrame) -> DataFrame:
+    """The changed rows, and the stored ones that are not among them with the types that their columns have now."""
+    missing = {name: F.lit(None).cast(type_) for name, type_ in table.types.items() if name not in stored_df.columns}
+    typed = {name: F.col(name).cast(type_) for name, type_ in table.types.items() if name not in missing}
+    kept_df = stored_df.join(rows_df.select(ROW_KEY), ROW_KEY, "left_anti").withColumns({**typed, **missing})
+    columns = mirror_columns(table)
+    return rows_df.select(*columns).unionByName(kept_df.select(*columns))

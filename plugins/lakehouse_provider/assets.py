@@ -35,7 +35,8 @@ class LakeAssets:
     @property
     def tables(self) -> list[Asset]:
         """What split writes."""
-        return [self[table.name] for table in self.spec.tables]
+        mirrors = [self[mirror.name] for mirror in self.spec.mirrors]
+        return [self[table.name] for table in self.spec.tables] + mirrors
 
     @property
     def marts(self) -> list[Asset]:

@@ -12,9 +12,12 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.tables import ColumnSpec, TableType, check_identifier
 
 ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
-TECHNICAL = (ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
-"""Columns of a mirror beside those of the source: the key as text, the order of its newest event, that of values which
-are older (those that did not travel with it), and whether the row is deleted at the source."""
+ROW_PARTITION, REMOVES = "row_partition", "_hoodie_is_deleted"
+TECHNICAL = (ROW_KEY, ROW_PARTITION, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
+"""Columns of a mirror beside those of the source: the key as text, the partition, the order of its newest event, that
+of values which are older (those that did not travel with it), and whether the row is deleted at the source."""
+DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
+"""Where deleted rows are, and those whose partition column is null."""
 MASK = "***"
 """In place of every value of a masked column that is not null."""
 _PATTERN = re.compile(r"[^\s/\\\"'`;]{1,128}")
@@ -81,6 +84,11 @@ class MirrorSpec:
     def origin(self) -> str:
         """What its events say they are of, compared without case."""
         return origin_of(self.database, self.table)
+
+    @property
+    def removes_rows(self) -> bool:
+        """True when rows are taken out of the table: deleted ones, or those that moved to another partition."""
+        return self.deletes is Deletes.HARD or bool(self.partition)
 
     @property
     def names(self) -> dict[str, str]:

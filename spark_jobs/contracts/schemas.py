@@ -151,6 +151,11 @@ def holds(wide: str, narrow: str) -> bool:
     return bool(most and needed) and most >= needed and scale >= small
 
 
+def reads(wide: str, narrow: str) -> bool:
+    """True when the text of every value of ``narrow`` is that of a value of ``wide``, which a person may choose."""
+    return holds(wide, narrow) or (wide == "string" and (narrow == "boolean" or any(_digits(narrow, _NEEDED))))
+
+
 def evolve(book: SchemaBook, arrived: Iterable[Arrived], *, at: str) -> Evolution:
     """Take in what the events of a batch have for columns; ``at`` is the run's clock."""
     known, refusals, changes = dict(book), list[Refusal](), list[tuple[str, Change]]()
@@ -200,13 +205,13 @@ def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchem
             name = _name_of(source, arrived.names, {column.name for column in columns.values()})
             columns[source] = Column(source=source, name=name, type=type_, added=seen.first, since=seen.first)
             changes.append(change)
-        elif column.type == type_ or (holds(column.type, type_) and seen.last < column.since):
+        elif column.type == type_ or (reads(column.type, type_) and seen.last < column.since):
             continue
         elif holds(type_, column.type):
             columns[source] = replace(column, type=type_, since=seen.first)
             changes.append(replace(change, kind=Kind.WIDENED, before=column.type))
         else:
-            since = column.since if holds(column.type, type_) else ""
+            since = column.since if reads(column.type, type_) else ""
             told = f"{source} came as {type_} and is {column.type}"
             refusals.append(Refusal(origin=arrived.origin, column=source, type=type_, since=since, told=told))
             changes.append(replace(change, kind=Kind.REFUSED, before=column.type))

@@ -10,7 +10,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
-from spark_jobs.contracts.mirrors import MirrorSpec
+from spark_jobs.contracts.mirrors import Deletes, MirrorSpec
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
@@ -84,7 +84,14 @@ class LakeSpec:
     @property
     def data_tables(self) -> list[str]:
         """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
-        return [self.log, self.quarantine, *self.asked_tables[1:], *(mirror.name for mirror in self.mirrors)]
+        mirrors = [mirror.name for mirror in self.mirrors]
+        return [self.log, self.quarantine, *self.asked_tables[1:], *mirrors, *self.tombstones]
+
+    @property
+    def tombstones(self) -> tuple[str, ...]:
+        """The table of what was deleted in mirrors that keep no deleted rows; none when there are none."""
+        is_needed = any(mirror.deletes is Deletes.HARD for mirror in self.mirrors)
+        return (f"{self.log}_deleted",) if is_needed else ()
 
     @property
     def asked_tables(self) -> list[str]:
@@ -159,6 +166,11 @@ class LakeSpec:
             raise ContractError("the lake has no tables; give tables of newest values, or mirrors")
         if self.tables and not self.source.columns:
             raise ContractError("the tables' columns are not declared; give them below source: columns, and its key")
+        if self.mirrors and self.people:
+            raise ContractError(
+                "people are erased from the log and from tables, and a log of mirrored tables holds rows of any kind; "
+                "give the mirrors a lake of their own, or declare no people"
+            )
         origins = [mirror.origin for mirror in self.mirrors]
         for mirror in self.mirrors:
             if origins.count(mirror.origin) > 1:

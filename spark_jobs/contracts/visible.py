@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spark_jobs.contracts.marts import CELL_ID
+from spark_jobs.contracts.mirrors import TECHNICAL
 from spark_jobs.contracts.specs import LakeSpec
 
 
@@ -19,9 +20,10 @@ def shown_columns(table: str, stored: Iterable[str], spec: LakeSpec) -> tuple[st
     declared = next((each for each in spec.tables if each.name == table), None)
     if declared is not None:
         return (declared.key, *(name for name in declared.columns if name in names))
-    return tuple(name for name in names if not is_technical(name))
+    own = TECHNICAL if spec.mirror(table) else ()
+    return tuple(name for name in names if not is_technical(name) and name not in own)
 
 
 def hides_deleted(table: str, spec: LakeSpec) -> bool:
     """True for a table that keeps tombstones, which readers do not see."""
-    return any(each.name == table and each.follows_deletes for each in spec.tables)
+    return spec.mirror(table) is not None or any(each.name == table and each.follows_deletes for each in spec.tables)

@@ -6,7 +6,6 @@ new, is behind and is brought on by itself, so that it keeps no other waiting.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,15 +18,15 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import LakehouseError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.contracts.mirrors import ROW_KEY, MirrorSpec
+from spark_jobs.contracts.mirrors import ROW_KEY, Deletes, MirrorSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import TableSchema
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.columns import read_book
-from spark_jobs.storage.consumers import MIRRORS, ConsumerRegistry, ConsumerState, checkpoint_key, own_checkpoint
-from spark_jobs.storage.layouts import mirror_layout
-from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.jobs.mirror_forms import column_forms, write_anew
+from spark_jobs.storage.consumers import MIRRORS, ConsumerRegistry, ConsumerState, checkpoint_key, mirror_checkpoint
+from spark_jobs.storage.layouts import mirror_layout, tombstones_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull, read_snapshot
 from spark_jobs.storage.recovery import settled_timelines
@@ -39,15 +38,14 @@ from spark_jobs.transforms.mirrors import (
     MirrorTable,
     fold_mirrors,
     from_mirror,
-    mirror_columns,
+    from_tombstones,
     slot_names,
     to_mirror,
+    to_tombstones,
 )
-from spark_jobs.transforms.newest import TABLE, merge_rows, newest_rows
+from spark_jobs.transforms.newest import STORED, TABLE, merge_rows, newest_rows
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
-TYPES_KEY = "types"
-"""In the metadata of a mirror's commit: its columns and their SQL types."""
 _MB = 1024 * 1024
 
 log = logging.getLogger(__name__)
@@ -110,7 +108,7 @@ class Mirroring:
         return self.brought
 
     def _settled(self) -> dict[str, Timeline]:
-        names = [mirror.name for mirror in self.spec.mirrors]
+        names = [*(mirror.name for mirror in self.spec.mirrors), *self.spec.tombstones]
         return dict(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
 
     def _bring_on(self, mirrors: Sequence[MirrorSpec], after: str, source: Timeline, places: dict[str, str]) -> None:
@@ -168,13 +166,15 @@ class Mirroring:
         with pinned(self.spark, fold_mirrors(events_df, tables, width), "folded") as folded_df:
             packed_df = index.find(self.spark, folded_df.select(key_hash()), most=count)
             stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
-            with pinned(self.spark, merge_rows(folded_df, stored_df), "changed") as changed_df:
+            kept = [mirror.name for mirror in self.spec.mirrors if mirror.removes_rows]
+            with pinned(self.spark, merge_rows(folded_df, stored_df, keep_stored=kept), "changed") as changed_df:
                 changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
                 written = [table for table in tables if table.name in changed]
                 if not written:
                     return
+                self._keep_tombstones(changed_df, written)
                 with ThreadPoolExecutor(self.settings.write_threads) as threads:
-                    layer = threads.submit(index.write_layer, pack_rows(changed_df))
+                    layer = threads.submit(index.write_layer, pack_rows(changed_df.drop(STORED)))
                     done = list(
                         threads.map(lambda t: self._write(changed_df, t, timelines[t.name], checkpoint), written)
                     )
@@ -185,21 +185,15 @@ class Mirroring:
         self, changed_df: DataFrame, table: MirrorTable, timeline: Timeline, checkpoint: str
     ) -> TableOutcome | None:
         """Commit the changed rows of a mirror; None when that failed, which stops no other."""
-        metadata = {TYPES_KEY: json.dumps(table.types, separators=(",", ":"))}
-        metadata |= {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
         layout = fit_layout(mirror_layout(table.spec), timeline)
+        is_first, read_to = timeline.last is None, {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
         try:
-            rows_df, is_rewrite = to_mirror(changed_df, table), _is_widened(table, timeline)
-            if is_rewrite:
-                log.info("%s: written anew, because a column has a wider type now", table.name)
-                rows_df = _with_stored(rows_df, table, read_snapshot(self.spark, timeline.path))
+            rows_df = to_mirror(changed_df, table)
+            write_anew(self.spark, table, timeline, self.settings)
+            # A first write is no upsert, and would keep rows that are to be taken out.
+            is_first = is_first and not table.spec.removes_rows
             done = commit(
-                rows_df,
-                layout,
-                metadata=metadata,
-                settings=self.settings,
-                is_first=timeline.last is None,
-                is_rewrite=is_rewrite,
+                rows_df, layout, metadata={**column_forms(table), **read_to}, settings=self.settings, is_first=is_first
             )
         except Exception as error:
             log.exception("%s: was not brought on", table.name)
@@ -209,11 +203,24 @@ class Mirroring:
         self.brought.note(outcome)
         return outcome
 
+    def _keep_tombstones(self, changed_df: DataFrame, tables: Sequence[MirrorTable]) -> None:
+        """What is about to be taken out of tables is kept first: that it was deleted must not be forgotten."""
+        hard = [table.name for table in tables if table.spec.deletes is Deletes.HARD]
+        for name in self.spec.tombstones if hard else ():
+            with pinned(self.spark, to_tombstones(changed_df, hard), "tombstones") as tombstones_df:
+                if tombstones_df.count():
+                    commit(tombstones_df, tombstones_layout(name), metadata={}, settings=self.settings)
+
     def _index(self, tables: Sequence[MirrorTable], width: int) -> RowIndex:
         by_name = {table.name: table for table in tables}
 
         def pack(table: str, rows_df: DataFrame) -> DataFrame:
-            return pack_rows(from_mirror(rows_df, by_name[table], width))
+            keyed_df = from_mirror(rows_df, by_name[table], width)
+            for name in self.spec.tombstones if by_name[table].spec.deletes is Deletes.HARD else ():
+                path = self.settings.table_path(name)
+                if Timeline(table=name, path=path).last:
+                    keyed_df = keyed_df.unionByName(from_tombstones(read_snapshot(self.spark, path), table, width))
+            return pack_rows(keyed_df)
 
         def merge(packed_df: DataFrame) -> DataFrame:
             return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(width))))
@@ -228,29 +235,6 @@ class Mirroring:
         ConsumerRegistry(self.settings.base_path).write(MIRRORS, state, self.arguments.clock)
 
 
-def mirror_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
-    """The instant of ``source`` up to which the mirror holds everything."""
-    own = own_checkpoint(timeline, source)
-    is_as_remembered = timeline.table in state.tables and state.tables[timeline.table] == timeline.last
-    return state.notes.get(timeline.table, own) if is_as_remembered else own
-
-
 def exit_code_of(failed: Mapping[str, Exception]) -> int:
     """1 when trying again may help any of them."""
     return min((error.exit_code if isinstance(error, LakehouseError) else 1) for error in failed.values())
-
-
-def _is_widened(table: MirrorTable, timeline: Timeline) -> bool:
-    """True when a column that the table has was of another type when it was written last."""
-    told = timeline.newest_metadata(METADATA_PREFIX + TYPES_KEY) if timeline.last else None
-    before: dict[str, str] = json.loads(told) if told else {}
-    return any(before.get(name, type_) != type_ for name, type_ in table.types.items())
-
-
-def _with_stored(rows_df: DataFrame, table: MirrorTable, stored_df: DataFrame) -> DataFrame:
-    """The changed rows, and the stored ones that are not among them with the types that their columns have now."""
-    missing = {name: F.lit(None).cast(type_) for name, type_ in table.types.items() if name not in stored_df.columns}
-    typed = {name: F.col(name).cast(type_) for name, type_ in table.types.items() if name not in missing}
-    kept_df = stored_df.join(rows_df.select(ROW_KEY), ROW_KEY, "left_anti").withColumns({**typed, **missing})
-    columns = mirror_columns(table)
-    return rows_df.select(*columns).unionByName(kept_df.select(*columns))

@@ -96,7 +96,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     spec = load_lake_spec(settings.lake_spec)
     mirrors, is_narrowed = _chosen_mirrors(spec, arguments), _is_narrowed(arguments)
     tables = () if is_narrowed else spec.tables
-    names = [table.name for table in tables] + [mirror.name for mirror in spec.mirrors]
+    names = [*(table.name for table in tables), *(mirror.name for mirror in spec.mirrors), *spec.tombstones]
     parts: list[Part] = []
     with hold_tables(names, job=arguments.job, settings=settings):
         if tables:

@@ -17,7 +17,15 @@ from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
 from spark_jobs.contracts.marts import MartMode
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
+from spark_jobs.storage.consumers import (
+    MIRRORS,
+    SPLIT,
+    ConsumerRegistry,
+    ConsumerState,
+    checkpoint_key,
+    mirror_checkpoint,
+    table_checkpoint,
+)
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
@@ -73,7 +81,8 @@ class FreshnessOfLake:
     def tables(self) -> tuple[str, ...]:
         """Those that promise something. A cache moves when its stitch mart wants it, the quarantine with the log."""
         marts = (mart.name for mart in self.spec.marts if mart.name not in self.spec.caches)
-        return (self.spec.log, *(table.name for table in self.spec.tables), *marts)
+        mirrors = (mirror.name for mirror in self.spec.mirrors)
+        return (self.spec.log, *(table.name for table in self.spec.tables), *mirrors, *marts)
 
     def timeline(self, table: str) -> Timeline:
         """The table's timeline, as it was when first asked for."""
@@ -98,9 +107,12 @@ class FreshnessOfLake:
         return changes[0].time if changes else None
 
     def _checkpoint(self, table: str, source: str) -> str:
-        consumer = table if table in self.spec.mart_names else SPLIT
+        is_mirror = self.spec.mirror(table) is not None
+        consumer = table if table in self.spec.mart_names else MIRRORS if is_mirror else SPLIT
         if consumer not in self._states:
             self._states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
+        if is_mirror:
+            return mirror_checkpoint(self._states[consumer], self.timeline(table), source)
         return table_checkpoint(self._states[consumer], self.timeline(table), source)
 
     def _sources(self, table: str) -> tuple[str, ...]:

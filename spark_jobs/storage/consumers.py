@@ -118,3 +118,10 @@ def table_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> s
     if timeline.table in state.tables and state.tables[timeline.table] == timeline.last:
         return state.checkpoints.get(source, own)  # written after that commit, so it knows better
     return own
+
+
+def mirror_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
+    """The instant of ``source`` up to which the mirror holds everything."""
+    own = own_checkpoint(timeline, source)
+    is_as_remembered = timeline.table in state.tables and state.tables[timeline.table] == timeline.last
+    return state.notes.get(timeline.table, own) if is_as_remembered else own

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
-from spark_jobs.contracts.mirrors import ROW_KEY, MirrorSpec
+from spark_jobs.contracts.mirrors import ROW_KEY, ROW_PARTITION, MirrorSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
@@ -81,8 +81,18 @@ def table_layout(table: TableSpec) -> TableLayout:
 def mirror_layout(mirror: MirrorSpec) -> TableLayout:
     """A table as it is at the source; its key is text, because a key may have several columns."""
     return TableLayout(
-        name=mirror.name, record_key=ROW_KEY, form=StorageForm.KEYED, buckets=mirror.buckets, type=mirror.type
+        name=mirror.name,
+        record_key=ROW_KEY,
+        form=StorageForm.KEYED,
+        partition=ROW_PARTITION if mirror.partition else "",
+        buckets=mirror.buckets,
+        type=mirror.type,
     )
+
+
+def tombstones_layout(name: str) -> TableLayout:
+    """What was deleted in mirrors that keep no deleted rows."""
+    return TableLayout(name=name, record_key="tombstone", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
 
 
 def mart_layout(mart: MartSpec, form: StorageForm | None = None) -> TableLayout:
@@ -118,6 +128,7 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         quarantine_layout(spec),
         *(table_layout(table) for table in spec.tables),
         *(mirror_layout(mirror) for mirror in spec.mirrors),
+        *(tombstones_layout(name) for name in spec.tombstones),
         *(mart_layout(mart) for mart in spec.marts),
         quality_layout(spec),
     )

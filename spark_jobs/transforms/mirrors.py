@@ -13,21 +13,36 @@ A column that an event lacks is null in it, unless the event is older than the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.mirrors import IS_DELETED, OLDER_ORDERS, ROW_KEY, ROW_ORDER, MirrorSpec
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.mirrors import (
+    DELETED_PARTITION,
+    IS_DELETED,
+    OLDER_ORDERS,
+    REMOVES,
+    ROW_KEY,
+    ROW_ORDER,
+    ROW_PARTITION,
+    UNKNOWN_PARTITION,
+    Deletes,
+    MirrorSpec,
+    Transform,
+)
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.schemas import Column as SchemaColumn
-from spark_jobs.transforms.newest import DELETED_ORDER, KEY, SLOT_TYPE, TABLE, newest_rows
+from spark_jobs.transforms.newest import DELETED_ORDER, KEY, SLOT_TYPE, STORED, TABLE, newest_rows
 from spark_jobs.transforms.texts import from_text, to_text
 
 MIRROR_EVENTS = ("op", "event_order", "source_table", "row_types", "row_values", "row_unknown")
 """Columns of the log that mirrors are made of."""
 _NAMES = "origin string, name string, keys array<string>, sources array<string>, added array<string>"
 _DELETED, _NEVER_KNOWN = "", ""
+_PATTERNS = {Transform.YEAR: "yyyy", Transform.MONTH: "yyyy-MM", Transform.DAY: "yyyy-MM-dd"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,26 +97,115 @@ def fold_mirrors(events_df: DataFrame, tables: Sequence[MirrorTable], width: int
 
 
 def to_mirror(rows_df: DataFrame, table: MirrorTable) -> DataFrame:
-    """The rows of one mirror among merged keyed rows, as the table has them (:func:`mirror_columns`)."""
+    """The rows of one mirror among merged keyed rows, in the columns of the table.
+
+    Those are the key as text, the partition if there is one, the source's columns, the orders, whether it is deleted at
+    the source; and of a mirror that rows are taken out of, whether the row is to go. For such a mirror the rows come
+    with what was stored (:func:`spark_jobs.transforms.newest.merge_rows`).
+    """
     slots = dict(zip(table.columns, map(F.col, slot_names(len(table.columns))), strict=True))
     keys = _keys(table)
-    values = [
-        from_text(keys.get(column.source, slot["value"]), column.type).alias(column.name)
-        for column, slot in slots.items()
-    ]
+    values = {
+        column.name: from_text(keys.get(column.source, slot["value"]), column.type) for column, slot in slots.items()
+    }
     is_deleted = F.col(ROW_ORDER).isNull()
-    return rows_df.where(F.col(TABLE) == table.name).select(
+    columns = {
+        ROW_KEY: F.col(KEY),
+        **({ROW_PARTITION: partition_of(table, F.col(ROW_ORDER), _now)} if table.spec.partition else {}),
+        **values,
+        ROW_ORDER: F.coalesce(ROW_ORDER, DELETED_ORDER),
+        OLDER_ORDERS: F.when(~is_deleted, _older_orders(slots)),
+        IS_DELETED: is_deleted,
+    }
+    own_df = rows_df.where(F.col(TABLE) == table.name)
+    if not table.spec.removes_rows:
+        return own_df.select(*(value.alias(name) for name, value in columns.items()))
+    kept = F.lit(True) if table.spec.deletes is Deletes.SOFT else ~is_deleted
+    kept_df = own_df.where(kept).select(*(value.alias(n) for n, value in columns.items()), F.lit(False).alias(REMOVES))
+    return kept_df.unionByName(_removed(own_df, table), allowMissingColumns=True).select(*kept_df.columns)
+
+
+def partition_of(table: MirrorTable, row_order: Column, value_of: Callable[[str], Column]) -> Column:
+    """The partition of a row; ``value_of`` gives the text of a slot, and a null order means a deleted row.
+
+    Raises:
+        ContractError: the column is not there, or has no year, month or day.
+    """
+    sources = [column.source for column in table.columns]
+    if table.spec.partition not in sources:
+        raise ContractError(
+            f"{table.name}: there is no column {show(table.spec.partition)} to partition by; the source has "
+            f"{show_all(sources)}"
+        )
+    number = sources.index(table.spec.partition)
+    type_, transform = table.columns[number].type, table.spec.transform
+    if transform is not Transform.VALUE and type_ not in ("date", "timestamp"):
+        raise ContractError(
+            f"{table.name}: {table.spec.partition} is {type_} and has no {transform.value}; use transform: value"
+        )
+    value = from_text(value_of(slot_names(number + 1)[number]), type_)
+    named = F.date_format(value, _PATTERNS[transform]) if transform in _PATTERNS else value.cast("string")
+    return F.when(row_order.isNull(), DELETED_PARTITION).otherwise(F.coalesce(named, F.lit(UNKNOWN_PARTITION)))
+
+
+def _now(slot: str) -> Column:
+    return F.col(slot)["value"]
+
+
+def _before(slot: str) -> Column:
+    return F.col(STORED)[slot]
+
+
+def _removed(rows_df: DataFrame, table: MirrorTable) -> DataFrame:
+    """Rows to be taken out of the table: deleted ones of a mirror that keeps none, and where moved ones were."""
+    was_live, is_live = F.col(STORED)[ROW_ORDER].isNotNull(), F.col(ROW_ORDER).isNotNull()
+    was_there = was_live if table.spec.deletes is Deletes.HARD else F.col(STORED).isNotNull()
+    goes = ~is_live if table.spec.deletes is Deletes.HARD else F.lit(False)
+    columns = [F.col(KEY).alias(ROW_KEY), F.lit(True).alias(REMOVES)]
+    if table.spec.partition:
+        before = partition_of(table, F.col(STORED)[ROW_ORDER], _before)
+        goes = goes | (before != partition_of(table, F.col(ROW_ORDER), _now))
+        columns.append(before.alias(ROW_PARTITION))
+    return rows_df.where(was_there & goes).select(*columns)
+
+
+def to_tombstones(rows_df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """What was deleted of these mirrors: ``tombstone`` (mirror and key), ``mirror``, ``row_key``, ``deleted_order``."""
+    deleted_df = rows_df.where(F.col(TABLE).isin(*names) & F.col(DELETED_ORDER).isNotNull())
+    return deleted_df.select(
+        F.concat_ws("|", TABLE, KEY).alias("tombstone"),
+        F.col(TABLE).alias("mirror"),
         F.col(KEY).alias(ROW_KEY),
-        *values,
-        F.coalesce(ROW_ORDER, DELETED_ORDER).alias(ROW_ORDER),
-        F.when(~is_deleted, _older_orders(slots)).alias(OLDER_ORDERS),
-        is_deleted.alias(IS_DELETED),
+        DELETED_ORDER,
     )
 
 
-def mirror_columns(table: MirrorTable) -> tuple[str, ...]:
-    """Columns of a mirror in order: the key as text, the source's columns, the orders, whether it is deleted."""
-    return (ROW_KEY, *table.types, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
+def from_tombstones(tombstones_df: DataFrame, name: str, width: int) -> DataFrame:
+    """Keyed rows of what was deleted of a mirror."""
+    nothing = [F.lit(None).cast(SLOT_TYPE).alias(slot) for slot in slot_names(width)]
+    return tombstones_df.where(F.col("mirror") == name).select(
+        F.lit(name).alias(TABLE),
+        F.col(ROW_KEY).alias(KEY),
+        F.lit(None).cast("string").alias(ROW_ORDER),
+        DELETED_ORDER,
+        *nothing,
+    )
+
+
+def with_columns_of(stored_df: DataFrame, table: MirrorTable, stored: Mapping[str, str]) -> DataFrame:
+    """The stored rows of a mirror with the names and types that its columns have now.
+
+    Args:
+        stored_df: the rows as they were written.
+        table: the mirror.
+        stored: by name at the source, the name in the lake under which a column was written.
+    """
+    now = {
+        stored[column.source]: F.col(stored[column.source]).cast(column.type).alias(column.name)
+        for column in table.columns
+        if column.source in stored
+    }
+    return stored_df.select(*(now.get(name, F.col(name)) for name in stored_df.columns))
 
 
 def from_mirror(table_df: DataFrame, table: MirrorTable, width: int) -> DataFrame:

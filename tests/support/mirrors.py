@@ -6,6 +6,7 @@ voids the row; every other event sets all columns that it has, to null too, but 
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -56,6 +57,11 @@ def change(
     image = {"type": "struct", "optional": True, "fields": [{"field": name, **of} for name, of in fields.items()]}
     parts = [{**image, "field": "before"}, {**image, "field": "after"}]
     return {"schema": {"type": "struct", "fields": parts}, "payload": record}
+
+
+def packed(unscaled: int) -> str:
+    """A decimal's bytes as Connect packs them."""
+    return base64.b64encode(unscaled.to_bytes(9, "big", signed=True)).decode()
 
 
 def line_of(record: Envelope) -> bytes:

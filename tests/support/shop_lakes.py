@@ -1,0 +1,66 @@
+"""Lakes whose tables are mirrors of a shop's, with a spec of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.mirrors import TECHNICAL
+from spark_jobs.contracts.settings import Settings
+from tests.support.envelopes import Envelope
+from tests.support.lakes import Lake
+from tests.support.mirrors import line_of
+
+TOPIC = "shop.shop.all"
+HIDDEN = frozenset({*TECHNICAL, "_hoodie_is_deleted"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShopLake(Lake):
+    """A lake with mirrors; ``spec`` is the path of its own spec."""
+
+    spec: str
+
+    @property
+    def settings(self) -> Settings:
+        return replace(super(ShopLake, self).settings, lake_spec=self.spec)
+
+    def deliver(self, name: str, records: Iterable[Envelope]) -> None:
+        """Put change events into the landing zone, and take them in."""
+        self.land(name, map(line_of, records), topic=TOPIC)
+        self.run("ingest")
+
+    def live(self, table: str, *, key: Sequence[str], by_rust: bool = False) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """Rows that are not deleted, by key, as a reader of the lake sees them."""
+        rows = self.rows_of_rust_reader(table) if by_rust else self.rows(table)
+        shown = [{n: _plain(v) for n, v in row.items() if n not in HIDDEN} for row in rows if not row["is_deleted"]]
+        by_key = {tuple(row[name] for name in key): row for row in shown}
+        assert len(by_key) == len(shown), f"{table} has rows twice"
+        return by_key
+
+
+def make_shop_lake(spark: SparkSession, folder: Path, mirrors: Sequence[Mapping[str, Any]], **more: Any) -> ShopLake:
+    """An empty lake with these entries as its mirrors, all of the schema ``shop``."""
+    (folder / "landing").mkdir(exist_ok=True)
+    spec = folder / "shop.yaml"
+    entries = [{"database": "shop", "table": entry["name"], **entry} for entry in mirrors]
+    document = {
+        "lake": "shop",
+        "source": {"topics": ["shop.*"]},
+        "log": "shop_log",
+        "quarantine": "shop_quarantine",
+        "mirrors": entries,
+        "quality": {"table": "shop_quality"},
+        **more,
+    }
+    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return ShopLake(spark=spark, folder=folder, spec=str(spec))
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, bytearray) else value

@@ -21,7 +21,7 @@ DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
 MASK = "***"
 """In place of every value of a masked column that is not null."""
 _PATTERN = re.compile(r"[^\s/\\\"'`;]{1,128}")
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[0-9]*[A-Z]?[a-z]+[0-9]*|[0-9]*[A-Z]+[0-9]*|[0-9]+")
 
 
 class Deletes(StrEnum):

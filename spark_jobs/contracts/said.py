@@ -15,11 +15,16 @@ _MOST_WORDS = 500
 def check_said(options: Mapping[str, Any], *, missing: str) -> None:
     """Raise ContractError unless ``because`` and ``by`` are one line each; ``missing`` tells of none."""
     for name in ("because", "by"):
-        words = options.get(name)
-        if words is not None and (not words.isprintable() or not 0 < len(words.strip()) <= _MOST_WORDS):
-            raise ContractError(f"--{name} is {show(words)}; give one line of at most {_MOST_WORDS} characters")
+        check_line(options, name)
     if not options.get("because"):
         raise ContractError(missing)
+
+
+def check_line(options: Mapping[str, Any], name: str) -> None:
+    """Raise ContractError when the option is given and is not one line."""
+    words = options.get(name)
+    if words is not None and (not words.isprintable() or not 0 < len(words.strip()) <= _MOST_WORDS):
+        raise ContractError(f"--{name} is {show(words)}; give one line of at most {_MOST_WORDS} characters")
 
 
 def said_by(options: Mapping[str, Any]) -> str:

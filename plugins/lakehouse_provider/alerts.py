@@ -16,7 +16,7 @@ from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from airflow.sdk import Context
 
@@ -126,6 +126,19 @@ def all_clear() -> AllClear:
 def failure_alert() -> LakehouseAlert:
     """For ``on_failure_callback``: a task failed for good, and the one line that says why."""
     return LakehouseAlert(title=_FAILED, body=_BODY)
+
+
+def tell_to_decide(task: str, lines: Iterable[str]) -> None:
+    """Send what a person has to decide although the task did its work.
+
+    That a service does not take it undoes no work: it is in the log then, as it is where there is no connection.
+    """
+    for line in lines:
+        alert = LakehouseAlert(title=f"{task}: somebody has to decide", body=line)
+        try:
+            alert.send()
+        except AirflowException as error:
+            alert.log.error("%s; it says: %s", error, line)
 
 
 def deadline_alert(dag_id: str, *, minutes: float) -> DeadlineAlert:

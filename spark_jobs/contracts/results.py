@@ -42,6 +42,8 @@ class JobResult:
     source: SourceWindow | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
+    """What somebody has to be told of although the job did its work."""
     seconds: float = 0.0
     due: tuple[tuple[str, str], ...] = ()
     """Table and service of the table services that are due."""
@@ -61,10 +63,10 @@ class JobResult:
             fields = json.loads(text)
             tables = tuple(TableOutcome(**row) for row in fields.pop("tables"))
             source = fields.pop("source")
-            messages = tuple(fields.pop("messages"))
+            messages, alerts = tuple(fields.pop("messages")), tuple(fields.pop("alerts", ()))
             due = tuple((table, service) for table, service in fields.pop("due", ()))
             window = SourceWindow(**source) if source else None
-            return cls(tables=tables, source=window, messages=messages, due=due, **fields)
+            return cls(tables=tables, source=window, messages=messages, alerts=alerts, due=due, **fields)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ContractError(
                 f"not a job result: {text[:200]!r} ({error}); look at the log of the job above"

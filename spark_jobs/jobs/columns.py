@@ -78,6 +78,15 @@ def column_messages(evolution: Evolution, before: SchemaBook) -> tuple[str, ...]
     return (*told, *(f"{plain(each.origin)}: {each.told}: those events are in the quarantine" for each in again))
 
 
+def column_alerts(evolution: Evolution) -> tuple[str, ...]:
+    """What a person has to decide: columns that came as their table cannot take them, each told once."""
+    return tuple(
+        f"{plain(origin)}: {_line(change)}; docs/schemas.md says what to do"
+        for origin, change in evolution.changes
+        if change.kind is Kind.REFUSED
+    )
+
+
 def _line(change: Change) -> str:
     return _SAID[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
 

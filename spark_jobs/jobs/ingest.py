@@ -66,6 +66,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         tables=taken.outcomes,
         counters=taken.counters,
         messages=taken.messages,
+        alerts=taken.alerts,
     )
 
 
@@ -76,6 +77,7 @@ class Taken:
     outcomes: tuple[TableOutcome, ...]
     counters: dict[str, int]
     messages: tuple[str, ...]
+    alerts: tuple[str, ...]
     checkpoints: dict[str, str]
     has_more: bool
 
@@ -93,7 +95,7 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         accepted=names_of(arguments.options.get("accept_loss", "")),
     )
     counters = {"records_read": 0, **delivery.counters, "has_more": int(delivery.has_more)}
-    messages = delivery.messages
+    messages, alerts = delivery.messages, tuple[str, ...]()
     outcomes = [
         TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False)
         for t in (log_timeline, quarantine_timeline)
@@ -112,12 +114,14 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         with reading():
             outcomes = intake.commit()
         counters |= intake.counters
+        alerts = intake.alerts
         messages = (*messages, *intake.messages, *told_of(spec.log, intake.verdicts))
     Holds(settings).release({spec.log})
     return Taken(
         outcomes=tuple(outcomes),
         counters=counters,
         messages=messages,
+        alerts=alerts,
         checkpoints={**checkpoints(log_timeline), **delivery.checkpoint},
         has_more=delivery.has_more,
     )

@@ -18,7 +18,14 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.columns import column_messages, column_metadata, read_book, set_aside_types, take_in_columns
+from spark_jobs.jobs.columns import (
+    column_alerts,
+    column_messages,
+    column_metadata,
+    read_book,
+    set_aside_types,
+    take_in_columns,
+)
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -112,6 +119,11 @@ class Intake:
         others = sorted(self.facts["others"])
         passed_over = (f"passed over: events of tables that are no mirror: {', '.join(others)}",) if others else ()
         return (*passed_over, *column_messages(self.columns[-1], read_book(self.log_timeline)))
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """For the job's result: what somebody has to be told of."""
+        return column_alerts(self.columns[-1])
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))

@@ -10,8 +10,8 @@ from typing import Any
 
 from spark_jobs.contracts.mirrors import MASK, MirrorSpec
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.schemas import UNKNOWN_TYPE
-from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.contracts.schemas import UNKNOWN_TYPE, reads
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
 
@@ -106,9 +106,13 @@ class MirrorReader:
         return self._by_schema[known]
 
     def _of_field(self, name: str, field: Mapping[str, Any], connector: str) -> tuple[str, Reader]:
+        own_type, own = column_of(name, field)
         if name not in self._declared:
-            return column_of(name, field)
+            return own_type, own
         column: ColumnSpec = self._declared[name]
+        if column.type is ColumnType.STRING and own_type != "string":
+            # Text of anything else would be read as if it were the text of the column.
+            return ("string" if reads("string", own_type) else own_type), own
         chosen = build_schema_converter(column, dict(field)) or build_converter(column, connector)
         return column.sql_type, _to_text(chosen)
 

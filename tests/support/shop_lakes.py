@@ -38,7 +38,7 @@ class ShopLake(Lake):
     def live(self, table: str, *, key: Sequence[str], by_rust: bool = False) -> dict[tuple[Any, ...], dict[str, Any]]:
         """Rows that are not deleted, by key, as a reader of the lake sees them."""
         rows = self.rows_of_rust_reader(table) if by_rust else self.rows(table)
-        shown = [{n: _plain(v) for n, v in row.items() if n not in HIDDEN} for row in rows if not row["is_deleted"]]
+        shown = [without_hidden(row) for row in rows if not row["is_deleted"]]
         by_key = {tuple(row[name] for name in key): row for row in shown}
         assert len(by_key) == len(shown), f"{table} has rows twice"
         return by_key
@@ -49,7 +49,7 @@ def make_shop_lake(spark: SparkSession, folder: Path, mirrors: Sequence[Mapping[
     (folder / "landing").mkdir(exist_ok=True)
     spec = folder / "shop.yaml"
     entries = [{"database": "shop", "table": entry["name"], **entry} for entry in mirrors]
-    document = {
+    document: dict[str, Any] = {
         "lake": "shop",
         "source": {"topics": ["shop.*"]},
         "log": "shop_log",
@@ -62,5 +62,6 @@ def make_shop_lake(spark: SparkSession, folder: Path, mirrors: Sequence[Mapping[
     return ShopLake(spark=spark, folder=folder, spec=str(spec))
 
 
-def _plain(value: Any) -> Any:
-    return bytes(value) if isinstance(value, bytearray) else value
+def without_hidden(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reader sees of a stored row of a mirror."""
+    return {n: bytes(v) if isinstance(v, bytearray) else v for n, v in row.items() if n not in HIDDEN}

@@ -19,6 +19,7 @@ from airflow.sdk.exceptions import (
 )
 from airflow.sdk.log import mask_secret
 
+from lakehouse_provider.alerts import tell_to_decide
 from lakehouse_provider.announcements import plan_announcements, read_last_facts
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
@@ -108,6 +109,7 @@ class LakehouseJobOperator(BaseOperator):
             self.log.info("running %s", " ".join(command.arguments))
             self._process = JobProcess(command, log=lambda line: self.log.info("%s", line))
             result = self._result(self._process.run())
+        tell_to_decide(f"{self.dag_id}.{self.task_id}", result.alerts)
         self._announce(result, context)
         fields: dict[str, Any] = json.loads(result.to_json())
         return fields

@@ -19,6 +19,7 @@ from lakehouse_provider.alerts import (
     deadline_alert,
     failure_alert,
     ongoing_alert,
+    tell_to_decide,
 )
 from tests.support.alert_services import AlertService, running_alert_service
 
@@ -70,6 +71,18 @@ def test_without_a_connection_the_log_says_that_nobody_is_told(monkeypatch: pyte
     monkeypatch.setattr(type(alert), "log", SimpleNamespace(warning=lambda text, *words: said.append(text % words)))
     alert(failed())
     assert said == ["nobody is told, there is no connection lakehouse_alerts: a title: a body"]
+    assert service.told == []
+
+
+def test_what_somebody_has_to_decide_is_told_line_by_line(service: AlertService):
+    tell_to_decide("ingest_sales.ingest", ("column a came as string", "column b came as int"))
+    title = "ingest_sales.ingest: somebody has to decide"
+    assert service.told == [(title, "column a came as string"), (title, "column b came as int")]
+
+
+def test_a_service_that_does_not_take_it_fails_no_task(service: AlertService):
+    service.is_refusing = True
+    tell_to_decide("ingest_sales.ingest", ["column a came as string"])
     assert service.told == []
 
 

@@ -1,7 +1,9 @@
-"""PostgreSQL and MariaDB through Debezium, Kafka Connect and a broker into the lake: it equals the source.
+"""PostgreSQL and MariaDB through Debezium, Kafka Connect and a broker into lakes: they equal the source.
 
-On the way the worker of Connect is killed and sends again what it had sent, the broker is restarted, columns are added,
-and ingest takes a few at a time. PostgreSQL's records come without schemas, MariaDB's with them.
+Two lakes read the topics of one connector: one splits the wide log SALES, one mirrors two tables of a shop, with
+columns of every kind. On the way the worker of Connect is killed and sends again what it had sent, the broker is
+restarted, columns are added and widened, and ingest takes a few at a time. MariaDB's records come without schemas,
+PostgreSQL's with them.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ from tests.support.kafka import running_kafka
 from tests.support.kafka_lakes import KafkaLake
 from tests.support.processes import wait_until
 from tests.support.sales_sources import SalesSource
+from tests.support.shop_lakes import make_shop_lake, without_hidden
+from tests.support.shop_sources import KEYS, ShopSource, as_read
 
 pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(900)]
 
-STATEMENTS = 1_000
-"""In each of the parts, between which something happens."""
+STATEMENTS, SHOP_STATEMENTS = 800, 1_700
+"""In each of the three parts, between which something happens: of the wide log, and of the shop's tables."""
 COLUMNS = {
     "UnitId": "unit_id",
     "StatusId": "status_id",
@@ -77,59 +81,107 @@ def make_lake(spark: SparkSession, folder: Path, chain: Chain, topics: str) -> K
     return KafkaLake(spark=spark, folder=folder, servers=chain.broker.address, spec=str(spec))
 
 
-def take_in_up_to(lake: KafkaLake, source: SalesSource) -> None:
-    """Mark the end of what was changed, and take in and split until the mark is in the log."""
-    mark = source.add_mark()
-
-    def has_come() -> bool:
-        while lake.run("ingest", max_events=700).counters["has_more"]:
-            pass
-        lake.run("split")
-        return mark in {row["sale_id"] for row in lake.rows("sales_log")}
-
-    wait_until(has_come, "what was changed is in the log", limit_seconds=180.0)
-
-
 def live_sales(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return {row["sale_id"]: {name: row[name] for name in COLUMNS.values()} for row in rows if not row["is_deleted"]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Business:
+    """All that happens at the source."""
+
+    sales: SalesSource
+    shop: ShopSource
+
+    def change(self, part: float = 1.0) -> None:
+        self.sales.change(int(STATEMENTS * part))
+        self.shop.change(int(SHOP_STATEMENTS * part))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lakes:
+    """The two lakes of one connector's topics."""
+
+    sales: KafkaLake
+    shop: KafkaLake
+
+    def take_in_up_to(self, business: Business) -> None:
+        """Mark the end of what was changed, and take in and split until the mark is there, in both."""
+        mark = business.sales.add_mark()
+
+        def has_come() -> bool:
+            while self.sales.run("ingest", max_events=2_000).counters["has_more"]:
+                pass
+            self.sales.run("split")
+            return mark in {row["sale_id"] for row in self.sales.rows("sales_log")}
+
+        wait_until(has_come, "what was changed is in the log", limit_seconds=180.0)
+        while self.shop.run("ingest", max_events=2_500).counters["has_more"]:
+            pass
+        self.shop.run("split")
+
+
+def make_lakes(spark: SparkSession, folder: Path, chain: Chain, prefix: str, shop: ShopSource) -> Lakes:
+    (folder / "shop").mkdir()
+    spec = make_shop_lake(spark, folder / "shop", shop.mirrors, source={"topics": [f"{prefix}.*"]}).spec
+    return Lakes(
+        sales=make_lake(spark, folder, chain, f"{prefix}.*.SALES"),
+        shop=KafkaLake(spark=spark, folder=folder / "shop", servers=chain.broker.address, spec=spec),
+    )
+
+
+def live_rows(rows: list[dict[str, Any]], key: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    shown = [as_read(without_hidden(row)) for row in rows if not row["is_deleted"]]
+    by_key = {tuple(row[name] for name in key): row for row in shown}
+    assert len(by_key) == len(shown)
+    return by_key
+
+
 @pytest.mark.parametrize("kind", [PostgreSQL, MariaDB])
-def test_the_lake_equals_the_source_whatever_happens_on_the_way(spark, tmp_path, chain, kind: type[Server]):
+def test_the_lakes_equal_the_source_whatever_happens_on_the_way(spark, tmp_path, chain, kind: type[Server]):
     with running(kind(port=free_port())) as server:
-        source = SalesSource(server, seed=7)
-        source.change(STATEMENTS)
+        sales = SalesSource(server, seed=7)
+        has_schemas = kind is PostgreSQL
+        shop = ShopSource(server, sales.database, seed=8, has_schemas=has_schemas)
+        business = Business(sales=sales, shop=shop)
+        business.change()
         prefix = f"erp-{server.name}"
         own = {"topic_prefix": prefix}
-        if kind is MariaDB:
+        if has_schemas:
             own |= {
                 "value_converter": "org.apache.kafka.connect.json.JsonConverter",
                 "value_converter_schemas_enable": "true",
+                "decimal_handling_mode": "precise",
             }
-        configuration = connector_of(
-            server, database=source.database, tables=source.tables, kafka=chain.broker.address, **own
-        )
+        tables = f"{sales.tables},{shop.tables}"
+        configuration = connector_of(server, database=sales.database, tables=tables, kafka=chain.broker.address, **own)
         chain.worker.run(server.name, configuration)
-        lake = make_lake(spark, tmp_path, chain, f"{prefix}.*")
+        lakes = make_lakes(spark, tmp_path, chain, prefix, shop)
         # One that is lost before it is past its snapshot takes another: what was deleted in between, nobody tells.
         wait_until(lambda: chain.worker.is_past_snapshot(server.name), "the snapshot is taken")
-        source.change(STATEMENTS // 2)
+        business.change(0.5)
         chain.kill_worker()
-        source.change(STATEMENTS // 2)
+        business.change(0.5)
         chain.worker.start()
-        take_in_up_to(lake, source)
-        source.add_columns()
+        lakes.take_in_up_to(business)
+        sales.add_columns()
+        shop.grow()
         chain.restart_broker()
-        source.change(STATEMENTS)
-        take_in_up_to(lake, source)
+        business.change()
+        lakes.take_in_up_to(business)
         expected = {
-            key: {name: row.get(column) for column, name in COLUMNS.items()} for key, row in source.rows().items()
+            key: {name: row.get(column) for column, name in COLUMNS.items()} for key, row in sales.rows().items()
         }
+        expected_of_shop = shop.rows()
         chain.worker.remove(server.name)
     assert len(expected) > STATEMENTS // 4
-    assert live_sales(lake.rows("sales")) == expected
-    assert live_sales(lake.rows_of_rust_reader("sales")) == expected
-    assert lake.rows("quarantine") == []
-    before = lake.instants()
-    assert [lake.run(job).status for job in ("ingest", "split")] == ["nothing_to_do"] * 2
-    assert lake.instants() == before
+    assert live_sales(lakes.sales.rows("sales")) == expected
+    assert live_sales(lakes.sales.rows_of_rust_reader("sales")) == expected
+    for table, rows in expected_of_shop.items():
+        assert len(rows) > SHOP_STATEMENTS // 8
+        assert live_rows(lakes.shop.rows(table), KEYS[table]) == rows, table
+        assert live_rows(lakes.shop.rows_of_rust_reader(table), KEYS[table]) == rows, table
+    for lake, quarantine in ((lakes.sales, "quarantine"), (lakes.shop, "shop_quarantine")):
+        assert lake.rows(quarantine) == []
+        before = lake.instants()
+        assert [lake.run(job).status for job in ("ingest", "split")] == ["nothing_to_do"] * 2
+        assert lake.instants() == before

@@ -178,6 +178,20 @@ def test_a_declared_column_is_read_as_declared_with_and_without_a_schema():
         row_of({"Total": 7.5}, {"Total": {"type": "double"}}, columns=columns)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "type_", "text"),
+    [
+        (decimal_field(10, 2), packed(125), "string", "1.25"),
+        (TYPES["int"], 7, "string", "7"),
+        (TYPES["timestamp"], 7, "timestamp", "7"),
+        (TYPES["bytes"], "AAEC", "binary", "AAEC"),
+    ],
+)
+def test_a_column_declared_as_text_takes_numbers_as_their_digits_and_nothing_else(field, value, type_, text):
+    row = row_of({"v": value}, {"v": field}, columns=[{"name": "v", "source": "v", "type": "string"}])
+    assert (dict(row.types)["v"], dict(row.values)["v"]) == (type_, text)
+
+
 def test_a_dropped_column_is_nowhere_and_a_masked_one_says_nothing():
     row = row_of({"email": "a@b", "phone": None, "iban": "x"}, None, mask=["email", "phone"], drop=["iban"])
     assert dict(row.values) == {"id": "1", "email": "***", "phone": None}

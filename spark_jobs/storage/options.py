@@ -41,6 +41,7 @@ class Hudi(StrEnum):
     TABLE_SERVICES = "hoodie.table.services.enabled"
     INLINE_COMPACTION = "hoodie.compact.inline"
     ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
+    COLUMN_DROP = "hoodie.datasource.write.schema.allow.auto.evolution.column.drop"
     OVERWRITE_AS = "hoodie.bulkinsert.overwrite.operation.type"
     BULK_INSERT_SORT = "hoodie.bulkinsert.sort.mode"
     UPSERT_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
@@ -146,7 +147,8 @@ def build_write_options(
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(layout.buckets)}
     if is_rewrite:
         # Of every partition that has rows; the operation for whole tables would want a mode that removes folders.
-        options[Hudi.OVERWRITE_AS] = "insert_overwrite"
+        # All rows are there anew, so a column may have another name: no old file is read as the new schema says.
+        options |= {Hudi.OVERWRITE_AS: "insert_overwrite", Hudi.COLUMN_DROP: "true"}
     return {
         **options,
         Hudi.INDEX_TYPE: "BUCKET",

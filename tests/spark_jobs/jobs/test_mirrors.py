@@ -20,9 +20,10 @@ import pytest
 from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
+from tests.support.broken_mirrors import every_broken_change
 from tests.support.envelopes import Envelope
-from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fold, packed
-from tests.support.shop_lakes import ShopLake, make_shop_lake
+from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fold, line_of, packed
+from tests.support.shop_lakes import TOPIC, ShopLake, make_shop_lake
 
 pytestmark = pytest.mark.hudi
 
@@ -134,6 +135,26 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
     before = lake.instants()
     assert [lake.run(job).status for job in ("ingest", "split")] == ["nothing_to_do"] * 2
     assert lake.instants() == before
+
+
+def test_every_way_to_be_broken_is_kept_and_every_record_is_accounted_for(spark, tmp_path):
+    """Broken ones between good ones, repeated ones and those of a table that nobody mirrors."""
+    lake = make_shop_lake(spark, tmp_path, MIRRORS, quarantine_limit={"most_percent": 100, "from_records": 1000})
+    broken = every_broken_change("orders", first_key=1000)
+    good = [line_of(change("c", "orders", {"id": n}, n)) for n in range(1, 11)]
+    others = [line_of(change("c", "baskets", {"id": n}, n)) for n in range(3)]
+    lines = [*good, *broken, *good[:4], *others, b"null", *[*broken][:2]]
+    random.Random(1).shuffle(lines)
+    lake.land("mixed", lines, topic=TOPIC)
+    done = lake.run("ingest")
+    counts = done.counters
+    assert counts["records_read"] == len(lines)
+    assert (counts["events_new"], counts["records_quarantined"]) == (10, len(broken))
+    assert counts["records_duplicate"] == 4 + 3 + 1 + 2
+    assert done.messages[0] == "passed over: events of tables that are no mirror: shop.baskets"
+    assert {bytes(row["raw"]): row["reason"] for row in lake.rows("shop_quarantine")} == broken
+    lake.run("split")
+    assert {key for (key,) in lake.live("orders", key=("id",))} == set(range(1, 11))
 
 
 def test_deleted_rows_are_kept_or_not_as_the_spec_says(spark, tmp_path):

@@ -22,6 +22,7 @@ from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.mirrored import MirroredRow
+from tests.support.broken_mirrors import UNREADABLE
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, line_of, packed
 
 ID = {"id": TYPES["int"]}
@@ -93,42 +94,6 @@ GOOD: list[tuple[dict[str, Any], Any, str, str]] = [
     ({"type": "struct"}, {"x": 1.5, "y": [2]}, "string", '{"x":1.5,"y":[2]}'),
 ]
 
-BAD: list[tuple[dict[str, Any], Any, Reason]] = [
-    ({"type": "int8"}, "x", Reason.BAD_INTEGER),
-    ({"type": "int32"}, 2**31, Reason.BAD_INTEGER),
-    ({"type": "int32"}, True, Reason.BAD_INTEGER),
-    ({"type": "int32"}, 1.5, Reason.BAD_INTEGER),
-    ({"type": "int64"}, 2**63, Reason.BAD_INTEGER),
-    ({"type": "int64"}, [1], Reason.BAD_INTEGER),
-    ({"type": "boolean"}, 1, Reason.BAD_BOOLEAN),
-    ({"type": "boolean"}, "true", Reason.BAD_BOOLEAN),
-    ({"type": "double"}, "1.5", Reason.BAD_DECIMAL),
-    ({"type": "double"}, False, Reason.BAD_DECIMAL),
-    ({"type": "string"}, 7, Reason.BAD_TEXT),
-    ({"type": "string"}, {"a": 1}, Reason.BAD_TEXT),
-    ({"type": "bytes"}, "not base64!", Reason.BAD_TEXT),
-    ({"type": "bytes"}, 7, Reason.BAD_TEXT),
-    ({"type": "int32", "name": "io.debezium.time.Date"}, "2026-01-01", Reason.BAD_INTEGER),
-    ({"type": "int64", "name": "io.debezium.time.MicroTimestamp"}, "now", Reason.BAD_TIMESTAMP),
-    ({"type": "int64", "name": "io.debezium.time.MicroTimestamp"}, 2**62, Reason.BAD_TIMESTAMP),
-    ({"type": "int64", "name": "io.debezium.time.Timestamp"}, -(10**17), Reason.BAD_TIMESTAMP),
-    ({"type": "string", "name": "io.debezium.time.ZonedTimestamp"}, "2026-01-01T00:00:00", Reason.BAD_TIMESTAMP),
-    ({"type": "string", "name": "io.debezium.time.ZonedTimestamp"}, "infinity", Reason.BAD_TIMESTAMP),
-    ({"type": "string", "name": "io.debezium.time.ZonedTimestamp"}, 5, Reason.BAD_TIMESTAMP),
-    ({"type": "int64", "name": "io.debezium.time.MicroTime"}, -1, Reason.BAD_TIMESTAMP),
-    ({"type": "int64", "name": "io.debezium.time.MicroTime"}, 10**12, Reason.BAD_TIMESTAMP),
-    (decimal_field(4, 2), packed(10_000), Reason.BAD_DECIMAL),
-    (decimal_field(4, 2), "***", Reason.BAD_DECIMAL),
-    (decimal_field(4, 2), 1.5, Reason.BAD_DECIMAL),
-    ({"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}, "x", Reason.BAD_DECIMAL),
-    (
-        {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"},
-        {"scale": "a", "value": ""},
-        Reason.BAD_DECIMAL,
-    ),
-    ({**decimal_field(4, 2), "parameters": {"scale": "x"}}, packed(1), Reason.NOT_AN_ENVELOPE),
-]
-
 
 @pytest.mark.parametrize(("field", "value", "type_", "text"), GOOD)
 def test_a_value_by_its_schema(field, value, type_, text):
@@ -136,11 +101,11 @@ def test_a_value_by_its_schema(field, value, type_, text):
     assert value_of(field, None) == (type_, None)
 
 
-@pytest.mark.parametrize(("field", "value", "reason"), BAD)
+@pytest.mark.parametrize(("field", "value", "reason"), UNREADABLE)
 def test_a_value_that_is_none_of_its_schema(field, value, reason):
     with pytest.raises(RejectedRecordError) as refused:
         value_of(field, value)
-    assert refused.value.reason is reason
+    assert refused.value.reason.value == reason
 
 
 def test_values_without_a_schema_are_what_they_are():

@@ -73,7 +73,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=_at_least(1000),
         metavar="N",
         help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), "
-        "in the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000)",
+        "in the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000), in the topic of kafka "
+        "(default: 1000000)",
     )
     parser.add_argument(
         "--results-folder",

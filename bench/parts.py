@@ -15,6 +15,7 @@ from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
 from bench.day_report import Day
 from bench.gate import measure_gate
+from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
 from bench.race import compare, load, run_rounds
 from bench.report import Figures, Found, Race, Races
@@ -113,6 +114,13 @@ def landing(options: argparse.Namespace, settings: Settings, folder: Path) -> Fi
     return measure_landing(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
+def kafka(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
+    """Kafka's messages to the log, against Spark writing them as Parquet."""
+    _check_peers()
+    events = options.events[0] if options.events else KAFKA_EVENTS
+    return measure_kafka(settings, folder, events=events, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
 def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
     """The stitch layer brought on by new events, against computing it anew and other engines."""
     _check_peers()
@@ -191,6 +199,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "w1": side_by_side,
     "growth": growth,
     "landing": landing,
+    "kafka": kafka,
     "stitch": stitch,
     "slow": slow,
     "day": day,

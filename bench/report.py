@@ -118,7 +118,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Races:
-    """The same race at several sizes of the history; its ``method`` is that of all."""
+    """Races under one title, such as one at several sizes of the history; ``method`` is that of all."""
 
     title: str
     method: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -25,6 +25,7 @@ def open_bench_session(
     event_log: Path | None = None,
     master: str = f"local[{CORES}]",
     extra: Mapping[str, str] | None = None,
+    more_jars: Iterable[str] = (),
 ) -> SparkSession:
     """A warm-able session in this process; tables of the peers lie below ``folder``, ``extra`` are more options."""
     os.environ["TZ"] = "UTC"
@@ -32,7 +33,7 @@ def open_bench_session(
     use_java_17()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = build_session_options(settings)
-    jars = find_jars(settings)
+    jars = [*find_jars(settings), *more_jars]
     if with_peers:
         jars += sorted(str(jar) for jar in PEER_JARS.glob("*.jar"))
         options["spark.sql.extensions"] += (

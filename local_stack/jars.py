@@ -58,8 +58,15 @@ BENCH_JARS = JarSet(
         "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",
         "io.delta:delta-spark_2.12:3.3.2",
         "io.delta:delta-storage:3.3.2",
+        "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.12:3.5.7",
+        *("org.apache.kafka:kafka-clients:3.4.1", "org.apache.commons:commons-pool2:2.11.1"),
     ),
-    excludes=("org.antlr:antlr4-runtime",),
+    excludes=(
+        *("org.antlr:antlr4-runtime", "com.google.code.findbugs:jsr305", "commons-logging:commons-logging"),
+        *("org.apache.hadoop:hadoop-client-api", "org.apache.hadoop:hadoop-client-runtime"),
+        *("org.lz4:lz4-java", "org.slf4j:slf4j-api", "org.xerial.snappy:snappy-java", "com.github.luben:zstd-jni"),
+    ),
 )
 """What the benchmark compares with; nothing else needs them."""
 YARN_JARS = JarSet(

@@ -1,0 +1,97 @@
+"""The ways from a topic of Kafka to files: our job, and Spark's own source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from bench.kafka_topic import END, SalesTopic
+from bench.lake import run_job
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.sources.discovery import find_delivery
+from spark_jobs.storage.timeline import Timeline
+
+_ORDER = ("commit_lsn", "change_lsn", "event_serial_no")
+_SOURCE = "ts_ms bigint, commit_lsn string, change_lsn string, event_serial_no bigint"
+
+Count = Callable[[], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """The ways from ``topic`` to files below ``folder``.
+
+    Each gives a function that says how many messages were read, to be asked when the clock has stopped.
+    """
+
+    spark: SparkSession
+    settings: Settings
+    topic: SalesTopic
+    folder: Path
+
+    @cached_property
+    def spec(self) -> LakeSpec:
+        """The lake."""
+        return load_lake_spec(self.settings.lake_spec)
+
+    def ingest(self, lake: str, start: str = "earliest") -> Count:
+        """Take in what is new, into the lake of that name."""
+        settings, read = replace(self.settings, base_path=str(self.folder / lake), kafka_start=start), 0
+        while True:
+            counters = run_job(self.spark, settings, "ingest", END).counters
+            read += counters["records_read"]
+            if not counters["has_more"]:
+                return lambda: read
+
+    def write_text(self) -> Count:
+        """Write the messages as they are."""
+        return self._write(self._messages().select(F.col("value").cast("string").alias("value")), "text")
+
+    def write_columns(self) -> Count:
+        """Write the messages parsed by Spark."""
+        row = ", ".join(f"{column.source} {_sent_as(column)}" for column in self.spec.source.columns)
+        envelope = f"op string, before struct<{row}>, after struct<{row}>, source struct<{_SOURCE}>"
+        parsed_df = self._messages().select(F.from_json(F.col("value").cast("string"), envelope).alias("e"))
+        order = [F.col(f"e.source.{name}").alias(name) for name in _ORDER]
+        moment = _moment(F.col("e.source.ts_ms")).alias("event_time")
+        values = [_value(column) for column in self.spec.source.columns]
+        return self._write(parsed_df.select(F.col("e.op").alias("op"), *order, moment, *values), "columns")
+
+    def decode(self) -> Count:
+        """Decode the messages as ingest does, and keep nothing."""
+        timeline = Timeline(table=self.spec.log, path=str(self.folder / "none"))
+        delivery = find_delivery(self.spec, timeline, self.settings, clock=END, max_records=self.topic.messages)
+        delivery.decode(self.spark, self.spec).write.format("noop").mode("overwrite").save()
+        return lambda: delivery.counters["offsets_read"]
+
+    def _messages(self) -> DataFrame:
+        options = {"kafka.bootstrap.servers": self.settings.kafka_servers, "subscribe": self.topic.name}
+        return self.spark.read.format("kafka").options(**options).load()
+
+    def _write(self, rows_df: DataFrame, name: str) -> Count:
+        path = str(self.folder / name)
+        rows_df.write.mode("overwrite").parquet(path)
+        return self.spark.read.parquet(path).count
+
+
+def _sent_as(column: ColumnSpec) -> str:
+    return "bigint" if column.type is ColumnType.TIMESTAMP else column.sql_type
+
+
+def _value(column: ColumnSpec) -> Column:
+    image = F.when(F.col("e.op") == "d", F.col("e.before")).otherwise(F.col("e.after"))
+    value = image.getField(column.source)
+    return (_moment(value) if column.type is ColumnType.TIMESTAMP else value).alias(column.name)
+
+
+def _moment(milliseconds: Column) -> Column:
+    """A time; ``timestamp_millis`` would fail for the numbers of broken messages."""
+    return (milliseconds / 1000).cast("timestamp")

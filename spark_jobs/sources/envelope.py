@@ -11,18 +11,17 @@ logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine:
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 from spark_jobs.contracts.mirrors import origin_of
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
 from spark_jobs.sources.positions import place_of_table, position_of, table_of
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
@@ -38,8 +37,7 @@ _SCHEMA_CHANGE = frozenset({"ddl", "tableChanges"})
 _UNREADABLE_SCHEMA = "the record's schema cannot be read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedEvent:
+class DecodedEvent(NamedTuple):
     """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
 
     Of a mirrored table's row they are null, and ``mirrored`` has it.
@@ -90,7 +88,7 @@ class EnvelopeDecoder:
             raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "row image or source block is not an object")
         connector = str(source.get("connector"))
         values, mirrored = self._row(op, image, source, connector, schema)
-        order = f"{position_of(source, connector, payload)}-{_tie(op, payload)}"
+        order = f"{position_of(source, connector, payload)}-{tie_of(op, payload.get('before'), payload.get('after'))}"
         return DecodedEvent(
             event_id=f"{place_of_table(source, connector)}:{order}",
             op=op,
@@ -124,8 +122,10 @@ class EnvelopeDecoder:
             converters = self._with_schema(converters, fields)
         get = image.get
         return tuple(
-            None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
-            for name, convert in converters
+            [
+                None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
+                for name, convert in converters
+            ]
         )
 
     def _with_schema(
@@ -151,9 +151,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except UnicodeDecodeError as error:
         raise RejectedRecordError(Reason.NOT_UTF8, f"byte {error.start} is not UTF-8") from None
     try:
-        record = json.loads(
-            text, object_pairs_hook=_unique_pairs, parse_float=_read_number, parse_constant=_refuse_constant
-        )
+        record = _read_json(text)
     except RecursionError:
         raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
@@ -165,6 +163,13 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"a {type(record).__name__} instead of an object")
     return record
+
+
+def _read_json(text: str) -> Any:
+    """What ``json.loads`` reads; a decoder is made once and not for every record."""
+    if text.startswith("\ufeff"):
+        raise ValueError("Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)")
+    return _JSON.decode(text)
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -185,6 +190,9 @@ def _read_number(text: str) -> Decimal:
 
 def _refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is not JSON")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_float=_read_number, parse_constant=_refuse_constant)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
@@ -231,14 +239,6 @@ def _fields_of(schema: Any) -> dict[str, dict[str, Any]]:
     except (AttributeError, KeyError, TypeError, ValueError):
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
     return {}
-
-
-def _tie(op: str, payload: dict[str, Any]) -> str:
-    images = [
-        sorted((k, str(v)) for k, v in image.items() if v is not None) if isinstance(image, dict) else None
-        for image in (payload.get("before"), payload.get("after"))
-    ]
-    return hashlib.sha256(json.dumps([op, images], separators=(",", ":")).encode()).hexdigest()[:16]
 
 
 def _event_time(source: dict[str, Any], payload: dict[str, Any]) -> datetime:

@@ -28,8 +28,9 @@ def decode_spans(
         decoder = RecordDecoder(spec)
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                for message in iter_messages(properties, spans[task]):
-                    decoder.add(spans[task].place, message.offset(), message.value() or b"")
+                span, place = spans[task], spans[task].place
+                for message in iter_messages(properties, span):
+                    decoder.add(place, message.offset(), message.value() or b"")
                     yield from decoder.full()
         yield decoder.flush()
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,15 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import RejectedRecordError
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
-from spark_jobs.sources.values import CONNECT_DECIMAL, build_converter, build_schema_converter
+from spark_jobs.sources.values import (
+    CONNECT_DECIMAL,
+    build_converter,
+    build_schema_converter,
+    read_decimal,
+    read_integer,
+    read_text,
+    read_timestamp,
+)
 
 AMOUNT = ColumnSpec(name="amount", source="Amount", type=ColumnType.DECIMAL, precision=18, scale=4)
 NUMBER = ColumnSpec(name="number", source="No", type=ColumnType.BIGINT)
@@ -23,6 +34,9 @@ NAME = ColumnSpec(name="name", source="Name", type=ColumnType.STRING, max_length
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
+numbers = st.integers() | st.integers(-(2**63) - 2, -(2**63) + 2) | st.integers(2**63 - 2, 2**63 + 2)
+texts = st.text(max_size=7) | st.from_regex(r"-?[0-9]{1,16}\.[0-9]{3,5}", fullmatch=True)
+anything = numbers | texts | st.booleans() | st.decimals() | st.floats() | st.lists(st.integers(), max_size=1)
 amounts = st.integers(-(10**18) + 1, 10**18 - 1).map(lambda unscaled: Decimal(unscaled).scaleb(-4))
 
 
@@ -127,3 +141,25 @@ def test_text_is_kept_up_to_its_length(text):
     else:
         with pytest.raises(RejectedRecordError):
             read(text)
+
+
+@given(anything)
+def test_what_is_told_at_once_is_what_the_readers_say(value):
+    """The common values take a short way; the readers, which know all of them, say the same, to the letter."""
+    readers = (
+        (NUMBER, lambda: read_integer(value, NUMBER)),
+        (AMOUNT, lambda: read_decimal(value, AMOUNT)),
+        (NAME, lambda: read_text(value, NAME)),
+        (MOMENT, lambda: read_timestamp(value, MOMENT, Decimal(1000))),
+    )
+    for column, read in readers:
+        assert told(partial(build_converter(column, "sqlserver"), value)) == told(read)
+
+
+def told(read: Callable[[], Any]) -> tuple[str, str]:
+    """The value with its type and digits, or why there is none."""
+    try:
+        value = read()
+    except RejectedRecordError as error:
+        return str(error.reason), error.detail
+    return type(value).__name__, repr(value)

@@ -43,6 +43,7 @@ class Hudi(StrEnum):
     ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
     COLUMN_DROP = "hoodie.datasource.write.schema.allow.auto.evolution.column.drop"
     OVERWRITE_AS = "hoodie.bulkinsert.overwrite.operation.type"
+    PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
     BULK_INSERT_SORT = "hoodie.bulkinsert.sort.mode"
     UPSERT_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
     BULK_INSERT_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism"
@@ -102,10 +103,15 @@ def heartbeat_seconds() -> float:
 
 
 class Operation(StrEnum):
-    """Operations that a commit may ask for whatever the table's form."""
+    """Operations that a commit may ask for in place of that of the table's form."""
 
     UPSERT = "upsert"
     DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    """The rows are all that their partitions are to have; of a keyed table."""
+    INSERT_OVERWRITE_TABLE = "insert_overwrite_table"
+    """The rows are all that the table is to have, the partitions that they do not name among it."""
+    DELETE_PARTITIONS = "delete_partition"
 
 
 OPERATIONS: Mapping[StorageForm, str] = {
@@ -116,17 +122,17 @@ OPERATIONS: Mapping[StorageForm, str] = {
 
 
 def build_write_options(
-    layout: TableLayout, *, parallelism: int, is_first: bool = False, is_rewrite: bool = False
+    layout: TableLayout, *, parallelism: int, is_first: bool = False, operation: Operation | None = None
 ) -> dict[str, str]:
     """Options of every write to a table.
 
-    ``is_first`` when it has no commit yet and rows come one per key; ``is_rewrite`` when they replace all it has.
+    ``is_first`` when it has no commit yet and rows come one per key; ``operation`` when it is not that of its form.
     """
     options = {
         **_SAFETY,
         **_LEAN,
         Hudi.TABLE_NAME: layout.name,
-        Hudi.OPERATION: OPERATIONS[layout.form],
+        Hudi.OPERATION: operation or OPERATIONS[layout.form],
         Hudi.RECORD_KEY: layout.record_key,
         Hudi.PARTITION_PATH: layout.partition,
         Hudi.HIVE_STYLE: "true",
@@ -142,13 +148,14 @@ def build_write_options(
     }
     if layout.form is not StorageForm.KEYED:
         return {**options, Hudi.BULK_INSERT_SORT: "NONE", Hudi.INDEX_TYPE: "SIMPLE"}
+    is_rewrite = operation is Operation.INSERT_OVERWRITE
     if is_first or is_rewrite:
         # Nothing to look up or lay over: the same buckets, a third of an upsert's time.
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(layout.buckets)}
     if is_rewrite:
-        # Of every partition that has rows; the operation for whole tables would want a mode that removes folders.
-        # All rows are there anew, so a column may have another name: no old file is read as the new schema says.
-        options |= {Hudi.OVERWRITE_AS: "insert_overwrite", Hudi.COLUMN_DROP: "true"}
+        # Of every partition that has rows. The operation for whole tables would want a mode that removes folders here,
+        # and is slower without. All rows are there anew, so a column may have another name.
+        options |= {Hudi.OVERWRITE_AS: Operation.INSERT_OVERWRITE, Hudi.COLUMN_DROP: "true"}
     return {
         **options,
         Hudi.INDEX_TYPE: "BUCKET",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -62,7 +62,7 @@ def commit(
     settings: Settings,
     is_first: bool = False,
     operation: Operation | None = None,
-    is_rewrite: bool = False,
+    partitions: Sequence[str] = (),
 ) -> Commit:
     """Write ``rows_df`` as one commit of the table.
 
@@ -72,8 +72,8 @@ def commit(
         metadata: kept in the commit; keys are given without the ``lakehouse.`` prefix.
         settings: where the lake is.
         is_first: the table has no commit yet.
-        operation: another one than the layout's own, to change or remove rows of any table by their keys.
-        is_rewrite: the rows are all that a keyed table is to have, in the buckets of ``layout``.
+        operation: another one than the layout's own, to change, replace or remove rows that are there.
+        partitions: the folders to remove, when that is the operation; ``rows_df`` is empty then.
 
     Raises:
         ContractError: a value of the partition column cannot be the name of a folder.
@@ -81,10 +81,10 @@ def commit(
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
     options = build_write_options(
-        layout, parallelism=settings.shuffle_partitions, is_first=is_first, is_rewrite=is_rewrite
+        layout, parallelism=settings.shuffle_partitions, is_first=is_first, operation=operation
     )
-    if operation:
-        options[Hudi.OPERATION] = operation
+    if partitions:
+        options[Hudi.PARTITIONS_TO_DELETE] = ",".join(partitions)
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     extra[BUCKETS_KEY] = str(layout.buckets)
     check_lease(layout.name, settings)

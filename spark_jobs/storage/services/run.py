@@ -20,7 +20,7 @@ from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease, hold_tables, service_lease
-from spark_jobs.storage.options import METADATA_PREFIX, Hudi, build_service_options
+from spark_jobs.storage.options import METADATA_PREFIX, Hudi, Operation, build_service_options
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline
@@ -154,7 +154,7 @@ class TableServices:
             replace(fitting, buckets=need.buckets),
             metadata={SERVICE_KEY.removeprefix(METADATA_PREFIX): need.service.value},
             settings=self.settings,
-            is_rewrite=True,
+            operation=Operation.INSERT_OVERWRITE,
         )
         return self._run(
             need.service, f"{fitting.buckets} to {need.buckets} buckets, {done.rows} rows at {done.instant}"

@@ -11,6 +11,8 @@ is due becomes one task each, named by table and service; nothing due, and the r
 - **Nobody falls off:** clean and archive leave what a registered consumer has yet to read, and `plan` warns of one that
   is far behind (`python -m spark_jobs.entrypoint consumers list`).
 - **Safe to retry:** what a killed run had planned is carried out by the next.
+- **Too old to stay:** where loads of the lake spec have `keep_days`, `retain` removes their older partitions, in one
+  commit a table; without any it needs no Spark (`docs/loads.md`).
 - **Form:** one table or one service alone. `python -m spark_jobs.entrypoint services run --all` also does what is not
   due.
 """
@@ -23,7 +25,7 @@ from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import load_assets
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import HALF_HOURLY, START_DATE, WRITER_ARGS, clock_schedule
-from lakehouse_provider.services import due_services, services_params
+from lakehouse_provider.services import due_services, retention_task, services_params
 
 ASSETS = load_assets()
 FORM = {"table": "{{ params.table or '' }}", "service": "{{ params.service or '' }}"}
@@ -48,6 +50,7 @@ def table_services() -> None:
         job="services run",
         map_index_template="{{ task.arguments['table'] }}: {{ task.arguments['service'] }}",
     ).expand(arguments=due)
+    retention_task(ASSETS)
 
 
 table_services()

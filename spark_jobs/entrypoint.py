@@ -31,6 +31,8 @@ JOBS = {
     "generate": "make a seeded log of sales events in the landing folder",
     "ingest": "landing files to the event log and the quarantine, exactly once",
     "quarantine": "records that could not be used: which there are and why, and putting repaired ones through",
+    "load": "whole files into a table of their own: upsert, insert, overwrite or delete, as the lake spec says",
+    "partitions": "which partitions a table has; removing those of a loaded table, by name or age; a plan first",
     "split": "events of the log to the tables of newest values",
     "mart": "a layer's marts, brought on by what is new",
     "recompute": "history computed again: a plan first, the way back kept",

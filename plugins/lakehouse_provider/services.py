@@ -1,4 +1,4 @@
-"""The form of the DAG ``table_services``, and how a service that is due becomes a task."""
+"""The form of the DAG ``table_services``, how a service that is due becomes a task, and what is too old to stay."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param, task
 
 from lakehouse_provider.forms import choice_param
+from lakehouse_provider.operators.job import LakehouseJobOperator
 from spark_jobs.contracts.services import Service
 
 if TYPE_CHECKING:
+    from lakehouse_provider.assets import LakeAssets
     from spark_jobs.contracts.specs import LakeSpec
 
 
@@ -24,6 +26,14 @@ def services_params(spec: LakeSpec) -> dict[str, Param]:
             description="One service alone",
         ),
     }
+
+
+def retention_task(assets: LakeAssets) -> LakehouseJobOperator | None:
+    """Remove partitions that are older than their load keeps them; None in a lake where none says so."""
+    aged = [assets[load.name] for load in assets.spec.loads if load.keep_days]
+    if not aged:
+        return None
+    return LakehouseJobOperator(task_id="retain", job="partitions retain", arguments={"yes": True}, outlets=aged)
 
 
 @task(task_id="due")

@@ -75,7 +75,7 @@ class TableTypeError(TerminalError):
         self.table, self.found, self.declared = table, found, declared
         super().__init__(
             f"{table}: the table on disk is {found}, its lake spec says {declared}; "
-            f"put the old type back, or move the table away and split the log again"
+            f"put the old type back, or move the table away and fill it again"
         )
 
 

@@ -65,10 +65,13 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
             yield replace(key_is_known, where=of_mirror)
     elif declared is not None:
         yield known(declared.key, "key_is_known", "Every row has its key.")
+    elif load := spec.find_load(table):
+        for column in load.key:
+            yield known(column, f"{column}_is_known", "Every row has its key.")
 
 
 def _check(each: Expectation, spec: LakeSpec, columns: Collection[str]) -> None:
-    if each.action is Action.QUARANTINE and each.table != spec.log:
+    if each.action is Action.QUARANTINE and each.table != spec.log and not spec.find_load(each.table):
         raise ContractError(
             f"rows of {each.table} are made of many events, so none can be set aside; use warn or stop, or quarantine "
             f"the events by an expectation of {spec.log}"

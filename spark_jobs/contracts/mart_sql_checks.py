@@ -46,6 +46,8 @@ def visible_columns(spec: LakeSpec, table: str) -> tuple[str, ...]:
         return RULE_TABLES[table]
     if table == spec.quality.table:
         return RESULT_COLUMNS
+    if load := spec.find_load(table):
+        return load.shown_columns
     if table not in spec.mart_names:
         declared = spec.table(table)
         return (declared.key, *declared.columns)

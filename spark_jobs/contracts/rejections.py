@@ -30,6 +30,8 @@ class Reason(StrEnum):
     """It can be read, and a column of it has a type that its table cannot take in (docs/schemas.md)."""
     BROKEN_RULE = "broken_rule"
     """It can be read, and breaks an expectation whose action is to set it aside; the detail names it."""
+    BROKEN_ROW = "broken_row"
+    """A row of a file that was loaded; the detail names the table and one of the reasons above."""
 
 
 IGNORED = "ignored"

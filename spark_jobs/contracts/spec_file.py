@@ -11,6 +11,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectation_file import load_expectations
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.mart_file import load_marts
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.mirrors import Deletes, MirrorSpec, Transform
@@ -59,6 +60,7 @@ def parse_lake_spec(
     top["source"] = build(SourceSpec, {**source, "columns": columns}, "source")
     top["tables"] = tuple(_table(mapping(t, "a table")) for t in sequence(top.get("tables", []), "tables"))
     top["mirrors"] = tuple(_mirror(mapping(m, "a mirror")) for m in sequence(top.get("mirrors", []), "mirrors"))
+    top["loads"] = tuple(_load(mapping(each, "a load")) for each in sequence(top.get("loads", []), "loads"))
     top["marts"], top["expectations"] = marts, expectations
     limit = mapping(top.get("quarantine_limit", {}), "quarantine_limit")
     top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
@@ -112,3 +114,18 @@ def _mirror(entry: Mapping[str, Any]) -> MirrorSpec:
     values["columns"] = tuple(_column(mapping(column, f"{what}: a column")) for column in declared)
     mirror: MirrorSpec = build(MirrorSpec, values, what)
     return mirror
+
+
+def _load(entry: Mapping[str, Any]) -> LoadSpec:
+    """A load; its columns are called at the source as in the lake unless they say otherwise."""
+    what, key = f"load {show(entry.get('name'))}", entry.get("key")
+    columns = [mapping(column, "a column of a load") for column in sequence(entry.get("columns"), f"{what}: columns")]
+    values = {
+        **entry,
+        "key": [key] if isinstance(key, str) else key,
+        "columns": tuple(_column({"source": column.get("name"), **column}) for column in columns),
+        "operation": choice(LoadOperation, entry.get("operation", LoadOperation.UPSERT), what),
+        "type": choice(TableType, entry.get("type", TableType.MERGE_ON_READ), what),
+    }
+    load: LoadSpec = build(LoadSpec, values, what)
+    return load

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
 from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.mirrors import Deletes, MirrorSpec
 from spark_jobs.contracts.names import show, show_all
@@ -20,7 +21,7 @@ from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnSpec, SourceSpec, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSpec:
-    """A whole lake: source, log, quarantine, tables, mirrors, marts, results of quality.
+    """A whole lake: source, log, quarantine, tables, mirrors, marts, loads, results of quality.
 
     Refuses references to things it does not declare.
     """
@@ -32,6 +33,7 @@ class LakeSpec:
     tables: tuple[TableSpec, ...] = ()
     mirrors: tuple[MirrorSpec, ...] = ()
     marts: tuple[MartSpec, ...] = ()
+    loads: tuple[LoadSpec, ...] = ()
     time_zone: str = "UTC"
     services: ServiceTargets = field(default_factory=ServiceTargets)
     table_services: tuple[tuple[str, ServiceTargets], ...] = ()
@@ -62,8 +64,7 @@ class LakeSpec:
                     f"table {table.name}: follows_deletes needs the source key {show(self.source.key)} as its key"
                 )
         self._check_mirrors()
-        for person in self.people:
-            person.check(self.columns_by_name, self.source.key, self.tables)
+        self._check_people()
         object.__setattr__(self, "marts", sort_marts(self.marts))
         for mart in self.marts:
             self._check_mart(mart)
@@ -78,7 +79,7 @@ class LakeSpec:
 
     @property
     def table_names(self) -> list[str]:
-        """Every table of the lake: log, quarantine, tables, marts, results of quality."""
+        """Every table of the lake: log, quarantine, tables, marts, loads, results of quality."""
         return [*self.data_tables, self.quality.table]
 
     @property
@@ -95,8 +96,13 @@ class LakeSpec:
 
     @property
     def asked_tables(self) -> list[str]:
-        """Tables whose rows something can be expected of: log, tables, marts."""
-        return [self.log, *(table.name for table in self.tables), *(mart.name for mart in self.marts)]
+        """Tables whose rows something can be expected of: log, tables, marts, loads."""
+        return [
+            self.log,
+            *(t.name for t in self.tables),
+            *(m.name for m in self.marts),
+            *(load.name for load in self.loads),
+        ]
 
     @property
     def log_columns(self) -> tuple[str, ...]:
@@ -127,6 +133,17 @@ class LakeSpec:
             if mart.name == name:
                 return mart
         raise ContractError(f"lake {self.lake} has no mart {show(name)}; it has {[m.name for m in self.marts]}")
+
+    def find_load(self, name: str) -> LoadSpec | None:
+        """The load called ``name``, or None."""
+        return next((load for load in self.loads if load.name == name), None)
+
+    def load(self, name: str) -> LoadSpec:
+        """The load called ``name``; ContractError when the lake has none."""
+        if (load := self.find_load(name)) is None:
+            names = [load.name for load in self.loads]
+            raise ContractError(f"lake {self.lake} has no load {show(name)}; it has {names} (docs/loads.md)")
+        return load
 
     @property
     def mart_names(self) -> frozenset[str]:
@@ -193,6 +210,12 @@ class LakeSpec:
                     raise ContractError(f"mart {mart.name}: mode stitch reads a mart of mode aggregate that has a time")
         if mart.name in self.caches and len(self.readers_of(mart.name)) > 1:
             raise ContractError(f"mart {mart.name} is a cache, which only its stitch mart may read")
+
+    def _check_people(self) -> None:
+        for person in self.people:
+            person.check(self.columns_by_name, self.source.key, self.tables)
+        for load in self.loads:
+            load.check_people(self.people)
 
     @staticmethod
     def _require(owner: str, wanted: tuple[str, ...], known: Collection[str]) -> None:

@@ -67,7 +67,9 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 
 
 def _keys(spec: LakeSpec, layout: TableLayout) -> tuple[str, ...]:
-    """Columns that readers know a row by: of a mart its grain."""
+    """Columns that readers know a row by: of a mart its grain, of a load its key."""
+    if load := spec.find_load(layout.name):
+        return load.key
     return spec.mart(layout.name).grain if layout.name in spec.mart_names else (layout.record_key,)
 
 

@@ -145,18 +145,12 @@ class Intake:
         if self.facts["set_aside"]:
             rejected_df = with_raw(rejected_df, self._lines(rejected_df))
         rejections_df = select_rejections(rejected_df, self.arguments.clock)
-        if last:
-            # Written once more, a record would be open again and have no history.
-            known_df = read_snapshot(self.spark, self.settings.table_path(table)).select("record_hash")
-            rejections_df = rejections_df.join(known_df, "record_hash", "left_anti")
-        with pinned(self.spark, rejections_df, "rejections") as new_df:
-            contents = int(new_df.count())  # over Spark Connect it is a number of numpy
-            self.facts["repeated_contents"] = self.facts["rejected"] - contents
-            if not contents:
-                return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
-            done = commit(new_df, quarantine_layout(self.spec), metadata={}, settings=self.settings)
-        self.rows["quarantined"] = done.rows
-        return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
+        outcome, contents = commit_rejections(
+            self.spark, self.spec, rejections_df, self.quarantine_timeline, self.settings
+        )
+        self.facts["repeated_contents"] = self.facts["rejected"] - contents
+        self.rows["quarantined"] = outcome.rows
+        return outcome
 
     def _lines(self, rejected_df: DataFrame) -> DataFrame:
         """The bytes of the records that were set aside, which could be read and so were not kept."""
@@ -184,6 +178,30 @@ class Intake:
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
         check_balance(self.spec.log, {**self.rows, "written": done.rows})
         return TableOutcome(table=self.spec.log, instant=done.instant, rows=done.rows, is_committed=True)
+
+
+def commit_rejections(
+    spark: SparkSession, spec: LakeSpec, rejections_df: DataFrame, timeline: Timeline, settings: Settings
+) -> tuple[TableOutcome, int]:
+    """Commit to the quarantine what it does not have; the outcome, and how many contents were new by a count of ours.
+
+    Args:
+        spark: the session.
+        spec: the lake.
+        rejections_df: all columns of the quarantine, one row for each content.
+        timeline: of the quarantine, whose lease the caller holds.
+        settings: where the lake is.
+    """
+    if timeline.last:
+        # Written once more, a record would be open again and have no history.
+        known_df = read_snapshot(spark, timeline.path).select("record_hash")
+        rejections_df = rejections_df.join(known_df, "record_hash", "left_anti")
+    with pinned(spark, rejections_df, "rejections") as new_df:
+        contents = int(new_df.count())  # over Spark Connect it is a number of numpy
+        if not contents:
+            return TableOutcome(table=spec.quarantine, instant=timeline.last, rows=0, is_committed=False), 0
+        done = commit(new_df, quarantine_layout(spec), metadata={}, settings=settings)
+    return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True), contents
 
 
 def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, str]:

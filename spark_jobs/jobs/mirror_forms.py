@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.layouts import mirror_layout
-from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import Commit, commit, fit_layout
@@ -56,4 +56,6 @@ def write_anew(spark: SparkSession, table: MirrorTable, timeline: Timeline, sett
     names = {source: name for source, (name, _) in stored.items()}
     rows_df = with_columns_of(read_stored(spark, timeline.path), table, names)
     layout = fit_layout(mirror_layout(table.spec), timeline)
-    return commit(rows_df, layout, metadata=column_forms(table), settings=settings, is_rewrite=True)
+    return commit(
+        rows_df, layout, metadata=column_forms(table), settings=settings, operation=Operation.INSERT_OVERWRITE
+    )

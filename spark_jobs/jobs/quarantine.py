@@ -19,6 +19,7 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state
+from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
@@ -38,6 +39,9 @@ from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, wi
 
 _CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
 _CHOOSING["discard"] = ("record", "reason", "rule")
+_NO_EVENT = (
+    "rows of files that were loaded are no events: mend the file, load it again, and discard what is left of it here"
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +78,8 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     Selection.of(options)
     if action == "show":
         return
+    if action == "replay" and options.get("reason") == Reason.BROKEN_ROW:
+        raise ContractError(_NO_EVENT)
     check_said(options, missing=f"{action} needs --because: it stands in the history of each record")
     if options.get("repaired") is not None:
         if action != "replay" or not options.get("record"):
@@ -176,6 +182,8 @@ def _replay(
     settings: Settings,
 ) -> JobResult:
     options = arguments.options
+    if options.get("record") and not chosen_df.where(F.col("reason") == Reason.BROKEN_ROW.value).isEmpty():
+        raise ContractError(_NO_EVENT)
     if options.get("record") and _is_replayed(row := chosen_df.select(STATE, "became").first()):
         told = f"the record is an event of {spec.log} already: {row['became'] if row else ''}"
         return _result(arguments, (), {"records": 0}, (told,))

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnType
+from spark_jobs.contracts.tables import MIRROR_COLUMNS
+from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
@@ -192,19 +193,9 @@ class _Rows:
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         import pyarrow as pa
 
-        types = {
-            ColumnType.BIGINT: pa.int64(),
-            ColumnType.STRING: pa.string(),
-            ColumnType.BOOLEAN: pa.bool_(),
-            ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-        }
         fields: list[tuple[str, Any]] = [("event_id", pa.string()), ("op", pa.string()), ("event_order", pa.string())]
-        fields.append(("event_time", types[ColumnType.TIMESTAMP]))
-        for column in spec.source.columns:
-            is_decimal = column.type is ColumnType.DECIMAL
-            fields.append(
-                (column.name, pa.decimal128(column.precision, column.scale) if is_decimal else types[column.type])
-            )
+        fields.append(("event_time", pa.timestamp("us", tz="UTC")))
+        fields += [(column.name, arrow_type(column)) for column in spec.source.columns]
         texts = pa.map_(pa.string(), pa.string())
         if spec.mirrors:
             fields += zip(MIRROR_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)

@@ -67,7 +67,7 @@ class EnvelopeDecoder:
             RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
             OtherTableError: it is of a table that is neither split nor mirrored.
         """
-        record = _parse(line)
+        record = parse_record(line)
         if record is None:
             return None
         payload, schema = _unwrap(record)
@@ -141,7 +141,12 @@ class EnvelopeDecoder:
             raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def parse_record(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line; None for ``null`` or a blank line.
+
+    Raises:
+        RejectedRecordError: it is something else, or not what every reader would take for the same.
+    """
     if not line.strip():
         return None
     if len(line) > MAX_RECORD_BYTES:

@@ -57,6 +57,12 @@ class Filesystem:
             key=lambda entry: entry.path,
         )
 
+    def find_file(self, path: str) -> FileEntry | None:
+        """The file of this name below the root; None when there is none, or it is a folder."""
+        info = self._fs.get_file_info(self._at(path))
+        is_file = info.type == self._file
+        return FileEntry(path=info.path, size=info.size, modified_ns=info.mtime_ns or 0) if is_file else None
+
     def folders(self, path: str = "") -> list[str]:
         """Names of the folders directly below ``path``."""
         return sorted(info.base_name for info in self._infos(path) if info.type != self._file)

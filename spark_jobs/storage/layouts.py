@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.mirrors import ROW_KEY, ROW_PARTITION, MirrorSpec
 from spark_jobs.contracts.names import show
@@ -108,6 +109,18 @@ def mart_layout(mart: MartSpec, form: StorageForm | None = None) -> TableLayout:
     )
 
 
+def load_layout(load: LoadSpec) -> TableLayout:
+    """A table that comes as whole files."""
+    return TableLayout(
+        name=load.name,
+        record_key=load.record_key,
+        form=StorageForm.KEYED,
+        partition=load.partition_column,
+        buckets=load.buckets,
+        type=load.type,
+    )
+
+
 def partition_of(table: str, spec: LakeSpec) -> str:
     """The column a table is partitioned by, or ""."""
     return next(layout.partition for layout in all_layouts(spec) if layout.name == table)
@@ -130,5 +143,6 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         *(mirror_layout(mirror) for mirror in spec.mirrors),
         *(tombstones_layout(name) for name in spec.tombstones),
         *(mart_layout(mart) for mart in spec.marts),
+        *(load_layout(load) for load in spec.loads),
         quality_layout(spec),
     )

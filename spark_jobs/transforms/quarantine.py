@@ -32,7 +32,10 @@ def is_in_state(state: State) -> Column:
 
 
 def is_selected(selection: Selection) -> Column:
-    """True for the records that are meant: open ones, and of those whose hash is named any."""
+    """True for the records that are meant: open ones, and of those whose hash is named any.
+
+    All of them are all events: rows of files that were loaded are named by themselves or by their reason.
+    """
     if selection.record:
         return F.col("record_hash").startswith(selection.record)
     is_meant = is_in_state(State.OPEN)
@@ -41,7 +44,7 @@ def is_selected(selection: Selection) -> Column:
     if selection.rule:
         is_broken_rule = F.col("reason") == Reason.BROKEN_RULE.value
         return is_meant & is_broken_rule & F.array_contains(F.split("detail", ", "), selection.rule)
-    return is_meant
+    return is_meant & (F.col("reason") != Reason.BROKEN_ROW.value)
 
 
 def with_attempt(rows_df: DataFrame, attempt: Attempt, outcome: Column | None = None) -> DataFrame:

@@ -68,7 +68,7 @@ def _views(
 ) -> Iterator[CatalogTable]:
     keys = [layout.partition] if layout.partition else []
     ordered = sorted(fields, key=lambda each: each[0] in keys)  # engines have partition columns last
-    comments = _comments(spec, [name for name, _ in ordered])
+    comments = _comments(spec, layout.name, [name for name, _ in ordered])
     columns = [CatalogColumn(name=name, type="string", comment=comments.get(name, "")) for name in HUDI_COLUMNS]
     columns += [CatalogColumn(name=n, type=hive_type(avro), comment=comments.get(n, "")) for n, avro in ordered]
     for name in names_of(layout):
@@ -92,9 +92,10 @@ def _description(table: str, name: str) -> str:
     return f"{table}: every commit, for engines that read log files; {table}_ro is for the others"
 
 
-def _comments(spec: LakeSpec, names: Sequence[str]) -> dict[str, str]:
+def _comments(spec: LakeSpec, table: str, names: Sequence[str]) -> dict[str, str]:
     """What the spec says of a column, and what the columns are that the engine adds."""
-    declared_names = spec.columns_by_name
+    load = spec.find_load(table)
+    declared_names = {each.name: each for each in load.columns} if load else spec.columns_by_name
     declared = {name: column.comment for name, column in declared_names.items() if column.comment}
     valued = {name: name.removesuffix("_order") for name in names if name.endswith("_order")}
     orders = {n: f"event order of the value of {column}" for n, column in valued.items() if column in declared_names}

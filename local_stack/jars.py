@@ -43,13 +43,17 @@ RUN_JARS = JarSet(
         "com.amazonaws:aws-java-sdk-kms:1.12.262",
         "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",  # the connector translates its errors as well
         "com.amazonaws:jmespath-java:1.12.262",
+        # Databases that `snapshot` reads; MariaDB's driver serves MySQL too.
+        "org.postgresql:postgresql:42.7.7",
+        "org.mariadb.jdbc:mariadb-java-client:3.5.3",
+        "com.microsoft.sqlserver:mssql-jdbc:12.10.2.jre11",
     ),
     excludes=(
         *("org.apache.hive:hive-storage-api", "org.slf4j:slf4j-api", "org.spark-project.spark:unused"),
         *("com.amazonaws:aws-java-sdk-bundle", "org.wildfly.openssl:wildfly-openssl", "joda-time:joda-time"),
         *("commons-logging:commons-logging", "commons-codec:commons-codec", "software.amazon.ion:ion-java"),
         *("org.apache.httpcomponents:httpclient", "com.fasterxml.jackson.core:jackson-databind"),
-        "com.fasterxml.jackson.dataformat:jackson-dataformat-cbor",
+        *("com.fasterxml.jackson.dataformat:jackson-dataformat-cbor", "org.checkerframework:checker-qual"),
     ),
 )
 BENCH_JARS = JarSet(

@@ -30,6 +30,7 @@ from spark_jobs.contracts.settings import Settings
 JOBS = {
     "generate": "make a seeded log of sales events in the landing folder",
     "ingest": "landing files to the event log and the quarantine, exactly once",
+    "snapshot": "the first load of a table of a database, in parts, over which later change events win",
     "quarantine": "records that could not be used: which there are and why, and putting repaired ones through",
     "load": "whole files into a table of their own: upsert, insert, overwrite or delete, as the lake spec says",
     "partitions": "which partitions a table has; removing those of a loaded table, by name or age; a plan first",

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-_ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "LAKEHOUSE_JDBC_PASSWORD")
 """Variables that are a secret as a whole."""
-_ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE")
+_ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE", "LAKEHOUSE_JDBC_URL")
 """Variables that are a URL with a secret in it, before the host, in the query, or behind ``;`` as Spark Connect's."""
 _PROPERTIES = "LAKEHOUSE_KAFKA_PROPERTIES"
 _SECRET_PROPERTY = re.compile(r"password|secret|\.key\.pem$|oauthbearer\.config")

@@ -45,6 +45,11 @@ class Settings:
     """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
     kafka_start: str = "earliest"
     """Where a topic that was never read begins: ``earliest``, ``latest``, a time, or offsets as a JSON object."""
+    jdbc_url: str = field(default="", repr=False)
+    """The database whose tables `snapshot` reads, such as ``jdbc:postgresql://host/database``; without a login."""
+    jdbc_user: str = ""
+    jdbc_password: str = field(default="", repr=False)
+    """Never shown."""
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
     checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -18,11 +19,13 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.intake import Intake
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
+from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
 from spark_jobs.sources.kafka import client_properties, reading
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
@@ -94,12 +97,22 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         max_records=arguments.options.get("max_events") or settings.max_events,
         accepted=names_of(arguments.options.get("accept_loss", "")),
     )
+    return put_through(spark, spec, delivery, (log_timeline, quarantine_timeline), arguments, settings)
+
+
+def put_through(
+    spark: SparkSession,
+    spec: LakeSpec,
+    delivery: Delivery,
+    timelines: Sequence[Timeline],
+    arguments: JobArguments,
+    settings: Settings,
+) -> Taken:
+    """Take what was delivered to log and quarantine, whose settled timelines are given and whose leases are held."""
+    log_timeline, quarantine_timeline = timelines
     counters = {"records_read": 0, **delivery.counters, "has_more": int(delivery.has_more)}
     messages, alerts = delivery.messages, tuple[str, ...]()
-    outcomes = [
-        TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False)
-        for t in (log_timeline, quarantine_timeline)
-    ]
+    outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
     if not delivery.is_empty:
         log.info("reading %s", ", ".join(f"{what}: {count:,}" for what, count in delivery.counters.items()))
         intake = Intake(

@@ -89,7 +89,7 @@ class Intake:
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
             rows_df = select_log_rows(decoded_df, self.spec)
-            if not self.log_timeline.last or not self.facts["usable"]:
+            if not (self.log_timeline.last and self.facts["usable"] and self.delivery.may_be_known):
                 return [self._commit_log(rows_df, stored=0), quarantine]
             with pinned(
                 self.spark, known_events(self.spark, self.spec, decoded_df, self.facts, self.settings), "known"

@@ -1,4 +1,4 @@
-"""What one run takes in, wherever it was delivered: files of the landing path, or messages of Kafka's topics."""
+"""What one run takes in, wherever it was delivered: files of the landing path, messages of Kafka's topics, tables."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import KafkaPlan
 from spark_jobs.sources.landing import LandingPlan, pack_ledger
 
-LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY = "landing_ledger", "kafka_progress", "schemas"
-"""In the metadata of the log's commits: what was read of landing files and of topics, and the columns of mirrors."""
+LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY = "landing_ledger", "kafka_progress", "jdbc_snapshots"
+"""In the metadata of the log's commits: what was read of landing files, of topics, and of tables of databases."""
+SCHEMAS_KEY = "schemas"
+"""There as well: the columns of mirrors."""
 
 
 class Delivery(Protocol):
@@ -29,6 +31,10 @@ class Delivery(Protocol):
     @property
     def has_more(self) -> bool:
         """True when more is waiting than is read now."""
+
+    @property
+    def may_be_known(self) -> bool:
+        """False when the log can have no event of it, so that nobody has to look."""
 
     @property
     def counters(self) -> dict[str, int]:
@@ -70,6 +76,10 @@ class LandingDelivery:
         return self.plan.has_more
 
     @property
+    def may_be_known(self) -> bool:
+        return True
+
+    @property
     def counters(self) -> dict[str, int]:
         return {"files_listed": self.files, "records_read": self.plan.records}
 
@@ -106,6 +116,10 @@ class KafkaDelivery:
     @property
     def has_more(self) -> bool:
         return self.plan.has_more
+
+    @property
+    def may_be_known(self) -> bool:
+        return True
 
     @property
     def counters(self) -> dict[str, int]:

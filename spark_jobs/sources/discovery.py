@@ -6,10 +6,19 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.errors import MessagesLostError
+from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.delivery import LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY, Delivery, KafkaDelivery, LandingDelivery
+from spark_jobs.sources.delivery import (
+    LEDGER_KEY,
+    PROGRESS_KEY,
+    SCHEMAS_KEY,
+    SNAPSHOTS_KEY,
+    Delivery,
+    KafkaDelivery,
+    LandingDelivery,
+)
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.kafka import KafkaCluster, client_properties
 from spark_jobs.sources.kafka_plan import plan_kafka
@@ -19,7 +28,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SCHEMAS_KEY)
+_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY)
 
 
 def find_delivery(
@@ -85,6 +94,11 @@ def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, cloc
 def read_ledger(log_timeline: Timeline) -> dict[str, LedgerEntry]:
     """What the log's commits say was read of the landing files."""
     return unpack_ledger(log_timeline.newest_metadata(METADATA_PREFIX + LEDGER_KEY))
+
+
+def read_snapshots(log_timeline: Timeline) -> dict[str, Snapshot]:
+    """What the log's commits say was read of tables of databases."""
+    return unpack_snapshots(log_timeline.newest_metadata(METADATA_PREFIX + SNAPSHOTS_KEY))
 
 
 def checkpoints(log_timeline: Timeline) -> dict[str, str]:

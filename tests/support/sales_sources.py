@@ -33,6 +33,7 @@ class SalesSource:
     """The table, and what happens to it. No statement sets a null: to the lake it is unknown, and not a value."""
 
     def __init__(self, server: Server, *, seed: int) -> None:
+        self.server = server
         self.database = server.new_database()
         self._random, self._seed = random.Random(seed), seed
         self._engine = sa.create_engine(server.url(self.database), poolclass=sa.NullPool)

@@ -1,0 +1,235 @@
+"""snapshot: the first load of a table through Spark JDBC, in parts, as events over which every later change wins."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, SourceTable, check_server_name
+from spark_jobs.contracts.mirrors import origin_of
+from spark_jobs.contracts.names import show_all
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.ingest import Taken, put_through
+from spark_jobs.sources.discovery import read_snapshots
+from spark_jobs.sources.jdbc.database import JdbcDatabase
+from spark_jobs.sources.jdbc.delivery import JdbcDelivery
+from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
+from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
+from spark_jobs.sources.jdbc.parts import cut
+from spark_jobs.sources.jdbc.start import begin
+from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.recovery import settled_timeline
+
+log = logging.getLogger(__name__)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Command-line options of this job alone."""
+    parser.add_argument(
+        "--table", required=True, metavar="SCHEMA.TABLE", help="the table; with MySQL and MariaDB DATABASE.TABLE"
+    )
+    parser.add_argument(
+        "--server-name", required=True, metavar="NAME", help="the topic.prefix of the connector that sends its changes"
+    )
+    parser.add_argument(
+        "--partition-column", default="", metavar="COLUMN", help="its key, a number or a date, to read it in parts by"
+    )
+    parser.add_argument("--parts", type=int, help="how many parts (default: one for 50,000 rows)")
+    parser.add_argument("--max-rows", type=int, help="about as many rows a commit (LAKEHOUSE_MAX_EVENTS)")
+    parser.add_argument("--max-parts", type=int, help="most parts to read in this run; the next one goes on")
+    parser.add_argument("--again", action="store_true", help="begin anew, whatever was read before")
+
+
+def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+    """Raise SettingsError or ContractError when it is not said in full what is to be read."""
+    SourceTable.parse(arguments.options["table"])
+    check_server_name(arguments.options["server_name"])
+    for name in ("parts", "max_rows", "max_parts"):
+        value = arguments.options.get(name)
+        if value is not None and value < 1:
+            raise ContractError(f"--{name.replace('_', '-')} {value} must be at least 1")
+    if not settings.jdbc_url:
+        raise SettingsError(
+            "LAKEHOUSE_JDBC_URL is not set; name the database that the table is in, such as "
+            "jdbc:postgresql://host:5432/erp"
+        )
+    JdbcAddress.parse(settings.jdbc_url)
+
+
+def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
+
+    The leases of log and quarantine are given back between two commits, so that `ingest` goes on meanwhile.
+
+    Raises:
+        ContractError: there is no such table, or the lake cannot take it.
+        SettingsError: the database does not let us in, or has no position.
+        TransientError: the database does not answer.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    check(spec, arguments, settings)
+    reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
+    while reading.goes_on:
+        with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
+            check_no_erasure(settings)
+            reading.step()
+    return reading.result()
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """One run: what it has read so far, and whether there is more to do."""
+
+    spark: SparkSession
+    spec: LakeSpec
+    arguments: JobArguments
+    settings: Settings
+    goes_on: bool = True
+    outcomes: dict[str, TableOutcome] = field(default_factory=dict)
+    counters: Counter[str] = field(default_factory=Counter)
+    messages: list[str] = field(default_factory=list)
+    snapshot: Snapshot | None = None
+    _columns: list[JdbcColumn] = field(default_factory=list)
+    _parts_read: int = 0
+    _begun: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.table = SourceTable.parse(self.arguments.options["table"])
+        self.origin = f"{self.arguments.options['server_name']}.{self.table}"
+        self.database = JdbcDatabase.of(self.spark, self.settings)
+        self._is_again = bool(self.arguments.options.get("again"))
+
+    def step(self) -> None:
+        """Read some parts and commit them; the caller holds the leases."""
+        timelines = [
+            settled_timeline(self.spark, name, self.settings) for name in (self.spec.log, self.spec.quarantine)
+        ]
+        for timeline in timelines:
+            nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
+            self.outcomes.setdefault(timeline.table, nothing)
+        known = read_snapshots(timelines[0])
+        snapshot = known.get(self.origin)
+        if snapshot and snapshot.is_finished and not self._is_again:
+            self._end(snapshot)
+            return
+        if not self._columns:
+            self._columns = self._find_columns()
+        if snapshot is None or self._is_again:
+            snapshot, self._is_again = self._begin(snapshot), False
+            if snapshot.is_finished:
+                self._end(snapshot)
+                return
+        after, predicates = self._next_parts(snapshot)
+        rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
+        with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
+            records = int(pinned_df.count())
+            after = replace(after, read=snapshot.read + records)
+            delivery = JdbcDelivery(
+                rows_df=pinned_df,
+                builder=EnvelopeBuilder(self._columns, snapshot.source),
+                origin=self.origin,
+                first=snapshot.done,
+                records=records,
+                snapshots={**known, self.origin: after},
+                has_more=not after.is_finished,
+                may_be_known=not self._parts_read,
+            )
+            taken = put_through(self.spark, self.spec, delivery, timelines, self.arguments, self.settings)
+        self._count(taken, after, parts=after.done - snapshot.done)
+
+    def result(self) -> JobResult:
+        """What the run came to."""
+        assert self.snapshot is not None
+        counters = {**self.counters, "parts": self.snapshot.parts, "parts_done": self.snapshot.done}
+        return JobResult(
+            job=self.arguments.job,
+            status=DONE if self._parts_read else NOTHING_TO_DO,
+            clock=format_clock(self.arguments.clock),
+            tables=tuple(self.outcomes.values()),
+            counters={**counters, "has_more": int(not self.snapshot.is_finished)},
+            messages=tuple(self.messages),
+        )
+
+    def _begin(self, last: Snapshot | None) -> Snapshot:
+        """A new snapshot; the last one where the database has not moved since: its events would be the same."""
+        new = begin(self.database, self.table, self._columns, self.arguments)
+        if last and {**last.source, "ts_ms": 0} == {**new.source, "ts_ms": 0}:
+            self.messages.append(f"{self.origin}: the database is where it was when its snapshot began, which goes on")
+            return last
+        return new
+
+    def _find_columns(self) -> list[JdbcColumn]:
+        """The columns that are read; ContractError when the lake wants others."""
+        columns, left_out = self.database.columns(self.table)
+        mirror = next(
+            (each for each in self.spec.mirrors if each.origin == origin_of(self.table.schema, self.table.name)), None
+        )
+        wanted = {column.source for column in (mirror.columns if mirror else self.spec.source.columns)}
+        if unread := sorted(wanted & set(left_out)):
+            raise ContractError(
+                f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
+                f"take them out of the lake spec, or let the connector take the snapshot"
+            )
+        if not mirror and not self.spec.tables:
+            raise ContractError(f"--table {self.table} is none of lake {self.spec.lake}; add it to its mirrors")
+        keys = mirror.key if mirror else (self.spec.columns_by_name[self.spec.source.key].source,)
+        if missing := sorted({*keys} - {column.name for column in columns}):
+            raise ContractError(f"--table {self.table} has no column {missing[0]}, which is its key in the lake spec")
+        if left_out:
+            self.messages.append(f"{self.origin}: columns {show_all(left_out)} are of types that are not read")
+        return columns
+
+    def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
+        """How far the snapshot is after the next commit, and the parts of that as conditions."""
+        options = self.arguments.options
+        most_rows = options.get("max_rows") or self.settings.max_events
+        count = max(1, most_rows * snapshot.parts // max(1, snapshot.expected))
+        if most_parts := options.get("max_parts"):
+            count = min(count, most_parts - self._parts_read)
+        after = replace(snapshot, done=min(snapshot.parts, snapshot.done + count))
+        parts = list(cut(snapshot.low, snapshot.high, snapshot.parts))[snapshot.done : after.done]
+        kind = ColumnKind(snapshot.kind)
+        return after, [part.predicate(self.database.part_key(), kind) for part in parts]
+
+    def _count(self, taken: Taken, after: Snapshot, *, parts: int) -> None:
+        self._parts_read += parts
+        self.counters.update({name: n for name, n in taken.counters.items() if name != "has_more"})
+        self.messages += [message for message in taken.messages if message not in self.messages]
+        for new in taken.outcomes:
+            old = self.outcomes[new.table]
+            rows, is_committed = old.rows + new.rows, old.is_committed or new.is_committed
+            self.outcomes[new.table] = replace(new, rows=rows, is_committed=is_committed)
+        seconds = time.monotonic() - self._begun
+        log.info(
+            "%s: %s", self.origin, told(after, read=self.counters["rows_read"], parts=self._parts_read, seconds=seconds)
+        )
+        most_parts = self.arguments.options.get("max_parts")
+        if after.is_finished or (most_parts and self._parts_read >= most_parts):
+            self._end(after)
+
+    def _end(self, snapshot: Snapshot) -> None:
+        self.snapshot, self.goes_on = snapshot, False
+        if not self._parts_read:
+            self.messages.append(
+                f"the snapshot of {self.origin} is finished, {snapshot.read:,} rows; --again begins another one"
+            )
+
+
+def told(snapshot: Snapshot, *, read: int, parts: int, seconds: float) -> str:
+    """How far a snapshot is, from what this run has read of it so far."""
+    left = timedelta(seconds=round(seconds / max(1, parts) * (snapshot.parts - snapshot.done)))
+    done = f"{snapshot.done:,} of {snapshot.parts:,} parts, {snapshot.read:,} of about {snapshot.expected:,} rows"
+    return f"{done}, {read / max(seconds, 0.001):,.0f} rows/s, " + (f"about {left} left" if left else "finished")

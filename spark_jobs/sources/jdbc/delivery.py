@@ -1,0 +1,105 @@
+"""Rows of a database as a delivery: decoded like change events, from the bytes that such events would have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.jdbc import Snapshots, pack_snapshots
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
+from spark_jobs.sources.delivery import SNAPSHOTS_KEY
+from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JdbcDelivery:
+    """Some parts of a table, read once.
+
+    Args:
+        rows_df: what ``JdbcDatabase.read`` gives, pinned: read again, the table might be another one.
+        builder: makes the event of a row.
+        origin: server, schema and table.
+        first: the number of the first part.
+        records: rows of ``rows_df``.
+        snapshots: how far all of them have come once this is committed.
+        has_more: parts are left.
+        may_be_known: a run that died may have been here before, or somebody have replayed what it set aside.
+    """
+
+    rows_df: DataFrame
+    builder: EnvelopeBuilder
+    origin: str
+    first: int
+    records: int
+    snapshots: Snapshots
+    has_more: bool
+    may_be_known: bool
+    messages: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Never: that a part has no rows has to be kept as well."""
+        return False
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"rows_read": self.records}
+
+    @property
+    def checkpoint(self) -> dict[str, str]:
+        return {SNAPSHOTS_KEY: pack_snapshots(self.snapshots)}
+
+    def decode(self, spark: SparkSession, spec: LakeSpec) -> DataFrame:
+        builder, origin, first = self.builder, self.origin, self.first
+
+        def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            decoder = RecordDecoder(spec)
+            for batch in batches:
+                for part, place, *values in rows_of(batch):
+                    decoder.add(place_of(origin, first + part), place, builder.build(values))
+                    yield from decoder.full()
+            yield decoder.flush()
+
+        return self.rows_df.mapInArrow(decode, decoded_schema(spec))
+
+    def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
+        builder, origin, first = self.builder, self.origin, self.first
+
+        def build(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            import pyarrow as pa
+
+            for batch in batches:
+                found = [
+                    (name, place, builder.build(values))
+                    for part, place, *values in rows_of(batch)
+                    if place in places.get(name := place_of(origin, first + part), ())
+                ]
+                columns = {
+                    "read_from": pa.array([name for name, _, _ in found], pa.string()),
+                    "read_offset": pa.array([place for _, place, _ in found], pa.int64()),
+                    "raw": pa.array([line for _, _, line in found], pa.binary()),
+                }
+                yield pa.RecordBatch.from_pydict(columns)
+
+        return self.rows_df.mapInArrow(build, LINES)
+
+    def count_read(self, facts: Mapping[str, Any]) -> int:
+        """Counted as the database gave them, before anything was decoded."""
+        return self.records
+
+
+def place_of(origin: str, part: int) -> str:
+    """``jdbc:<server>.<schema>.<table>/<part>``: ``read_from`` of rows, whose ``read_offset`` counts them as read."""
+    return f"jdbc:{origin}/{part}"
+
+
+def rows_of(batch: pyarrow.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The rows of a batch as tuples of its columns' values."""
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,0 +1,165 @@
+"""What the SQL of a database looks like: names, lists of columns, and how each type of value becomes text.
+
+Every query is a SELECT that may stand in parentheses, because Spark puts each into one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.contracts.jdbc import Dialect, SourceTable
+from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
+
+Form = tuple[ColumnKind, str, str, str]
+"""A kind, the SQL before and behind a value that makes a text of it, and its type in events where the kind has none."""
+
+
+def _forms(kind: ColumnKind, names: str, before: str, behind: str, type_: str = "") -> dict[str, Form]:
+    return {name.strip(): (kind, before, behind, type_) for name in names.split(",")}
+
+
+_TEXT, _CHAR = (("CAST(", " AS text)"), ("CAST(", " AS char)"))
+_POSTGRESQL = {
+    **_forms(ColumnKind.INTEGER, "smallint", *_TEXT, "int16"),
+    **_forms(ColumnKind.INTEGER, "integer", *_TEXT, "int32"),
+    **_forms(ColumnKind.INTEGER, "bigint, oid", *_TEXT),
+    **_forms(ColumnKind.DECIMAL, "numeric", *_TEXT),
+    **_forms(ColumnKind.DECIMAL, "money", "CAST(CAST(", " AS numeric) AS text)"),
+    **_forms(ColumnKind.FLOAT, "real", *_TEXT, "float"),
+    **_forms(ColumnKind.FLOAT, "double precision", *_TEXT),
+    **_forms(ColumnKind.BOOLEAN, "boolean", *_TEXT),
+    **_forms(ColumnKind.TEXT, "character varying, text, name, uuid, xml, inet, cidr, macaddr, macaddr8", *_TEXT),
+    **_forms(ColumnKind.TEXT, "citext, enum", *_TEXT),
+    # A cast would take away the blanks that it is filled up with, and that its change events have.
+    **_forms(ColumnKind.TEXT, "character", "textin(bpcharout(", "))"),
+    **_forms(ColumnKind.JSON, "json, jsonb", *_TEXT),
+    **_forms(ColumnKind.DATE, "date", *_TEXT),
+    **_forms(ColumnKind.TIMESTAMP, "timestamp without time zone", *_TEXT),
+    **_forms(ColumnKind.INSTANT, "timestamp with time zone", "CAST((", " AT TIME ZONE 'UTC') AS text)"),
+    **_forms(ColumnKind.TIME, "time without time zone", *_TEXT),
+    **_forms(ColumnKind.BYTES, "bytea", "encode(", ", 'hex')"),
+}
+_MYSQL = {
+    **_forms(ColumnKind.INTEGER, "tinyint, tinyint unsigned, smallint", *_CHAR, "int16"),
+    **_forms(ColumnKind.INTEGER, "smallint unsigned, mediumint, mediumint unsigned, int, year", *_CHAR, "int32"),
+    **_forms(ColumnKind.INTEGER, "int unsigned, bigint, bigint unsigned", *_CHAR),
+    **_forms(ColumnKind.DECIMAL, "decimal, decimal unsigned", *_CHAR),
+    **_forms(
+        ColumnKind.FLOAT, "float, float unsigned", "CAST(CAST(", " AS double) AS char)", "float"
+    ),  # else six digits
+    **_forms(ColumnKind.FLOAT, "double, double unsigned", *_CHAR),
+    **_forms(ColumnKind.BOOLEAN, "bit(1)", "CAST(", " + 0 AS char)"),
+    **_forms(ColumnKind.TEXT, "char, varchar, tinytext, text, mediumtext, longtext, enum, set", *_CHAR),
+    **_forms(ColumnKind.TEXT, "uuid, inet4, inet6", *_CHAR),
+    **_forms(ColumnKind.JSON, "json", *_CHAR),
+    **_forms(ColumnKind.DATE, "date", *_CHAR),
+    **_forms(ColumnKind.TIMESTAMP, "datetime", *_CHAR),
+    **_forms(ColumnKind.INSTANT, "timestamp", *_CHAR),  # the session's zone is UTC
+    **_forms(ColumnKind.TIME, "time", *_CHAR),
+    **_forms(ColumnKind.BYTES, "binary, varbinary, tinyblob, blob, mediumblob, longblob", "HEX(", ")"),
+}
+_SQLSERVER = {
+    **_forms(ColumnKind.INTEGER, "tinyint, smallint", "CONVERT(varchar(20), ", ")", "int16"),
+    **_forms(ColumnKind.INTEGER, "int", "CONVERT(varchar(20), ", ")", "int32"),
+    **_forms(ColumnKind.INTEGER, "bigint", "CONVERT(varchar(20), ", ")"),
+    **_forms(ColumnKind.DECIMAL, "decimal, numeric", "CONVERT(varchar(50), ", ")"),
+    **_forms(ColumnKind.DECIMAL, "money, smallmoney", "CONVERT(varchar(50), CAST(", " AS decimal(19,4)))"),
+    **_forms(ColumnKind.FLOAT, "float", "CONVERT(varchar(50), ", ", 3)"),
+    **_forms(ColumnKind.FLOAT, "real", "CONVERT(varchar(50), ", ", 3)", "float"),
+    **_forms(ColumnKind.BOOLEAN, "bit", "CONVERT(varchar(1), ", ")"),
+    **_forms(ColumnKind.TEXT, "char, varchar, text, nchar, nvarchar, ntext, xml", "CONVERT(nvarchar(max), ", ")"),
+    **_forms(ColumnKind.TEXT, "uniqueidentifier", "CONVERT(varchar(36), ", ")"),
+    **_forms(ColumnKind.DATE, "date", "CONVERT(varchar(10), ", ", 23)"),
+    **_forms(ColumnKind.TIMESTAMP, "datetime, smalldatetime", "CONVERT(varchar(33), ", ", 126)"),
+    **_forms(ColumnKind.NANO_TIMESTAMP, "datetime2", "CONVERT(varchar(33), ", ", 126)"),
+    **_forms(ColumnKind.INSTANT, "datetimeoffset", "CONVERT(varchar(33), SWITCHOFFSET(", ", '+00:00'), 126)"),
+    **_forms(ColumnKind.TIME, "time", "CONVERT(varchar(16), ", ")"),
+    **_forms(
+        ColumnKind.BYTES,
+        "binary, varbinary, image, timestamp, rowversion",
+        "CONVERT(varchar(max), CONVERT(varbinary(max), ",
+        "), 2)",
+    ),
+}
+FORMS: Mapping[Dialect, Mapping[str, Form]] = {
+    Dialect.POSTGRESQL: _POSTGRESQL,
+    Dialect.MYSQL: _MYSQL,
+    Dialect.SQLSERVER: _SQLSERVER,
+}
+"""By the name of a type, the kind of its values and their text; other types are not read."""
+
+_QUOTES = {Dialect.POSTGRESQL: ('"', '"'), Dialect.MYSQL: ("`", "`"), Dialect.SQLSERVER: ("[", "]")}
+_COLUMNS = {
+    Dialect.POSTGRESQL: (
+        "SELECT c.ordinal_position AS place, c.column_name AS name, CASE WHEN t.typtype = 'e' THEN 'enum' "
+        "WHEN c.data_type = 'USER-DEFINED' THEN c.udt_name ELSE c.data_type END AS type "
+        "FROM information_schema.columns c "
+        "JOIN pg_catalog.pg_namespace n ON n.nspname = c.udt_schema "
+        "JOIN pg_catalog.pg_type t ON t.typname = c.udt_name AND t.typnamespace = n.oid "
+        "WHERE c.table_schema = "
+    ),
+    Dialect.MYSQL: (
+        "SELECT c.ordinal_position AS place, c.column_name AS name, "
+        "CASE WHEN c.data_type = 'bit' THEN c.column_type "
+        "WHEN c.column_type LIKE '%unsigned%' THEN CONCAT(c.data_type, ' unsigned') ELSE c.data_type END AS type "
+        "FROM information_schema.columns c WHERE c.table_schema = "
+    ),
+    Dialect.SQLSERVER: (
+        "SELECT c.ORDINAL_POSITION AS place, c.COLUMN_NAME AS name, c.DATA_TYPE AS type "
+        "FROM INFORMATION_SCHEMA.COLUMNS c WHERE c.TABLE_SCHEMA = "
+    ),
+}
+SESSION_INIT = {Dialect.MYSQL: "SET time_zone = '+00:00'"}
+"""What every session begins with: the text of MySQL's moments depends on its zone."""
+
+
+def select(what: Sequence[str], table: str) -> str:
+    """A query of a whole table; ``what`` and ``table`` are SQL already."""
+    return " ".join(("SELECT", ", ".join(what), "FROM", table))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sql:
+    """The SQL of one dialect."""
+
+    dialect: Dialect
+
+    def quoted(self, name: str) -> str:
+        """A name as SQL, whatever is in it."""
+        left, right = _QUOTES[self.dialect]
+        return f"{left}{name.replace(right, right * 2)}{right}"
+
+    def table(self, table: SourceTable) -> str:
+        """A table's name as SQL."""
+        return f"{self.quoted(table.schema)}.{self.quoted(table.name)}"
+
+    def columns(self, table: SourceTable) -> str:
+        """Asks for place, name and type of the columns that this user may see; none when there is no such table."""
+        # Neither has a quote or a backslash in it: SourceTable takes none.
+        table_column = "c.TABLE_NAME" if self.dialect is Dialect.SQLSERVER else "c.table_name"
+        return f"{_COLUMNS[self.dialect]}'{table.schema}' AND {table_column} = '{table.name}'"
+
+    def column(self, name: str, type_: str) -> JdbcColumn | None:
+        """The column as it is read; None when its type is none that is."""
+        form = FORMS[self.dialect].get(type_.lower())
+        return form and JdbcColumn(name=name, kind=form[0], before=form[1], behind=form[2], type=form[3])
+
+    def cut_kind(self, column: JdbcColumn) -> ColumnKind:
+        """The kind by which parts of a column are made: MySQL compares moments as its session's wall clock has them."""
+        is_wall_clock = column.kind is ColumnKind.INSTANT and self.dialect is Dialect.MYSQL
+        if is_wall_clock or column.kind is ColumnKind.NANO_TIMESTAMP:
+            return ColumnKind.TIMESTAMP
+        return column.kind
+
+    def extent(self, table: SourceTable, column: JdbcColumn | None) -> str:
+        """Asks how many rows there are, and for the least and the greatest value of a column, all as text."""
+        count = "COUNT_BIG(*)" if self.dialect is Dialect.SQLSERVER else "COUNT(*)"
+        as_text = FORMS[self.dialect]["bigint"]
+        asked = [f"{as_text[1]}{count}{as_text[2]} AS counted"]
+        if column:
+            quoted = self.quoted(column.name)
+            asked += [
+                f"{column.as_text(f'{end}({quoted})')} AS {name}" for end, name in (("MIN", "low"), ("MAX", "high"))
+            ]
+        return select(asked, self.table(table))

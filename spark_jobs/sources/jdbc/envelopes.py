@@ -1,0 +1,29 @@
+"""Rows of a table as Debezium's envelopes: op ``r``, with the schema that says what each value is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spark_jobs.sources.jdbc.kinds import JdbcColumn, event_value, to_json
+
+
+class EnvelopeBuilder:
+    """Builds the envelopes of one table.
+
+    Args:
+        columns: those that are read, in the order of the values.
+        source: the source block, with the position that all rows of a snapshot share.
+    """
+
+    def __init__(self, columns: Sequence[JdbcColumn], source: Mapping[str, Any]) -> None:
+        self._columns = [(column.name, column.kind) for column in columns]
+        row = {"type": "struct", "optional": True, "field": "after", "fields": [column.field for column in columns]}
+        schema = {"type": "struct", "optional": False, "fields": [row]}
+        self._before = f'{{"schema":{to_json(schema)},"payload":{{"before":null,"after":'
+        self._behind = f',"source":{to_json(dict(source))},"op":"r","ts_ms":{to_json(source["ts_ms"])}}}}}'
+
+    def build(self, values: Sequence[str | None]) -> bytes:
+        """The envelope of a row, from the texts that the database gave."""
+        after = {name: event_value(kind, text) for (name, kind), text in zip(self._columns, values, strict=True)}
+        return f"{self._before}{to_json(after)}{self._behind}".encode()

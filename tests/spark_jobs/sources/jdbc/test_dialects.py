@@ -1,0 +1,174 @@
+"""The SQL of each dialect: names are quoted whatever is in them, and each kind of value has its text.
+
+SQL Server cannot be asked here: its SQL is what its documentation says. PostgreSQL and MariaDB are asked in
+tests/spark_jobs/jobs/test_snapshot_values.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.jdbc import Dialect, SourceTable
+from spark_jobs.sources.jdbc.dialects import FORMS, Sql
+from spark_jobs.sources.jdbc.kinds import ColumnKind
+from spark_jobs.sources.jdbc.positions import Ask, ask_position
+from spark_jobs.sources.positions import position_of
+from spark_jobs.sources.source_types import column_of
+
+TABLE = SourceTable(schema="dbo", name="SALES")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "quoted"),
+    [
+        (Dialect.POSTGRESQL, '"a""b`c]d"'),
+        (Dialect.MYSQL, '`a"b``c]d`'),
+        (Dialect.SQLSERVER, '[a"b`c]]d]'),
+    ],
+)
+def test_a_name_is_quoted_whatever_is_in_it(dialect, quoted):
+    assert Sql(dialect=dialect).quoted('a"b`c]d') == quoted
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_every_dialect_reads_what_most_tables_have(dialect):
+    kinds = {kind for kind, *_ in FORMS[dialect].values()}
+    assert kinds >= set(ColumnKind) - {ColumnKind.JSON, ColumnKind.NANO_TIMESTAMP}
+    for _, before, behind, _ in FORMS[dialect].values():
+        assert before.count("(") - before.count(")") == behind.count(")") - behind.count("(")
+
+
+def test_a_column_of_another_type_is_not_read():
+    assert Sql(dialect=Dialect.SQLSERVER).column("Place", "geography") is None
+
+
+MIRRORED = {
+    Dialect.POSTGRESQL: {
+        "smallint": "int",
+        "integer": "int",
+        "bigint": "bigint",
+        "real": "float",
+        "double precision": "double",
+        "numeric": "string",
+        "boolean": "boolean",
+        "date": "date",
+        "timestamp without time zone": "timestamp",
+        "timestamp with time zone": "timestamp",
+        "bytea": "binary",
+        "text": "string",
+        "jsonb": "string",
+    },
+    Dialect.MYSQL: {
+        "tinyint": "int",
+        "int": "int",
+        "int unsigned": "bigint",
+        "bigint": "bigint",
+        "year": "int",
+        "float": "float",
+        "double": "double",
+        "decimal": "string",
+        "bit(1)": "boolean",
+        "datetime": "timestamp",
+        "timestamp": "timestamp",
+        "time": "string",
+        "blob": "binary",
+        "enum": "string",
+    },
+    Dialect.SQLSERVER: {
+        "tinyint": "int",
+        "int": "int",
+        "bigint": "bigint",
+        "real": "float",
+        "float": "double",
+        "bit": "boolean",
+        "money": "string",
+        "datetime2": "timestamp",
+        "datetimeoffset": "timestamp",
+        "nvarchar": "string",
+    },
+}
+"""What a mirror makes of the fields that Debezium's "Data type mappings" name, with decimals as text."""
+
+
+@pytest.mark.parametrize(
+    ("dialect", "type_", "mirrored"), [(d, type_, of) for d, types in MIRRORED.items() for type_, of in types.items()]
+)
+def test_a_mirror_gets_the_types_that_the_connector_gives_it(dialect, type_, mirrored):
+    column = Sql(dialect=dialect).column("Value", type_)
+    assert column is not None
+    assert column_of(column.name, column.field)[0] == mirrored
+
+
+@pytest.mark.parametrize(
+    ("dialect", "type_", "kind"),
+    [
+        (Dialect.MYSQL, "timestamp", ColumnKind.TIMESTAMP),
+        (Dialect.POSTGRESQL, "timestamp with time zone", ColumnKind.INSTANT),
+        (Dialect.SQLSERVER, "datetime2", ColumnKind.TIMESTAMP),
+        (Dialect.SQLSERVER, "int", ColumnKind.INTEGER),
+    ],
+)
+def test_parts_are_made_by_what_the_database_compares(dialect, type_, kind):
+    sql = Sql(dialect=dialect)
+    column = sql.column("At", type_)
+    assert column is not None
+    assert sql.cut_kind(column) is kind
+
+
+def test_sqlserver_is_asked_for_its_rows_and_ends():
+    sql = Sql(dialect=Dialect.SQLSERVER)
+    assert sql.extent(TABLE, sql.column("Day", "date")) == (
+        "SELECT CONVERT(varchar(20), COUNT_BIG(*)) AS counted, CONVERT(varchar(10), MIN([Day]), 23) AS low, "
+        "CONVERT(varchar(10), MAX([Day]), 23) AS high FROM [dbo].[SALES]"
+    )
+
+
+def answering(*answers: Mapping[str, Any]) -> Ask:
+    left = list(answers)
+
+    def ask(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
+        return [left.pop(0)]
+
+    return ask
+
+
+def test_the_position_of_sqlserver_is_its_newest_captured_commit():
+    found = ask_position(Dialect.SQLSERVER, TABLE, answering({"db": "erp", "lsn": "0000002700000AC00002"}))
+    assert found["commit_lsn"] == "00000027:00000ac0:0002"
+    change = {**found, "change_lsn": "00000027:00000ac0:0001", "event_serial_no": 1}
+    earlier = {**change, "commit_lsn": "00000027:00000abf:ffff"}
+    place, later, before = (position_of(block, "sqlserver", {}) for block in (found, change, earlier))
+    assert before < place < later
+
+
+def test_mysql_is_asked_in_its_own_way():
+    table = SourceTable(schema="erp", name="SALES")
+    answers = answering({"version": "8.4.3"}, {"file": "binlog.000007", "pos": "1543"})
+    found = ask_position(Dialect.MYSQL, table, answers)
+    expected = {"connector": "mysql", "db": "erp", "table": "SALES", "file": "binlog.000007", "pos": 1542, "row": 0}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "answers", "said"),
+    [
+        (Dialect.SQLSERVER, [{"db": "erp", "lsn": None}], "change data capture"),
+        (Dialect.MYSQL, [{"version": "8.0"}, {"file": None, "pos": None}], "no binlog"),
+        (Dialect.MYSQL, [{"version": "11.4.2-MariaDB"}, {"file": "", "pos": "0"}], "no binlog"),
+        (Dialect.POSTGRESQL, [{"db": "erp", "lsn": None}], "standby"),
+    ],
+)
+def test_a_database_without_a_position_is_refused(dialect, answers, said):
+    with pytest.raises(SettingsError, match=said):
+        ask_position(dialect, TABLE, answering(*answers))
+
+
+def test_postgresql_is_asked_until_the_transactions_of_before_have_ended():
+    """What has begun since does not matter."""
+    place = {"db": "erp", "lsn": "26371016"}
+    found = ask_position(Dialect.POSTGRESQL, TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
+    assert found["lsn"] == 26371015, "just below: no record of the log begins there"

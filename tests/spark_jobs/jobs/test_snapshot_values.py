@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import yaml
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.services import free_port
 from spark_jobs.contracts.errors import ContractError
+from tests.support.envelopes import envelope, line, wrapped
 from tests.support.lakes import in_utc
 from tests.support.snapshots import SnapshotLake, jdbc_url
 
@@ -161,3 +162,55 @@ def test_the_lake_has_each_value_as_the_database_has_it(spark, tmp_path, kind: t
         == len(rows) + len(rejected)
     )
     assert any("'Path'" in message for message in result.messages)
+
+
+CONNECTORS_FIELDS: list[dict[str, Any]] = [
+    {"field": "Id", "type": "int64"},
+    {"field": "Small", "type": "int16"},
+    {"field": "Amount", "type": "string"},
+    {"field": "Price", "type": "string"},
+    *({"field": name, "type": "string"} for name in ("Padded", "Words", "Mood", "Extra")),
+    {"field": "Bytes", "type": "bytes"},
+    {"field": "IsGood", "type": "boolean"},
+    {"field": "Day", "type": "int32", "name": "io.debezium.time.Date"},
+    {"field": "At", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+    {"field": "Moment", "type": "string", "name": "io.debezium.time.ZonedTimestamp"},
+]
+"""As Debezium's connector of PostgreSQL describes the table, with decimals as text."""
+
+
+def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path):
+    document = {
+        "lake": "things",
+        "source": {"topics": ["erp.*"]},
+        "log": "things_log",
+        "quarantine": "quarantine",
+        "mirrors": [{"name": "things", "database": "public", "table": "Things", "key": ["Id"]}],
+    }
+    spec = tmp_path / "lake.yaml"
+    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with running(PostgreSQL(port=free_port())) as server:
+        database = server.new_database()
+        fill(server, database, [VALUES, {"Id": 1, "Small": 3, "Words": "a"}])
+        lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=jdbc_url(server, database))
+        lake.take("public.Things", partition_column="Id", parts=2, max_rows=1)
+        position = lake.snapshot("public.Things", log="things_log").source
+    changed = {**dict.fromkeys(COLUMNS), "Id": 1, "Small": 4, "Day": 0}
+    source = {**position, "snapshot": "false", "lsn": position["lsn"] + 500}
+    lake.land(
+        "changes.jsonl", [line(wrapped(envelope("u", changed, source), CONNECTORS_FIELDS))], topic="erp.public.Things"
+    )
+    lake.run("ingest")
+    lake.run("split")
+    assert lake.rows("quarantine") == []
+    rows = {row["id"]: {name: in_utc(value) for name, value in row.items()} for row in lake.rows("things")}
+    expected = {name.lower(): value for name, (_, value) in COLUMNS.items()} | {
+        "amount": BIG,
+        "price": "-0.0100",
+        "padded": "ab  ",
+        "bytes": bytearray(b"\x00\xff"),
+        "day": date(2026, 2, 28),
+    }
+    expected["is_good"] = expected.pop("isgood")
+    assert {name: rows[2**62][name] for name in expected} == expected
+    assert (rows[1]["small"], rows[1]["words"], rows[1]["day"]) == (4, None, date(1970, 1, 1))

@@ -33,6 +33,9 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
 
+_PAUSE_SECONDS = 1.5
+"""Between two commits, when the leases are free: longer than those who wait for one take to look again."""
+
 log = logging.getLogger(__name__)
 
 
@@ -86,6 +89,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
             check_no_erasure(settings)
             reading.step()
+        if reading.goes_on:
+            time.sleep(_PAUSE_SECONDS)
     return reading.result()
 
 

@@ -17,7 +17,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import TableSpec, TableType
-from spark_jobs.jobs.split import fold_tables
+from spark_jobs.jobs.folding import fold_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import build_write_options
 from spark_jobs.storage.reader import read_snapshot

@@ -21,7 +21,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnType
-from spark_jobs.jobs import split
+from spark_jobs.jobs import folding
 from spark_jobs.quality.verdicts import Verdict
 from spark_jobs.transforms.newest import TABLE
 
@@ -46,7 +46,7 @@ class Ungated(Ours):
     """The same code; of each table's changed rows nothing is asked but how many they are."""
 
     def change_all(self, events_df: DataFrame) -> None:
-        with patch.object(split, "audit_tables", _count):
+        with patch.object(folding, "audit_tables", _count):
             super().change_all(events_df)
 
 

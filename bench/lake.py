@@ -20,7 +20,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.split import fold_tables
+from spark_jobs.jobs.folding import fold_tables
 from spark_jobs.storage.consumers import checkpoint_key
 from spark_jobs.storage.layouts import EVENT_DATE, log_layout, table_layout
 from spark_jobs.storage.reader import read_snapshot

@@ -19,8 +19,8 @@ from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
 from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, rows_about
 from spark_jobs.jobs.erasure.search import Places, Search
+from spark_jobs.jobs.folding import fold_new
 from spark_jobs.jobs.ingest import Taken, take_in
-from spark_jobs.jobs.split import fold_new
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.jobs import split
+from spark_jobs.jobs import folding
 from tests.support.crashes import CrashError
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import CLOCK, PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
@@ -50,8 +50,8 @@ def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
     """Every commit of the log by itself here; what was folded before a crash is not folded again."""
     for number in range(3):
         arrive(lake, number)
-    monkeypatch.setattr(split, "_MB", 1 / 1024)
-    real = split.fold_tables
+    monkeypatch.setattr(folding, "_MB", 1 / 1024)
+    real = folding.fold_tables
     counts: list[int] = []
 
     def fold_two(*arguments: Any, **options: Any) -> Any:
@@ -60,11 +60,11 @@ def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
         counts.append(options["event_count"])
         return real(*arguments, **options)
 
-    monkeypatch.setattr(split, "fold_tables", fold_two)
+    monkeypatch.setattr(folding, "fold_tables", fold_two)
     with pytest.raises(CrashError):
         lake.run("split")
     assert counts == [10, 10]
-    monkeypatch.setattr(split, "fold_tables", real)
+    monkeypatch.setattr(folding, "fold_tables", real)
     result = lake.run("split")
     assert result.counters["events_read"] == 10
     assert lake.run("split").status == "nothing_to_do"

@@ -36,8 +36,8 @@ pytestmark = pytest.mark.hudi
 FED = ("sales", "units")
 ROUNDS, EVENTS = 4, 40
 DEATHS = [
-    *(crash_in_feed("jobs.split", number, is_written=done) for number in (1, 2) for done in (False, True)),
-    *(crash_at_commit("jobs.split", number, is_committed=done) for number in (1, 4) for done in (False, True)),
+    *(crash_in_feed("jobs.folding", number, is_written=done) for number in (1, 2) for done in (False, True)),
+    *(crash_at_commit("jobs.folding", number, is_committed=done) for number in (1, 4) for done in (False, True)),
 ]
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 Rows = dict[int, dict[str, Any]]

@@ -161,7 +161,7 @@ def test_a_table_whose_commit_fails_holds_no_other_back_and_catches_up(
 
     before = runs.lake.instants()
     with monkeypatch.context() as patched:
-        patched.setattr("spark_jobs.jobs.split.commit", fail_for_sales)
+        patched.setattr("spark_jobs.jobs.folding.commit", fail_for_sales)
         with pytest.raises(RuntimeError, match="disk is full"):
             runs.one()
     after = runs.lake.instants()

@@ -21,6 +21,7 @@ from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
 from tests.support.broken_mirrors import every_broken_change
+from tests.support.crashes import CRASHES, run_and_crash
 from tests.support.envelopes import Envelope
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fold, line_of, packed
 from tests.support.shop_lakes import TOPIC, ShopLake, make_shop_lake
@@ -134,6 +135,27 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
     assert lake.rows("shop_quarantine") == []
     before = lake.instants()
     assert [lake.run(job).status for job in ("ingest", "split")] == ["nothing_to_do"] * 2
+    assert lake.instants() == before
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tmp_path, seed):
+    """Each delivery is taken in and brought into the mirrors by runs that die, and then by some that do not."""
+    rng = random.Random(100 + seed)
+    lake = make_shop_lake(spark, tmp_path, MIRRORS)
+    records = changes(rng, 90)
+    died = 0
+    for number in range(5):
+        lake.land(f"part-{number}", map(line_of, records[number::5]), topic=TOPIC)
+        died += run_and_crash(lake, "ingest", rng.choice(CRASHES["ingest"]))
+        lake.run("ingest")
+        died += run_and_crash(lake, "split", rng.choice(CRASHES["mirrors"]))
+        if number % 2 or number == 4:
+            lake.run("split")
+    assert died > 4
+    assert_equal(lake, records)
+    before = lake.instants()
+    assert lake.run("split").status == "nothing_to_do"
     assert lake.instants() == before
 
 

@@ -78,7 +78,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         table = _list(mirrors, book) if action == "list" else _history(mirrors, book)
         print(table)
         return _result(arguments, ())
-    if spark is not None:
+    if spark is not None and needs_spark(arguments, settings):
         return _apply(spark, spec, mirrors, arguments, settings)
     planned = plan_changes(mirrors, read_book(Timeline(table=spec.log, path=settings.table_path(spec.log))))
     _show(planned)

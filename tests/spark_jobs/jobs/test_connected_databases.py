@@ -76,11 +76,16 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
 
 
 def make_lake(spark: SparkSession, folder: Path, chain: Chain, topics: str) -> KafkaLake:
-    """A lake that reads topics of one connector alone."""
+    """A lake that reads topics of one connector alone, and knows the unit of MariaDB's times, which have six digits."""
     spec = Path(make_expecting_lake(spark, folder, {}).settings.lake_spec)
     text = spec.read_text(encoding="utf-8")
-    assert '["*.SALES", "SALES"]' in text
-    spec.write_text(text.replace('["*.SALES", "SALES"]', f'["{topics}"]'), encoding="utf-8")
+    for old, new in (
+        ('["*.SALES", "SALES"]', f'["{topics}"]'),
+        ("postgresql: microseconds", "postgresql: microseconds, mariadb: microseconds"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    spec.write_text(text, encoding="utf-8")
     return KafkaLake(spark=spark, folder=folder, servers=chain.broker.address, spec=str(spec))
 
 

@@ -41,6 +41,7 @@ def build_log_rows(
         "op": F.col("op"),
         "event_order": F.col("event_order"),
         "event_time": time,
+        "transaction_id": F.lit(None).cast("string"),
         "read_from": F.concat(F.lit("SALES/"), day, F.lit(".jsonl")),
         "read_offset": F.col("at_ms"),
         "ingest_time": time,

@@ -110,7 +110,7 @@ class LakeSpec:
         names = tuple(column.name for column in self.source.columns)
         read = ("read_from", "read_offset", "ingest_time", "event_date")
         mirrored = MIRROR_COLUMNS if self.mirrors else ()
-        return ("event_id", "op", "event_order", "event_time", *names, *mirrored, *read)
+        return ("event_id", "op", "event_order", "event_time", "transaction_id", *names, *mirrored, *read)
 
     def mirror(self, name: str) -> MirrorSpec | None:
         """The mirror called ``name``, or None."""

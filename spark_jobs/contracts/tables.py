@@ -21,7 +21,8 @@ _MOST_COMMENT = 255
 MIRROR_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
 """Of the log, in events of mirrored tables: the table, and by name at the source types and values as text."""
 _KEPT = frozenset({
-    *("event_id", "op", "event_order", "event_time", "read_from", "read_offset", "ingest_time", "event_date"),
+    *("event_id", "op", "event_order", "event_time", "transaction_id"),
+    *("read_from", "read_offset", "ingest_time", "event_date"),
     *("reason", "detail", "raw", "row_order", "deleted_order", "is_deleted", "cell_id"),
     *MIRROR_COLUMNS,
 })  # fmt: skip

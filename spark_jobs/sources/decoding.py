@@ -37,7 +37,7 @@ def decoded_schema(spec: LakeSpec) -> str:
     )
     own = "".join(f"{column}, " for column in (*columns, *mirrored))
     return (
-        f"event_id string, op string, event_order string, event_time timestamp, {own}"
+        f"event_id string, op string, event_order string, event_time timestamp, transaction_id string, {own}"
         "read_from string, read_offset bigint, reason string, detail string, raw binary"
     )
 
@@ -163,7 +163,7 @@ class RecordDecoder:
             if event is None:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
-                event_columns = (event.event_id, event.op, event.event_order, event.event_time)
+                event_columns = (event.event_id, event.op, event.event_order, event.event_time, event.transaction_id)
                 values = (*event.values, *self._mirrored_columns(event.mirrored))
                 self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
 
@@ -194,7 +194,7 @@ class _Rows:
         import pyarrow as pa
 
         fields: list[tuple[str, Any]] = [("event_id", pa.string()), ("op", pa.string()), ("event_order", pa.string())]
-        fields.append(("event_time", pa.timestamp("us", tz="UTC")))
+        fields += [("event_time", pa.timestamp("us", tz="UTC")), ("transaction_id", pa.string())]
         fields += [(column.name, arrow_type(column)) for column in spec.source.columns]
         texts = pa.map_(pa.string(), pa.string())
         if spec.mirrors:

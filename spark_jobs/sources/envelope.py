@@ -23,7 +23,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
-from spark_jobs.sources.positions import place_of_table, position_of, table_of
+from spark_jobs.sources.positions import place_of_table, position_of, table_of, transaction_of
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 MAX_DEPTH = 32
@@ -47,6 +47,7 @@ class DecodedEvent(NamedTuple):
     op: str
     event_order: str
     event_time: datetime
+    transaction_id: str | None
     values: tuple[Any, ...]
     mirrored: MirroredRow | None = None
 
@@ -94,6 +95,7 @@ class EnvelopeDecoder:
             op=op,
             event_order=order,
             event_time=_event_time(source, payload),
+            transaction_id=transaction_of(source, connector),
             values=values,
             mirrored=mirrored,
         )

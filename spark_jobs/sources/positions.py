@@ -21,6 +21,8 @@ from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 MAX_ORIGIN = 1000
 BINLOG_CONNECTORS = frozenset({"mysql", "mariadb"})
 
+_TRANSACTIONS = {"mysql": "gtid", "mariadb": "gtid", "postgresql": "txId", "sqlserver": "commit_lsn"}
+_MOST_TRANSACTION = 200
 _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 
@@ -37,6 +39,16 @@ def table_of(source: dict[str, Any], connector: str) -> tuple[str, str]:
     """Schema (of MySQL and MariaDB: database) and table."""
     schema = source.get("db" if connector in BINLOG_CONNECTORS else "schema", "")
     return str(schema), str(source.get("table", ""))
+
+
+def transaction_of(source: dict[str, Any], connector: str) -> str | None:
+    """The source's own name of the transaction: GTID, PostgreSQL's number, SQL Server's commit LSN; None without one.
+
+    It is kept for people who look something up at the source; nothing is decided by it.
+    """
+    name = source.get(_TRANSACTIONS.get(connector, ""))
+    known = str(name) if isinstance(name, (str, int)) and not isinstance(name, bool) else ""
+    return known if 0 < len(known) <= _MOST_TRANSACTION and known.isprintable() else None
 
 
 def position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ _RULES, _FOUND = "__rules", "__raw"
 
 
 def log_columns(spec: LakeSpec) -> tuple[str, ...]:
-    """event_id, op, event_order, event_time, the source columns, where it was read, ingest_time, event_date."""
+    """What each event is, the source columns, where and when it was read, its day (:attr:`LakeSpec.log_columns`)."""
     return spec.log_columns
 
 

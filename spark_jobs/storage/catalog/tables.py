@@ -28,6 +28,7 @@ _COMMENTS = {
     "op": "c created, u changed, d deleted, r read in a snapshot",
     "event_order": "place of the event among all events of the source, as text that sorts",
     "event_time": "when it happened at the source",
+    "transaction_id": "the source's own name of the transaction: GTID, txId or commit LSN",
     "event_date": "day of event_time in UTC",
     "ingest_time": "clock of the run that took it in",
     "is_deleted": "the row was deleted at the source; views leave it out",

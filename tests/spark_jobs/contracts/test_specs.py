@@ -75,7 +75,7 @@ def test_the_shop_itself_is_a_lake():
     assert SHOP.mart("cells") is CELLS
     assert SHOP.columns_by_name["amount"].sql_type == "decimal(10,2)"
     assert SHOP.log_columns == (
-        *("event_id", "op", "event_order", "event_time"),
+        *("event_id", "op", "event_order", "event_time", "transaction_id"),
         *("number", "buyer_id", "city", "amount", "paid_at"),
         *("read_from", "read_offset", "ingest_time", "event_date"),
     )

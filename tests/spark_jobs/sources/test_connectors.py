@@ -20,6 +20,7 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.mirrored import UNAVAILABLE
+from spark_jobs.sources.positions import transaction_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
 from tests.support.envelopes import START_MS, Envelope, envelope, line, postgres, sqlserver, wrapped
 
@@ -204,3 +205,21 @@ def test_any_order_of_delivery_gives_the_same_events(seed: int):
     records = [binlog((chance.randrange(1, 4), chance.randrange(4, 10**6), chance.randrange(3))) for _ in range(50)]
     shuffled = chance.sample(records, len(records))
     assert {decode(record).event_id for record in records} == {decode(record).event_id for record in shuffled}
+
+
+@pytest.mark.parametrize(
+    ("connector", "facts", "known"),
+    [
+        ("mysql", {"gtid": "3e11fa47-71ca-11e1-9e33-c80aa9429562:23"}, "3e11fa47-71ca-11e1-9e33-c80aa9429562:23"),
+        ("mariadb", {"gtid": "0-1-77"}, "0-1-77"),
+        ("mariadb", {"gtid": None}, None),
+        ("postgresql", {"txId": 743}, "743"),
+        ("sqlserver", {"commit_lsn": "00000027:00000758:0003"}, "00000027:00000758:0003"),
+        ("mysql", {"gtid": ["a"]}, None),
+        ("mysql", {"gtid": "x" * 201}, None),
+        ("postgresql", {"txId": True}, None),
+        ("oracle", {"txId": "7"}, None),
+    ],
+)
+def test_the_transaction_is_recorded_as_the_source_calls_it(connector, facts, known):
+    assert transaction_of(facts, connector) == known

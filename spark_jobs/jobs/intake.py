@@ -42,6 +42,7 @@ from spark_jobs.transforms.log import (
     is_rejected,
     is_set_aside,
     is_usable,
+    select_deliveries,
     select_log_rows,
     select_rejections,
     set_aside,
@@ -88,7 +89,8 @@ class Intake:
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
-            rows_df = select_log_rows(decoded_df, self.spec)
+            select = select_log_rows if self.facts["torn"] else select_deliveries
+            rows_df = select(decoded_df, self.spec)
             if not (self.log_timeline.last and self.facts["usable"] and self.delivery.may_be_known):
                 return [self._commit_log(rows_df, stored=0), quarantine]
             with pinned(
@@ -166,7 +168,7 @@ class Intake:
         self.rows["written"] = facts["distinct"] - stored
         repeated_events = facts["usable"] - facts["distinct"] + stored
         self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
-        rows_df = in_files(rows_df, self.settings)
+        rows_df = in_files(rows_df, self.settings, has_repeats=facts["distinct"] < facts["usable"])
         check_still(self.log_timeline)
         metadata = {
             **checkpoints(self.log_timeline),
@@ -212,9 +214,11 @@ def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, 
 
 
 def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
-    """What has to be known of a batch, in one query: counts of its records, where they lie, what the gate asks.
+    """What has to be known of a batch: counts of its records, where they lie, what the gate asks.
 
     ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
+    ``distinct`` are the events, ``torn`` those among them that were delivered with times of more than one day. They are
+    counted by a query of their own: within the first one, all that it asks would be kept for each event.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -226,14 +230,18 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
         F.count_if(is_set_aside()).alias("set_aside"),
         F.count_if(rejected & (F.col("reason") == Reason.OTHER_TYPE.value)).alias("other_type"),
         F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
-        F.count_distinct(F.when(usable, F.col("event_id"))).alias("distinct"),
         F.min(F.when(usable, F.col("event_order"))).alias("first"),
         F.max(F.when(usable, F.col("event_order"))).alias("last"),
         F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
         F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
         *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
     ).first()
-    return row.asDict() if row else {}
+    day = F.unix_date(F.col("event_time").cast("date"))
+    events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
+    counted = events_df.agg(
+        F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
+    ).first()
+    return {**row.asDict(), **counted.asDict()} if row and counted else {}
 
 
 def check_still(timeline: Timeline) -> None:
@@ -257,9 +265,15 @@ def known_events(
     return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
 
 
-def in_files(rows_df: DataFrame, settings: Settings) -> DataFrame:
-    """One file for each day and task, rows in event order: later reads skip what they do not need."""
+def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = False) -> DataFrame:
+    """One file for each day and task, rows in event order: later reads skip what they do not need.
+
+    With ``has_repeats`` an event may be there more than once, always of the same day. One of them stays, found among
+    rows that lie as they are written: no shuffle and no sort is made for it.
+    """
     placed_df = rows_df.repartition(settings.shuffle_partitions, "event_date")
+    if has_repeats:
+        placed_df = placed_df.dropDuplicates(["event_date", "event_order", "event_id"])
     return placed_df.sortWithinPartitions("event_date", "event_order")
 
 

@@ -22,7 +22,7 @@ def log_columns(spec: LakeSpec) -> tuple[str, ...]:
 
 def with_day(decoded_df: DataFrame, clock: datetime) -> DataFrame:
     """Decoded records with the columns of the log that they lack: ``event_date`` (UTC) and ``ingest_time``."""
-    dated_df = decoded_df.withColumn("event_date", F.date_format("event_time", "yyyy-MM-dd"))
+    dated_df = decoded_df.withColumn("event_date", F.col("event_time").cast("date").cast("string"))
     return dated_df.withColumn("ingest_time", F.lit(clock))
 
 
@@ -74,7 +74,12 @@ def is_set_aside() -> Column:
 
 def select_log_rows(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:
     """Usable records as rows of the log; one row per event, however often it was delivered."""
-    return dated_df.where(is_usable()).dropDuplicates(["event_id"]).select(*log_columns(spec))
+    return select_deliveries(dated_df, spec).dropDuplicates(["event_id"])
+
+
+def select_deliveries(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:
+    """Usable records as rows of the log, an event as often as it was delivered."""
+    return dated_df.where(is_usable()).select(*log_columns(spec))
 
 
 def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:

@@ -13,13 +13,13 @@ from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.spec_file import load_lake_spec
 from tests.support import oracle
 from tests.support.broken import every_broken_record
-from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, line, postgres, sqlserver, wrapped
+from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, START_MS, line, postgres, sqlserver, wrapped
 from tests.support.hostile_names import HOSTILE, fits_file_name
 from tests.support.lakes import CLOCK, PIPELINE, assert_equals_oracle, tables_by_spark
 
 pytestmark = pytest.mark.hudi
 
-SIGNED_MS = 1_767_312_000_000
+SIGNED_MS, DAY_MS = 1_767_312_000_000, 86_400_000
 
 
 def sale(number: int, **columns: object) -> dict[str, object]:
@@ -114,6 +114,17 @@ def test_the_cap_is_kept_and_nothing_is_lost(lake):
     assert results[3].status == "nothing_to_do"
     lake.run("split")
     assert_equals_oracle(lake, lines)
+
+
+def test_what_comes_again_within_a_batch_is_one_row_also_with_the_time_of_another_day(lake):
+    """Sales 1 to 5 come three times; then 6 to 10 do, once of them as of the next day, which no source should say."""
+    for first in (1, 6):
+        lines = [line(sqlserver("c", sale(n), n)) for n in range(first, first + 5)]
+        others = [line(sqlserver("c", sale(n), n, ts_ms=START_MS + DAY_MS)) for n in range(6, first + 5)]
+        lake.land(f"{first}.jsonl", [*lines, *reversed(lines), *(others or lines)])
+        counters = lake.run("ingest").counters
+        assert (counters["events_new"], counters["records_duplicate"]) == (5, 10)
+    assert sorted(row["sale_id"] for row in lake.rows("sales_log")) == [*range(1, 11)]
 
 
 def test_half_a_line_nobody_finishes_is_kept_in_quarantine(lake):

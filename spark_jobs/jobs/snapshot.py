@@ -106,6 +106,7 @@ class Reading:
     outcomes: dict[str, TableOutcome] = field(default_factory=dict)
     counters: Counter[str] = field(default_factory=Counter)
     messages: list[str] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _columns: list[JdbcColumn] = field(default_factory=list)
     _parts_read: int = 0
@@ -166,6 +167,7 @@ class Reading:
             tables=tuple(self.outcomes.values()),
             counters={**counters, "has_more": int(not self.snapshot.is_finished)},
             messages=tuple(self.messages),
+            alerts=tuple(self.alerts),
         )
 
     def _begin(self, last: Snapshot | None) -> Snapshot:
@@ -213,6 +215,7 @@ class Reading:
         self._parts_read += parts
         self.counters.update({name: n for name, n in taken.counters.items() if name != "has_more"})
         self.messages += [message for message in taken.messages if message not in self.messages]
+        self.alerts += [alert for alert in taken.alerts if alert not in self.alerts]
         for new in taken.outcomes:
             old = self.outcomes[new.table]
             rows, is_committed = old.rows + new.rows, old.is_committed or new.is_committed

@@ -94,6 +94,8 @@ def test_the_lake_equals_the_table_and_only_later_changes_win(spark, tmp_path, s
     assert live_sales(lake.rows("sales")) == expected
     assert live_sales(lake.rows_of_rust_reader("sales")) == expected
     assert lake.rows("quarantine") == []
+    logged = [row["event_id"] for row in lake.rows("sales_log")]
+    assert len(logged) == len(set(logged)) == len(expected)
 
     before = lake.instants()
     assert lake.take(table).status == "nothing_to_do"
@@ -124,6 +126,19 @@ def test_begun_again_it_brings_what_changed_since(spark, tmp_path, source):
     sales = live_sales(lake.rows("sales"))
     expected = rows_of(source)
     assert {key: sales[key] for key in expected} == expected
+
+
+def test_a_database_that_has_not_moved_is_not_read_once_more(spark, tmp_path, mariadb_server):
+    """Its rows would be the same events. PostgreSQL moves by being asked."""
+    source = SalesSource(mariadb_server, seed=15)
+    source.change(50)
+    lake = make_lake(spark, tmp_path, mariadb_server, source.database)
+    lake.take(source.tables)
+    before = lake.instants()
+    again = lake.take(source.tables, again=True)
+    assert again.status == "nothing_to_do"
+    assert any("where it was when its snapshot began" in message for message in again.messages)
+    assert lake.instants() == before
 
 
 def test_a_transaction_that_was_open_is_awaited_and_read(spark, tmp_path, postgres_server):

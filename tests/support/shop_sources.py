@@ -144,7 +144,9 @@ class ShopSource:
             return sa.delete(self._orders).where(is_key == key)
         self._ids[at] = self._next
         self._next += 1
-        return sa.update(self._orders).where(is_key == key).values(id=self._ids[at])
+        # A long text that did not change would not be sent with the new key, so nobody would know it.
+        values = {name: value for name, value in self._values().items() if name in ("note", "rate")}
+        return sa.update(self._orders).where(is_key == key).values(id=self._ids[at], **values)
 
     def _line_statement(self) -> sa.Executable:
         chance = self._random.random()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Self
 
 from spark_jobs.contracts.names import spell
+from spark_jobs.contracts.places import Place, Steps
 
 if TYPE_CHECKING:
     from spark_jobs.contracts.results import JobResult
@@ -23,6 +24,8 @@ class LakehouseError(Exception):
     exit_code = 2
     result: JobResult | None = None
     """Of a job that was done to its end and found what must not be: what it reports all the same."""
+    place: Place | None = None
+    """Of what is wrong with a file: where."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(spell(message))
@@ -39,7 +42,51 @@ class TerminalError(LakehouseError):
 
 
 class ContractError(TerminalError):
-    """A spec, an argument or a value breaks its contract."""
+    """A spec, an argument or a value breaks its contract.
+
+    ``at`` is the way from the entry that is refused to what is wrong in it, () for the entry as a whole: whoever read
+    the entry knows its place. ``lacks`` are a kind and a name of which there is none: it is no mistake of its own when
+    that is there and could not be read.
+    """
+
+    def __init__(self, message: str = "", *, at: Steps = (), lacks: tuple[str, str] | None = None) -> None:
+        self.at, self.lacks = at, lacks
+        super().__init__(message)
+
+    @property
+    def each(self) -> tuple[ContractError, ...]:
+        """What is wrong, one by one."""
+        return (self,)
+
+    def inside(self, *steps: object) -> Self:
+        """The same, told of an entry that has the refused one at ``steps``."""
+        for error in self.each:
+            error.at = (*steps, *error.at)
+        return self
+
+
+class ManyMistakesError(ContractError):
+    """Several things are wrong with an entry or a file: ``each`` of them; the message has the first."""
+
+    def __init__(self, errors: Sequence[ContractError]) -> None:
+        self._errors = tuple(errors)
+        super().__init__(f"{errors[0]} (and {len(errors) - 1} more)")
+
+    @property
+    def each(self) -> tuple[ContractError, ...]:
+        return self._errors
+
+
+def raise_all(errors: Iterable[LakehouseError]) -> None:
+    """Raise the errors as one; an error of the environment among them goes first, as what it is."""
+    found = list(errors)
+    contracts = [error for error in found if isinstance(error, ContractError)]
+    if others := [error for error in found if not isinstance(error, ContractError)]:
+        raise others[0]
+    if len(contracts) == 1:
+        raise contracts[0]
+    if contracts:
+        raise ManyMistakesError(contracts)
 
 
 class SettingsError(TerminalError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind, check_names
 from spark_jobs.contracts.mart_sql_checks import visible_columns
 from spark_jobs.contracts.mart_sql_functions import parse_expression
-from spark_jobs.contracts.names import show
+from spark_jobs.contracts.names import nearest, show
 from spark_jobs.contracts.portable_sql import check_portable_condition
 from spark_jobs.contracts.specs import LakeSpec
 
@@ -38,10 +38,10 @@ def expectations_of(spec: LakeSpec, table: str) -> tuple[Expectation, ...]:
 
 def check_expectation(each: Expectation, spec: LakeSpec) -> None:
     """Raise ContractError when an expectation does not fit its table: a column or the SQL of it."""
-    try:
-        _check(each, spec, visible_columns(spec, each.table))
-    except ContractError as error:
-        raise ContractError(f"expectation {each.id}: {error}") from error
+    raise_all(
+        ContractError(f"expectation {each.id}: {error}", at=error.at, lacks=error.lacks)
+        for error in _mistakes(each, spec)
+    )
 
 
 def implied(spec: LakeSpec, table: str) -> tuple[Expectation, ...]:
@@ -70,30 +70,60 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
             yield known(column, f"{column}_is_known", "Every row has its key.")
 
 
-def _check(each: Expectation, spec: LakeSpec, columns: Collection[str]) -> None:
+def _mistakes(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
+    try:
+        columns = visible_columns(spec, each.table)
+    except ContractError as error:
+        yield error
+        return
     if each.action is Action.QUARANTINE and each.table != spec.log and not spec.find_load(each.table):
-        raise ContractError(
+        yield ContractError(
             f"rows of {each.table} are made of many events, so none can be set aside; use warn or stop, or quarantine "
-            f"the events by an expectation of {spec.log}"
+            f"the events by an expectation of {spec.log}",
+            at=("action",),
         )
-    if missing := [name for name in each.columns if name not in columns]:
-        raise ContractError(f"{each.table} has no column {show(missing[0])}; it has {', '.join(columns)}")
+    for name in each.columns:
+        if name not in columns:
+            yield _no_column(each.table, name, columns, "column")
     if each.usual is Figure.ROWS and each.where:
-        raise ContractError("usual: rows counts all rows that are written; take where out")
+        yield ContractError("usual: rows counts all rows that are written; take where out", at=("where",))
     if each.kind is Kind.REFERS_TO:
-        _check_reference(each, spec)
-    for text in (each.condition, each.where):
+        yield from _mistakes_of_reference(each, spec)
+    for text, word in ((each.condition, "holds"), (each.where, "where")):
         if text:
-            _check_condition(text, columns)
+            yield from _mistakes_of_condition(text, columns, word)
 
 
-def _check_reference(each: Expectation, spec: LakeSpec) -> None:
+def _mistakes_of_reference(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
     table, _, column = each.refers_to.partition(".")
     tables = spec.asked_tables
     if table not in tables or not column:
-        raise ContractError(f"refers_to is {show(each.refers_to)}; give table.column, the table one of {tables}")
-    if column not in (columns := visible_columns(spec, table)):
-        raise ContractError(f"{table} has no column {show(column)}; it has {', '.join(columns)}")
+        yield ContractError(
+            f"refers_to is {show(each.refers_to)}; give table.column, the table one of {tables}",
+            at=("refers_to",),
+            lacks=("tables", table),
+        )
+        return
+    try:
+        if column not in (columns := visible_columns(spec, table)):
+            yield _no_column(table, column, columns, "refers_to")
+    except ContractError as error:
+        yield error.inside("refers_to")
+
+
+def _no_column(table: str, name: str, columns: Collection[str], word: str) -> ContractError:
+    near = nearest(name, columns)
+    way = f"write {show(near)}, " if near else ""
+    return ContractError(
+        f"{table} has no column {show(name)}; {way}it has {', '.join(columns)}", at=(word,), lacks=("columns", name)
+    )
+
+
+def _mistakes_of_condition(text: str, columns: Collection[str], word: str) -> Iterator[ContractError]:
+    try:
+        _check_condition(text, columns)
+    except ContractError as error:
+        yield ContractError(str(error), at=(word,), lacks=error.lacks)
 
 
 def _check_condition(text: str, columns: Collection[str]) -> None:
@@ -104,6 +134,8 @@ def _check_condition(text: str, columns: Collection[str]) -> None:
     check_portable_condition(text)
     named = {column.name.lower() for column in condition.find_all(exp.Column)}
     if unknown := sorted(named - set(columns)):
-        raise ContractError(f"there is no column {show(unknown[0])}; there are {', '.join(columns)}")
+        raise ContractError(
+            f"there is no column {show(unknown[0])}; there are {', '.join(columns)}", lacks=("columns", unknown[0])
+        )
     if not named:
         raise ContractError(f"{show(text)} names no column, so it is the same for every row; say what of it must hold")

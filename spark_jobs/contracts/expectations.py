@@ -7,13 +7,14 @@ the rows that are new; ``validate`` asks whole tables after their commits.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import plain, show, show_all
+from spark_jobs.contracts.tables import wrong_identifier
 
 _MOST_WORDS = 255
 
@@ -99,11 +100,15 @@ class Expectation:
     """Of the lake spec, not of a file."""
 
     def __post_init__(self) -> None:
-        check_identifier(self.name, f"{self.table}: expectation")
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        """What contradicts itself; places are the words of an entry."""
+        yield from wrong_identifier(self.name, f"{self.table}: expectation")
         if not self.says.isprintable() or len(self.says) > _MOST_WORDS:
-            raise self._refused(f"says is {show(self.says)}; give one line of at most {_MOST_WORDS} characters")
-        self._check_kind(len(self.columns))
-        self._check_numbers()
+            yield self._refused(f"says is {show(self.says)}; give one line of at most {_MOST_WORDS} characters", "says")
+        yield from self._mistakes_of_kind(len(self.columns))
+        yield from self._mistakes_of_numbers()
 
     @property
     def id(self) -> str:
@@ -117,26 +122,30 @@ class Expectation:
         said += f" where {self.where}" if self.where else ""
         return f"{said}, but for {self.tolerate_percent}%" if self.tolerate_percent else said
 
-    def _check_kind(self, count: int) -> None:
+    def _mistakes_of_kind(self, count: int) -> Iterator[ContractError]:
+        kind = self.kind.value
         is_without = self.kind in _WITHOUT_COLUMN or self.usual is Figure.ROWS
         if is_without and count:
-            raise self._refused(f"{self.usual or self.kind} is about whole rows; take column out")
+            yield self._refused(f"{self.usual or kind} is about whole rows; take column out", "column")
         if self.kind is Kind.UNIQUE and not count:
-            raise self._refused("unique needs the columns that are unique together")
+            yield self._refused("unique needs the columns that are unique together; add columns: [name, …]", kind)
         if not is_without and self.kind is not Kind.UNIQUE and count != 1:
-            raise self._refused(f"{self.kind} needs the one column that it is about")
+            yield self._refused(f"{kind} needs the one column that it is about; give column: name", kind)
         if self.kind in _RANGED and self.least is None and self.most is None:
-            raise self._refused(f"{self.kind} needs [least, most], one of them may be null")
+            yield self._refused(f"{kind} needs [least, most], one of them may be null; give one", kind)
         if self.action is Action.QUARANTINE and self.kind not in ROW_KINDS:
-            raise self._refused(f"{self.kind} is no rule of single rows, so none can be quarantined; use warn or stop")
+            yield self._refused(
+                f"{kind} is no rule of single rows, so none can be quarantined; use warn or stop", "action"
+            )
 
-    def _check_numbers(self) -> None:
+    def _mistakes_of_numbers(self) -> Iterator[ContractError]:
+        field = "tolerate_percent"
         if not 0 <= self.tolerate_percent < 100:
-            raise self._refused(f"tolerate_percent is {self.tolerate_percent}; give 0 or more, below 100")
+            yield self._refused(f"{field} is {self.tolerate_percent}; give 0 or more, below 100", field)
         if self.tolerate_percent and (self.kind in BATCH_KINDS | HISTORY_KINDS or self.action is Action.QUARANTINE):
-            raise self._refused("tolerate_percent is for rules of single rows with warn or stop; take it out")
+            yield self._refused(f"{field} is for rules of single rows with warn or stop; take it out", field)
         if self.from_rows < 1:
-            raise self._refused(f"from_rows is {self.from_rows}; give 1 or more")
+            yield self._refused(f"from_rows is {self.from_rows}; give 1 or more", "from_rows")
 
     def _what(self) -> str:
         if self.kind in _RANGED:
@@ -152,8 +161,8 @@ class Expectation:
         }
         return texts[self.kind]
 
-    def _refused(self, reason: str) -> ContractError:
-        return ContractError(f"expectation {self.id}: {reason}")
+    def _refused(self, reason: str, word: str) -> ContractError:
+        return ContractError(f"expectation {self.table}.{plain(self.name)}: {reason}", at=(word,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +173,17 @@ class QuarantineLimit:
     from_records: int = 100
 
     def __post_init__(self) -> None:
-        if not 0 <= self.most_percent <= 100 or self.from_records < 1:
-            raise ContractError(
-                f"quarantine_limit: most_percent {self.most_percent} must be 0 to 100, from_records "
-                f"{self.from_records} at least 1"
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        if not 0 <= self.most_percent <= 100:
+            yield ContractError(
+                f"quarantine_limit: most_percent {self.most_percent} must be 0 to 100; correct it", at=("most_percent",)
+            )
+        if self.from_records < 1:
+            yield ContractError(
+                f"quarantine_limit: from_records {self.from_records} must be at least 1; correct it",
+                at=("from_records",),
             )
 
     def expectation(self, log: str) -> Expectation | None:
@@ -187,11 +203,20 @@ class QuarantineLimit:
         )
 
 
-def check_names(expectations: tuple[Expectation, ...]) -> None:
+def check_names(expectations: Collection[Expectation]) -> None:
     """Raise ContractError when a table has two of one name."""
+    raise_all(names_twice(expectations))
+
+
+def names_twice(expectations: Collection[Expectation]) -> Iterator[ContractError]:
+    """What :func:`check_names` raises, for those who collect."""
     ids = [each.id for each in expectations]
-    if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
-        raise ContractError(f"expectations {show_all(twice)} are there twice; rename one")
+    for each in expectations:
+        if ids.count(each.id) > 1 and not each.is_implied:
+            yield ContractError(
+                f"expectations {show_all([each.id])} are there twice; rename one",
+                at=("expectations", each.table, each.name),
+            )
 
 
 def _range(least: str | None, most: str | None) -> str:

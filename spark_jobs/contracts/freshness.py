@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, raise_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,9 @@ class FreshnessPromise:
     silent, so it has to be longer than the business's nights and weekends."""
 
     def __post_init__(self) -> None:
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
         for name in self.__dataclass_fields__:
             if (value := getattr(self, name)) < 0:
-                raise ContractError(f"freshness: {name} is {value}; give minutes, or 0 to promise nothing")
+                yield ContractError(f"freshness: {name} is {value}; give minutes, or 0 to promise nothing", at=(name,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -139,14 +139,16 @@ class LoadSpec:
         """The column called ``name``, which is one of its own."""
         return next(column for column in self.columns if column.name == name)
 
-    def check_people(self, people: Collection[PersonSpec]) -> None:
-        """Raise ContractError when a column is one by which people are named: nothing erases them here."""
+    def mistakes_of_people(self, people: Collection[PersonSpec]) -> Iterator[ContractError]:
+        """Columns by which people are named: nothing erases them here."""
         for person in people:
-            if named := [each.name for each in self.columns if each.name in (person.key, *person.columns)]:
-                raise self._refused(
-                    f"columns {show_all(named)} name a {person.role}, whom 'erase' could not find in files that were "
-                    f"loaded; leave them out"
-                )
+            for number, column in enumerate(self.columns):
+                if column.name in (person.key, *person.columns):
+                    yield ContractError(
+                        f"load {self.name}: columns {show_all([column.name])} name a {person.role}, whom 'erase' could "
+                        f"not find in files that were loaded; leave them out",
+                        at=("columns", number, "name"),
+                    )
 
     def _refused(self, reason: str) -> ContractError:
         return ContractError(f"load {self.name}: {reason}")

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.documents import build, choice, mapping, read_document, sequence
+from spark_jobs.contracts.documents import build, choice, mapping, read_document, section, sequence
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import plain, show, show_path
+from spark_jobs.contracts.places import Entries, Place, lines_of
 from spark_jobs.contracts.tables import TableType
 
 
@@ -20,51 +22,102 @@ def load_marts(folder: Path) -> tuple[MartSpec, ...]:
 
     Raises:
         SettingsError: the folder or a file cannot be read.
-        ContractError: a declaration contradicts itself; the message names its file.
+        ContractError: a declaration contradicts itself; the message names its file and line.
     """
+    return tuple(load_mart(path) for path in mart_files(folder))
+
+
+def mart_files(folder: Path) -> list[Path]:
+    """The files that declare a mart each; SettingsError when there is no such folder."""
     if not os.path.isdir(folder):  # unlike Path's own: False for a name that no folder can have
         raise SettingsError(f"marts: there is no folder {show_path(folder)}; correct the lake spec's entry marts")
-    return tuple(load_mart(path) for path in sorted(folder.glob("*.yaml")))
+    return sorted(folder.glob("*.yaml"))
 
 
 def load_mart(path: Path) -> MartSpec:
     """The mart declared in this file and the SQL beside it; raises as :func:`load_marts` does."""
-    document = read_document(path, what="mart", then="correct it")
-    try:
-        values = dict(mapping(document, "the file"))
-        if values.get("name") != path.stem:
-            raise ContractError(f"name is {show(values.get('name'))}; give the file's own name, {show(path.stem)}")
-        return parse_mart(values, _read_sql(path.with_suffix(".sql")))
-    except ContractError as error:
-        raise ContractError(f"{plain(path.name)}: {error}") from error
+    found = Mistakes()
+    mart, _ = read_mart(path, found)
+    return found.checked(mart)
+
+
+def read_mart(path: Path, found: Mistakes) -> tuple[MartSpec | None, Entries]:
+    """The mart, None when something is wrong with its files, which is added to ``found``; and what they say.
+
+    What they say has the lines of the SQL as ``sql``, so that these have places too.
+    """
+    document, sql, before = Entries(place=Place(file=str(path))), "", len(found.errors)
+    with found.of_file():
+        read = read_document(path, what="mart", then="correct it", found=found)
+        with found.of(document):
+            document = mapping(read, "the file")
+            with found.of(document):
+                _check_name(document, path)
+            with found.of_file():
+                sql = _read_sql(path)
+            mart = parse_mart(document.having({"name": path.stem}), sql)
+            lines = lines_of(sql, str(path.with_suffix(".sql")))
+            return mart if len(found.errors) == before else None, document.holding("sql", lines)
+    return None, document
+
+
+def _check_name(document: Entries, path: Path) -> None:
+    if document.get("name") != path.stem:
+        raise ContractError(
+            f"name is {show(document.get('name'))}; give the file's own name, {show(path.stem)}", at=("name",)
+        )
 
 
 def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
     """Build a :class:`MartSpec`; ContractError for unknown, missing or wrong entries."""
-    values, what = dict(document), f"mart {show(document.get('name'))}"
-    if "sql" in values:
-        raise ContractError(f"{what}: its SQL stands in the file beside this one; take the entry sql out")
-    values["mode"] = choice(MartMode, values.get("mode"), what)
-    values["type"] = choice(TableType, values.get("type", TableType.COPY_ON_WRITE), what)
-    reads = [mapping(read, f"{what}: a read") for read in sequence(values.get("reads"), f"{what}: reads")]
-    values["reads"] = tuple(build(ReadSpec, read, f"{what}: a read") for read in reads)
+    entry, found = mapping(document, "the file"), Mistakes()
+    what = f"mart {show(entry.get('name'))}"
+    parts: dict[str, Any] = {"sql": sql, "mode": None, "reads": ()}
+    with found.of(entry):
+        if "sql" in entry:
+            reason = f"{what}: its SQL stands in the file beside this one; take the entry sql out"
+            raise ContractError(reason, at=("sql",))
+    with found.of(entry):
+        parts["mode"] = choice(MartMode, entry.get("mode"), what, at=("mode",))
+    with found.of(entry):
+        parts["type"] = choice(TableType, entry.get("type", TableType.COPY_ON_WRITE), what, at=("type",))
+    with found.of(entry):
+        reads = sequence(entry.get("reads"), f"{what}: reads", at=("reads",))
+        parts["reads"], _ = found.each("reads", reads, lambda read: _read(read, what))
     for name, cls in (("time", TimeSpec), ("window", WindowSpec)):
-        if name in values:
-            entry = dict(mapping(values[name], f"{what}: {name}"))
-            entry["unit"] = choice(TimeUnit, entry.get("unit"), f"{what}: {name}")
-            values[name] = build(cls, entry, f"{what}: {name}")
-    if "freshness" in values:
-        promise = mapping(values["freshness"], f"{what}: freshness")
-        values["freshness"] = build(FreshnessPromise, promise, f"{what}: freshness")
-    mart: MartSpec = build(MartSpec, {**values, "sql": sql}, what)
+        if name in entry:
+            with found.of(entry):
+                parts[name] = _timed(cls, section(entry, name, f"{what}: {name}"), f"{what}: {name}")
+    if "freshness" in entry:
+        with found.of(entry):
+            promise = section(entry, "freshness", f"{what}: freshness")
+            parts["freshness"] = build(FreshnessPromise, promise, f"{what}: freshness")
+    mart: MartSpec = build(MartSpec, entry.having(parts), what, found=found)
     return mart
 
 
+def _read(entry: Any, what: str) -> ReadSpec:
+    read: ReadSpec = build(ReadSpec, mapping(entry, f"{what}: a read"), f"{what}: a read")
+    return read
+
+
+def _timed(cls: type[TimeSpec | WindowSpec], entry: Entries, what: str) -> Any:
+    """Something that has a unit of time."""
+    found, unit = Mistakes(), None
+    with found.of(entry):
+        unit = choice(TimeUnit, entry.get("unit"), what, at=("unit",))
+    return build(cls, entry.having({"unit": unit}), what, found=found)
+
+
 def _read_sql(path: Path) -> str:
+    """The SQL beside the mart's file."""
+    file = path.with_suffix(".sql")
     try:
-        return path.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SettingsError(
-            f"mart {plain(path.stem)} needs its SQL in {show_path(path)} ({reason}); write it there"
-        ) from error
+        refusal = SettingsError(
+            f"mart {plain(path.stem)} needs its SQL in {show_path(file)} ({reason}); write it there"
+        )
+        refusal.place = Place(file=str(path))
+        raise refusal from error

@@ -23,6 +23,7 @@ from spark_jobs.contracts.mart_sql_text import add_aggregates, fill_time_zone, n
 from spark_jobs.contracts.mart_sql_tree import group_items, normalised, reads_all_columns
 from spark_jobs.contracts.marts import ROWS_COUNT, MartMode, MartSpec, ReadSpec
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.places import Steps
 from spark_jobs.contracts.specs import LakeSpec
 
 if TYPE_CHECKING:
@@ -121,36 +122,40 @@ def analyse_mart(mart: MartSpec, spec: LakeSpec) -> MartQuery:
             return _aggregate(mart, spec, query)
         return MartQuery(mart=mart, columns=columns)
     except ContractError as error:
-        raise ContractError(f"mart {mart.name}: {error}") from error
+        raise ContractError(f"mart {mart.name}: {error}", at=error.at or ("sql",), lacks=error.lacks) from error
 
 
 def _check_partitions(mart: MartSpec, spec: LakeSpec) -> None:
     """``partition`` of a read is made of what the engine knows before it reads: scopes, or the ends of a window."""
     from sqlglot import exp
 
-    for read in mart.reads:
+    for number, read in enumerate(mart.reads):
         if not read.partition:
             continue
+        at = ("reads", number, "partition")
         known = mart.scope if read.scope else ""
         if mart.mode is MartMode.STITCH:
             time = spec.mart(read.table).time
             known = time.column if time else ""
-        names = {column.sql("spark").lower() for column in parse_expression(read.partition).find_all(exp.Column)}
+        names = {column.sql("spark").lower() for column in parse_expression(read.partition, at=at).find_all(exp.Column)}
         if names != {known}:
             only = f"make it of the column {known} alone" if known else "take it out"
             raise ContractError(
-                f"{read.table}: partition is {show(read.partition)}, which the engine cannot use; {only}"
+                f"{read.table}: partition is {show(read.partition)}, which the engine cannot use; {only}", at=at
             )
 
 
 def _relations(mart: MartSpec, spec: LakeSpec) -> dict[str, Relation]:
     """The tables of a scoped mart: what is known of their rows."""
-    found = {read.table: _scoped_table(read, spec) for read in mart.scoped_reads}
+    places = {read.table: ("reads", number) for number, read in enumerate(mart.reads)}
+    found = {read.table: _scoped_table(read, spec, (*places[read.table], "scope")) for read in mart.scoped_reads}
     for read in mart.lookups:
-        key = _key(spec, read.table)
+        at = (*places[read.table], "by")
+        key = _key(spec, read.table, at)
         if not any(read.by in table.columns for table in found.values() if not table.lookup):
             raise ContractError(
-                f"{read.table}: by is {show(read.by)}, which is no column of a read that says its scope"
+                f"{read.table}: by is {show(read.by)}, which is no column of a read that says its scope; correct by",
+                at=at,
             )
         columns = visible_columns(spec, read.table)
         found[read.table] = Relation(columns=columns, lookup=read.table, by=read.by, keys=frozenset({key}))
@@ -159,13 +164,13 @@ def _relations(mart: MartSpec, spec: LakeSpec) -> dict[str, Relation]:
     return found
 
 
-def _scoped_table(read: ReadSpec, spec: LakeSpec) -> Relation:
+def _scoped_table(read: ReadSpec, spec: LakeSpec, at: Steps) -> Relation:
     from sqlglot import exp
 
-    columns, scope = visible_columns(spec, read.table), normalised(parse_expression(read.scope), {read.table})
+    columns, scope = visible_columns(spec, read.table), normalised(parse_expression(read.scope, at=at), {read.table})
     names = {column.sql("spark").lower() for column in scope.find_all(exp.Column)}
     if not names or names - set(columns):
-        raise ContractError(f"{read.table}: scope is {show(read.scope)}; make it of its columns {list(columns)}")
+        raise ContractError(f"{read.table}: scope is {show(read.scope)}; make it of its columns {list(columns)}", at=at)
     is_column = isinstance(scope, exp.Column)
     return Relation(
         columns=columns,
@@ -175,10 +180,10 @@ def _scoped_table(read: ReadSpec, spec: LakeSpec) -> Relation:
     )
 
 
-def _key(spec: LakeSpec, table: str) -> str:
+def _key(spec: LakeSpec, table: str, at: Steps) -> str:
     grain = spec.mart(table).grain if table in spec.mart_names else ()
     if table == spec.log or len(grain) > 1:
-        raise ContractError(f"{table} cannot be looked up, because it has no key of one column; give it a scope")
+        raise ContractError(f"{table} cannot be looked up, because it has no key of one column; give it a scope", at=at)
     return grain[0] if grain else spec.table(table).key
 
 

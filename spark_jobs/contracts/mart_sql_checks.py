@@ -54,7 +54,9 @@ def visible_columns(spec: LakeSpec, table: str) -> tuple[str, ...]:
     try:
         return output_columns(parse_sql(spec.mart(table).sql))
     except ContractError as error:
-        raise ContractError(f"it reads mart {table}, which is wrong itself ({error}); correct that first") from error
+        raise ContractError(
+            f"it reads mart {table}, which is wrong itself ({error}); correct that first", lacks=("sql", table)
+        ) from error
 
 
 def check_any(mart: MartSpec, query: exp.Expr) -> tuple[str, ...]:
@@ -67,7 +69,8 @@ def check_any(mart: MartSpec, query: exp.Expr) -> tuple[str, ...]:
     for what, names in wanted.items():
         if missing := [name for name in names if name and name not in columns]:
             raise ContractError(
-                f"{what} {show_all(missing)} is not among the columns {list(columns)} of its SQL; select it"
+                f"{what} {show_all(missing)} is not among the columns {list(columns)} of its SQL; select it",
+                at=(what,),
             )
     _check_limits(mart, query)
     return columns
@@ -167,11 +170,15 @@ def _check_tables(mart: MartSpec, query: exp.Expr) -> None:
         found.add(table.name.lower())
     if missing := sorted(found - names - reads - (set(RULE_TABLES) if mart.rules else set())):
         way = "say rules: true" if missing[0] in RULE_TABLES else "add it there"
-        raise ContractError(f"its SQL reads {missing[0]}, which is not among its reads {sorted(reads)}; {way}")
+        raise ContractError(
+            f"its SQL reads {missing[0]}, which is not among its reads {sorted(reads)}; {way}", at=("reads",)
+        )
     if idle := sorted(reads - found):
-        raise ContractError(f"its SQL never reads {idle[0]}; take it out of reads")
+        raise ContractError(f"its SQL never reads {idle[0]}; take it out of reads", at=("reads",))
     if mart.rules and not found & set(RULE_TABLES):
-        raise ContractError(f"it says rules: true, and its SQL reads none of {sorted(RULE_TABLES)}; take that out")
+        raise ContractError(
+            f"it says rules: true, and its SQL reads none of {sorted(RULE_TABLES)}; take that out", at=("rules",)
+        )
 
 
 def _check_limits(mart: MartSpec, query: exp.Expr) -> None:

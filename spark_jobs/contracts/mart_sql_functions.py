@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql_text import TIME_ZONE, functions_in, parse_sql
+from spark_jobs.contracts.mart_sql_text import TIME_ZONE, functions_in, parse_sql, sql_tokens
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, window_definition, window_over, wrapped
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.places import Steps
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,7 +39,8 @@ def check_functions(text: str, tree: exp.Expr) -> None:
         raise ContractError(f"its SQL has the parameter {unknown[0]}; the only one there is is :{TIME_ZONE}")
     if unstable := sorted(functions_in(text).intersection(_UNSTABLE.split())) or list(_clocks(tree)):
         raise ContractError(
-            f"{unstable[0]} does not give the same for the same rows; take times from the rows, or declare a window"
+            f"{unstable[0]} does not give the same for the same rows; take times from the rows, or declare a window",
+            at=_place(text, unstable[0]),
         )
     if tree.find(exp.TableSample):
         raise ContractError("TABLESAMPLE does not give the same for the same rows; take it out")
@@ -55,8 +57,21 @@ def check_functions(text: str, tree: exp.Expr) -> None:
             )
 
 
-def parse_expression(text: str) -> exp.Expr:
-    """One value made of the columns of one row; ContractError for anything else."""
+def _place(text: str, name: str) -> Steps:
+    """The line in which a function is first named."""
+    lines = [token.line for token in sql_tokens(text) if token.text.lower() == name]
+    return ("sql", lines[0]) if lines else ("sql",)
+
+
+def parse_expression(text: str, *, at: Steps = ()) -> exp.Expr:
+    """One value made of the columns of one row; ContractError for anything else, ``at`` where the text stands."""
+    try:
+        return _expression(text)
+    except ContractError as error:
+        raise ContractError(str(error), at=at) from error
+
+
+def _expression(text: str) -> exp.Expr:
     from sqlglot import exp
 
     tree = parse_sql(text)

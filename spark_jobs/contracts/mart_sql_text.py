@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.places import Steps
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -29,7 +30,7 @@ def parse_sql(text: str) -> exp.Expr:
     try:
         parsed = parse(text, dialect=DIALECT)
     except errors.SqlglotError as error:
-        raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it") from error
+        raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it", at=_place(error)) from error
     statements = [part for part in parsed if part is not None and not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
         raise ContractError(f"its SQL has {len(statements)} statements; give one SELECT")
@@ -102,7 +103,7 @@ def sql_tokens(text: str) -> Sequence[Token]:
     try:
         tokens = tokenize(text, dialect=DIALECT)
     except errors.SqlglotError as error:
-        raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it") from error
+        raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it", at=_place(error)) from error
     if not tokens:
         raise ContractError("its SQL is empty; write it")
     return tokens
@@ -159,6 +160,12 @@ def _exchange(text: str, edits: Iterable[Edit]) -> str:
     for start, stop, replacement in sorted(edits, reverse=True):
         text = text[:start] + replacement + text[stop:]
     return text
+
+
+def _place(error: Exception) -> Steps:
+    """The line that the parser stopped at, when it says so."""
+    details = getattr(error, "errors", None)
+    return ("sql", details[0]["line"]) if details else ("sql",)
 
 
 def _reason(error: Exception) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.freshness import FreshnessPromise
-from spark_jobs.contracts.names import show
-from spark_jobs.contracts.tables import TableType, check_identifier
+from spark_jobs.contracts.names import plain, show
+from spark_jobs.contracts.places import Steps
+from spark_jobs.contracts.tables import TableType, wrong_identifier
 
 _SQL_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--[^\n]*|(?:(?!--)[^\s'"])+""")
 """Quoted text, comments, and what stands between them and spaces."""
@@ -102,18 +103,21 @@ class MartSpec:
     """What it promises instead of what the lake does for all tables."""
 
     def __post_init__(self) -> None:
-        check_identifier(self.name, "mart")
-        check_identifier(self.layer, f"mart {self.name}: layer")
-        for column in (*self.grain, *filter(None, (self.scope, self.partition))):
-            self._check_column(column)
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "mart", at=("name",))
+        yield from wrong_identifier(self.layer, f"mart {plain(self.name)}: layer", at=("layer",))
+        yield from self._mistakes_of_columns()
         if not self.grain or len(set(self.grain)) != len(self.grain):
-            raise ContractError(f"mart {self.name}: grain needs columns, each once")
+            yield self._refused("grain needs columns, each once; correct grain", "grain")
         if not self.reads or len({read.table for read in self.reads}) != len(self.reads):
-            raise ContractError(f"mart {self.name}: reads needs tables, each once")
-        if self.buckets < 1 or self.max_commits_after_cut < 1:
-            raise ContractError(f"mart {self.name}: buckets and max_commits_after_cut must be at least 1")
-        self._check_mode()
-        self._check_window()
+            yield self._refused("reads needs tables, each once; correct reads", "reads")
+        for field in ("buckets", "max_commits_after_cut"):
+            if getattr(self, field) < 1:
+                yield self._refused("buckets and max_commits_after_cut must be at least 1; correct it", field)
+        yield from self._mistakes_of_mode()
+        yield from self._mistakes_of_window()
 
     @property
     def definition(self) -> str:
@@ -134,44 +138,55 @@ class MartSpec:
         """Reads that are looked up by their key."""
         return tuple(read for read in self.reads if read.by)
 
-    def _check_column(self, column: str) -> None:
-        check_identifier(column, f"mart {self.name}: column")
-        if "__" in column or column == CELL_ID:
-            raise ContractError(f"mart {self.name}: column {show(column)} is a name kept for technical columns")
+    def _refused(self, reason: str, *at: object) -> ContractError:
+        return ContractError(f"mart {plain(self.name)}: {reason}", at=at)
 
-    def _check_mode(self) -> None:
+    def _mistakes_of_columns(self) -> Iterator[ContractError]:
+        named: list[tuple[str, Steps]] = [(column, ("grain", at)) for at, column in enumerate(self.grain)]
+        named += [(getattr(self, field), (field,)) for field in ("scope", "partition") if getattr(self, field)]
+        if self.time:
+            named.append((self.time.column, ("time", "column")))
+        for column, at in named:
+            yield from wrong_identifier(column, f"mart {plain(self.name)}: column", at=at)
+            if "__" in column or column == CELL_ID:
+                yield self._refused(f"column {show(column)} is a name kept for technical columns; rename it", *at)
+
+    def _mistakes_of_mode(self) -> Iterator[ContractError]:
         is_scoped = self.mode is MartMode.SCOPED
         if is_scoped != bool(self.scope):
-            raise ContractError(f"mart {self.name}: scope is needed in mode scoped, and means nothing in another")
+            way = "add scope: column" if is_scoped else "take it out"
+            yield self._refused(f"scope is needed in mode scoped, and means nothing in another; {way}", "scope")
         if self.scope and self.scope not in self.grain:
-            raise ContractError(f"mart {self.name}: its scope {show(self.scope)} must be part of its grain")
+            yield self._refused(f"its scope {show(self.scope)} must be part of its grain; add it there", "grain")
         if is_scoped and not self.scoped_reads:
-            raise ContractError(f"mart {self.name}: one of its reads has to say its scope")
-        for read in self.reads:
+            yield self._refused("one of its reads has to say its scope; add scope: to it", "reads")
+        for at, read in enumerate(self.reads):
             if (read.scope or read.by) and not is_scoped:
-                raise ContractError(f"mart {self.name}: {read.table}: scope and by mean nothing in mode {self.mode}")
+                reason = f"{plain(read.table)}: scope and by mean nothing in mode {self.mode}; take them out"
+                yield self._refused(reason, "reads", at)
             if is_scoped and bool(read.scope) == bool(read.by):
-                raise ContractError(f"mart {self.name}: {read.table}: give either its scope, or by for a lookup")
-        if self.mode in (MartMode.APPEND, MartMode.AGGREGATE, MartMode.STITCH) and len(self.reads) != 1:
-            raise ContractError(
-                f"mart {self.name}: mode {self.mode} reads one table; join in mode scoped (or full), or first make a "
-                f"mart of the join"
+                reason = f"{plain(read.table)}: give either its scope, or by for a lookup; correct this read"
+                yield self._refused(reason, "reads", at)
+        if self.mode in (MartMode.APPEND, MartMode.AGGREGATE, MartMode.STITCH) and len(self.reads) > 1:
+            yield self._refused(
+                f"mode {self.mode} reads one table; join in mode scoped (or full), or first make a mart of the join",
+                "reads",
             )
 
-    def _check_window(self) -> None:
+    def _mistakes_of_window(self) -> Iterator[ContractError]:
         if self.mode is MartMode.STITCH:
             if self.window is None or self.window.unit is TimeUnit.HOUR:
-                raise ContractError(f"mart {self.name}: mode stitch needs a window of days, months or years")
+                yield self._refused("mode stitch needs a window of days, months or years; correct window", "window")
         elif self.window:
             is_of_scope = self.time and self.time.column == self.scope and self.time.unit == self.window.unit
             if not is_of_scope:
-                raise ContractError(
-                    f"mart {self.name}: a window needs mode scoped, and time with the scope column and the same unit"
+                yield self._refused(
+                    "a window needs mode scoped, and time with the scope column and the same unit; correct time, or "
+                    "take window out",
+                    "window",
                 )
         if self.window and self.window.length < 1:
-            raise ContractError(f"mart {self.name}: a window is at least 1 long")
-        if self.time:
-            self._check_column(self.time.column)
+            yield self._refused("a window is at least 1 long; correct length", "window", "length")
 
 
 def sort_marts(marts: Collection[MartSpec]) -> tuple[MartSpec, ...]:
@@ -182,7 +197,20 @@ def sort_marts(marts: Collection[MartSpec]) -> tuple[MartSpec, ...]:
         placed = {mart.name for mart in done}
         ready = [mart for mart in left if all(r.table not in names or r.table in placed for r in mart.reads)]
         if not ready:
-            raise ContractError(f"marts {sorted(mart.name for mart in left)} read each other in a circle")
+            raise ContractError(
+                f"marts {sorted(mart.name for mart in left)} read each other in a circle; take one of the reads out",
+                at=("marts", _in_circle(left), "reads"),
+            )
         done += ready
         left = [mart for mart in left if mart not in ready]
     return tuple(done)
+
+
+def _in_circle(marts: Collection[MartSpec]) -> str:
+    """One of the circle itself: of marts that each read one of the others, some are only readers of it."""
+    reads = {mart.name: [read.table for read in mart.reads] for mart in marts}
+    name, seen = min(reads), set[str]()
+    while name not in seen:
+        seen.add(name)
+        name = next(table for table in reads[name] if table in reads)
+    return name

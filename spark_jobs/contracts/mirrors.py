@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show
-from spark_jobs.contracts.tables import ColumnSpec, TableType, check_identifier
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import plain, show
+from spark_jobs.contracts.tables import ColumnSpec, TableType, check_identifier, wrong_identifier
 
 ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
 ROW_PARTITION, REMOVES = "row_partition", "_hoodie_is_deleted"
@@ -65,20 +66,36 @@ class MirrorSpec:
     buckets: int = 1
 
     def __post_init__(self) -> None:
-        check_identifier(self.name, "mirror")
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "mirror", at=("name",))
         for value, what in ((self.database, "database"), (self.table, "table")):
             if not _PATTERN.fullmatch(value):
-                raise ContractError(f"mirror {self.name}: {what} {show(value)} is no name of a {what}")
+                yield self._wrong(f"{what} {show(value)} is no name of a {what}; give its name at the source", what)
         if not self.key or len(set(self.key)) != len(self.key):
-            raise ContractError(f"mirror {self.name}: give its key, the names of its columns at the source, each once")
-        if unfit := sorted({*self.key} & {*self.drop, *self.mask}):
-            raise ContractError(f"mirror {self.name}: {show(unfit[0])} is of the key, which is not dropped or masked")
-        if both := sorted({*self.drop} & {*self.mask}):
-            raise ContractError(f"mirror {self.name}: {show(both[0])} is to be dropped and masked; choose one")
-        if self.partition and self.partition in {*self.drop, *self.mask}:
-            raise ContractError(f"mirror {self.name}: {show(self.partition)} is its partition column; keep it")
+            yield self._wrong("its key is no list of columns; give their names at the source, each once", "key")
+        yield from self._left_out()
+        names = [column.name for column in self.columns]
+        for number, name in enumerate(names):
+            if name in TECHNICAL or name in names[:number]:
+                yield self._wrong(f"column {show(name)} is taken; call it otherwise", "columns", number, "name")
         if self.buckets < 1:
-            raise ContractError(f"mirror {self.name}: buckets must be at least 1")
+            yield self._wrong("buckets must be at least 1; give how many file groups it is to have", "buckets")
+
+    def _left_out(self) -> Iterator[ContractError]:
+        """Columns that cannot be left out or masked."""
+        for what, names in (("drop", self.drop), ("mask", self.mask)):
+            for number, name in enumerate(names):
+                if name in self.key:
+                    yield self._wrong(f"{show(name)} is of the key, which has to stay; take it out", what, number)
+                if name == self.partition:
+                    yield self._wrong(f"{show(name)} is its partition column; partition otherwise", what, number)
+                if what == "mask" and name in self.drop:
+                    yield self._wrong(f"{show(name)} is to be dropped and masked; choose one", what, number)
+
+    def _wrong(self, told: str, *at: str | int) -> ContractError:
+        return ContractError(f"mirror {plain(self.name)}: {told}", at=at)
 
     @property
     def origin(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 MOST_SHOWN = 60
 _MOST_ESCAPED = 80
@@ -25,6 +26,17 @@ def show_all(values: Iterable[object]) -> str:
     shown = [show(value) for value in values]
     more = [f"and {len(shown) - _MOST_WORDS} more"] if len(shown) > _MOST_WORDS else []
     return f"[{', '.join([*shown[:_MOST_WORDS], *more])}]"
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The known name that this one was probably meant to be; "" when none is like it."""
+    return next(iter(get_close_matches(str(name)[:MOST_SHOWN], list(known), n=1)), "")
+
+
+def one_of(name: object, known: Collection[str]) -> str:
+    """What to do about a name of which there is none: write the nearest there is, or one of all."""
+    near = nearest(name, known)
+    return f"write {show(near)}" if near else f"give one of {show_all(known)}"
 
 
 def plain(value: object) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.names import one_of, show
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableSpec, check_identifier
 
 STAND_IN = 0
@@ -29,19 +29,39 @@ class PersonSpec:
         if self.role in _TAKEN:
             raise ContractError(f"people: {show(self.role)} is the name of another option; use another word")
 
-    def check(self, columns: dict[str, ColumnSpec], source_key: str, tables: Collection[TableSpec]) -> None:
-        """Raise ContractError unless the columns are declared, can be made empty, and it is clear whom a name is of."""
-        if missing := [name for name in (self.key, *self.columns) if name not in columns]:
-            raise ContractError(f"people: {self.role}: columns {show_all(missing)} are not declared")
-        if columns[self.key].type not in _KEYS or source_key in (self.key, *self.columns):
-            raise ContractError(f"people: {self.role}: {self.key} must be a whole number or text, and no event's key")
-        if wrong := [name for name in self.columns if columns[name].type is not ColumnType.STRING]:
-            raise ContractError(f"people: {self.role}: columns {wrong} are not text")
+    def mistakes(
+        self, columns: dict[str, ColumnSpec], source_key: str, tables: Collection[TableSpec]
+    ) -> Iterator[ContractError]:
+        """What is wrong unless the columns are declared, can be made empty, and it is clear whom a name is of."""
+        who = f"people: {self.role}"
+        places = {self.key: ("key",), **{name: ("columns", at) for at, name in enumerate(self.columns)}}
+        for name, at in places.items():
+            if name not in columns:
+                yield ContractError(
+                    f"{who}: columns [{show(name)}] are not declared; {one_of(name, columns)}, or declare it below "
+                    f"source: columns",
+                    at=at,
+                    lacks=("columns", name),
+                )
+        key_type = columns[self.key].type if self.key in columns else ColumnType.BIGINT
+        if key_type not in _KEYS or source_key in (self.key, *self.columns):
+            yield ContractError(
+                f"{who}: {self.key} must be a whole number or text, and no event's key; name another column",
+                at=("key",),
+                lacks=("source", "key"),
+            )
+        if wrong := [name for name in self.columns if name in columns and columns[name].type is not ColumnType.STRING]:
+            yield ContractError(f"{who}: columns {wrong} are not text; take them out", at=places[wrong[0]])
+        if self.key in columns:
+            yield from self._beside_another(who, tables)
+
+    def _beside_another(self, who: str, tables: Collection[TableSpec]) -> Iterator[ContractError]:
         for table in tables:
             if table.key != self.key and (named := sorted(set(self.columns) & set(table.columns))):
-                raise ContractError(
-                    f"people: {self.role}: table {table.name} holds {named} beside another key, and each column keeps "
-                    f"its own newest value: leave names to the table of {self.key}"
+                yield ContractError(
+                    f"{who}: table {table.name} holds {named} beside another key, and each column keeps its own "
+                    f"newest value; leave names to the table of {self.key}",
+                    at=("columns",),
                 )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.tables import wrong_identifier
 
 RESULT_SCHEMA = (
     "result_id string, run timestamp, job string, table_name string, instant string, stage string, expectation string, "
@@ -25,6 +26,12 @@ class QualitySpec:
     """0 asks after every commit of a layer. The gate asks each write in any case."""
 
     def __post_init__(self) -> None:
-        check_identifier(self.table, "quality: table")
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.table, "quality: table", at=("table",))
         if self.every_minutes < 0:
-            raise ContractError(f"quality: every_minutes is {self.every_minutes}; give minutes, or 0 for every commit")
+            yield ContractError(
+                f"quality: every_minutes is {self.every_minutes}; give minutes, or 0 for every commit",
+                at=("every_minutes",),
+            )

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.places import Steps
 from spark_jobs.contracts.tables import check_identifier
 
 SHARES, BONUSES = "rule_shares", "rule_bonuses"
@@ -45,20 +46,22 @@ class RuleVersion:
     bonuses: tuple[tuple[int, Decimal], ...] = ()
 
     def __post_init__(self) -> None:
-        check_identifier(self.version, "rule version")
+        check_identifier(self.version, "rule version", at=("version",))
         what = f"rules {self.version}"
         if not isinstance(self.valid_from, date) or isinstance(self.valid_from, datetime):
-            raise ContractError(f"{what}: valid_from is {show(self.valid_from)}; give a day, for example 2026-01-01")
-        for entries, key in ((self.shares, "status_id"), (self.bonuses, "project_id")):
+            raise ContractError(
+                f"{what}: valid_from is {show(self.valid_from)}; give a day, for example 2026-01-01", at=("valid_from",)
+            )
+        for entries, key, at in ((self.shares, "status_id", "shares"), (self.bonuses, "project_id", "bonuses")):
             keys = [number for number, _ in entries]
             if twice := sorted({number for number in keys if keys.count(number) > 1}):
-                raise ContractError(f"{what}: {key} {twice} is given twice; give each once")
-            for number, value in entries:
-                _check_factor(value, f"{what}: {key} {number}")
+                raise ContractError(f"{what}: {key} {twice} is given twice; give each once", at=(at,))
+            for place, (number, value) in enumerate(entries):
+                _check_factor(value, f"{what}: {key} {number}", at=(at, place))
         if useless := [status_id for status_id, share in self.shares if share == 0]:
-            raise ContractError(f"{what}: status_id {useless} has a share of 0; leave it out")
+            raise ContractError(f"{what}: status_id {useless} has a share of 0; leave it out", at=("shares",))
         if (total := sum((share for _, share in self.shares), Decimal(0))) != 1:
-            raise ContractError(f"{what}: its shares sum to {total}; make them sum to 1")
+            raise ContractError(f"{what}: its shares sum to {total}; make them sum to 1", at=("shares",))
 
     @property
     def content(self) -> str:
@@ -132,8 +135,8 @@ class RuleBook:
         return [(month, rules) for month, rules in chosen if rules is not None]
 
 
-def _check_factor(value: Decimal, what: str) -> None:
+def _check_factor(value: Decimal, what: str, at: Steps) -> None:
     if not value.is_finite() or not 0 <= value < _LARGEST:
-        raise ContractError(f"{what}: {value} is not between 0 and {_LARGEST - 1}; correct it")
+        raise ContractError(f"{what}: {value} is not between 0 and {_LARGEST - 1}; correct it", at=at)
     if value != round(value, _DIGITS):
-        raise ContractError(f"{what}: {value} has more than {_DIGITS} digits after the point; round it")
+        raise ContractError(f"{what}: {value} has more than {_DIGITS} digits after the point; round it", at=at)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.documents import build, mapping, read_document, sequence
 from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import plain, show, show_path
+from spark_jobs.contracts.places import Entries, Place
 from spark_jobs.contracts.rules import RuleBook, RuleVersion
 
 _NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?")
@@ -32,34 +35,41 @@ def load_rules(folder: str) -> RuleBook:
 
 
 def _load(path: Path) -> RuleVersion:
-    document = read_document(path, what="rules", then="correct it")
-    try:
+    rules, values, found = None, Entries(place=Place(file=str(path))), Mistakes()
+    document = read_document(path, what="rules", then="correct it", found=found)
+    with found.of(values):
         values = mapping(document, "the file")
-        if values.get("version") != path.stem:
-            raise ContractError(
-                f"version is {show(values.get('version'))}; give the file's own name, {show(path.stem)}"
-            )
-        return parse_rules(values)
-    except ContractError as error:
-        raise ContractError(f"{plain(path.name)}: {error}") from error
+        with found.of(values):
+            if values.get("version") != path.stem:
+                raise ContractError(
+                    f"version is {show(values.get('version'))}; give the file's own name, {show(path.stem)}",
+                    at=("version",),
+                )
+        rules = parse_rules(values.having({"version": path.stem}))
+    return found.checked(rules)
 
 
 def parse_rules(document: Mapping[str, Any]) -> RuleVersion:
     """Build a :class:`RuleVersion`; ContractError for unknown, missing or wrong entries."""
-    values, what = dict(document), f"rules {plain(document.get('version'))}"
+    entry, what, found = mapping(document, "the file"), f"rules {plain(document.get('version'))}", Mistakes()
+    parts: dict[str, Any] = {}
     for name, key, number in (("shares", "status_id", "share"), ("bonuses", "project_id", "factor")):
-        if name in values:
-            entries = sequence(values[name], f"{what}: {name}")
-            values[name] = tuple(_pair(mapping(entry, f"{what}: {name}: an entry"), key, number) for entry in entries)
-    rules: RuleVersion = build(RuleVersion, values, what)
+        if name in entry:
+            parts[name] = ()
+            with found.of(entry):
+                pairs = sequence(entry[name], f"{what}: {name}", at=(name,))
+                read = partial(_pair, key=key, number=number, what=f"{what}: {name}: an entry")
+                parts[name], _ = found.each(name, pairs, read)
+    rules: RuleVersion = build(RuleVersion, entry.having(parts), what, found=found)
     return rules
 
 
-def _pair(entry: Mapping[str, Any], key: str, number: str) -> tuple[int, Decimal]:
+def _pair(document: Any, key: str, number: str, what: str) -> tuple[int, Decimal]:
+    entry = mapping(document, what)
     if set(entry) != {key, number}:
-        raise ContractError(f"entry {show(dict(entry))}: give {key} and {number}, and nothing else")
+        raise ContractError(f"entry {show(dict(entry))}: give {key} and {number}, and nothing else; correct it")
     if type(entry[key]) is not int or not 0 <= entry[key] < 2**63:
-        raise ContractError(f"{key} is {show(entry[key])}; give a whole number")
+        raise ContractError(f"{key} is {show(entry[key])}; give a whole number", at=(key,))
     return entry[key], _decimal(entry[number], f"{key} {entry[key]}: {number}")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.tables import wrong_identifier
 
 
 class Service(StrEnum):
@@ -50,13 +51,18 @@ class ServiceTargets:
     """Archive is due when the active timeline has more commits than this; it leaves at least half of them."""
 
     def __post_init__(self) -> None:
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, int) and value < 1:
-                raise ContractError(f"services: {name} is {value}; give at least 1")
+                yield ContractError(f"services: {name} is {value}; give at least 1", at=(name,))
         if self.small_file_mb > self.target_file_mb:
-            raise ContractError(
-                f"services: files of up to {self.target_file_mb} MB would be small (small_file_mb {self.small_file_mb})"
+            yield ContractError(
+                f"services: files of up to {self.target_file_mb} MB would be small (small_file_mb "
+                f"{self.small_file_mb}); make small_file_mb smaller",
+                at=("small_file_mb",),
             )
-        for column in self.sort_by:
-            check_identifier(column, "services: sort_by")
+        for at, column in enumerate(self.sort_by):
+            yield from wrong_identifier(column, "services: sort_by", at=("sort_by", at))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.documents import build, choice, mapping, read_document, sequence
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectation_file import load_expectations
+from spark_jobs.contracts.documents import build, mapping, section, sequence, wrong_entries
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
-from spark_jobs.contracts.loads import LoadOperation, LoadSpec
-from spark_jobs.contracts.mart_file import load_marts
+from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
 from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.mirrors import Deletes, MirrorSpec, Transform
-from spark_jobs.contracts.names import plain, show, show_path
+from spark_jobs.contracts.mistakes import Mistakes
+from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.people import PersonSpec
+from spark_jobs.contracts.places import Entries
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.contracts.source_entry import find_source
+from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec, TableSpec, TableType
+from spark_jobs.contracts.table_entries import load_of, mirror_of, table_of
+from spark_jobs.contracts.tables import is_identifier
+
+_SECTIONS = {"quarantine_limit": QuarantineLimit, "freshness": FreshnessPromise, "quality": QualitySpec}
 
 
 def load_lake_spec(path: str) -> LakeSpec:
@@ -28,104 +32,94 @@ def load_lake_spec(path: str) -> LakeSpec:
 
     Raises:
         SettingsError: a file cannot be read.
-        ContractError: it contradicts itself.
+        ContractError: it contradicts itself; the message has the place of the first mistake.
     """
-    document = read_document(Path(path), what="lake spec", then="correct it or set LAKEHOUSE_LAKE_SPEC")
-    try:
-        marts, expectations = (_folder(document, name, path) for name in ("marts", "expectations"))
-        return parse_lake_spec(
-            document,
-            load_marts(marts) if marts else (),
-            load_expectations(expectations) if expectations else (),
-        )
-    except ContractError as error:
-        raise ContractError(f"lake spec {show_path(path)}: {error}") from error
-
-
-def _folder(document: Any, name: str, path: str) -> Path | None:
-    """The folder that an entry names, beside the spec file; None when there is no such entry."""
-    folder = document.get(name) if isinstance(document, Mapping) else None
-    if folder is not None and not isinstance(folder, str):
-        raise ContractError(f"{name} is {show(folder)}; give the folder of their files, beside this one")
-    return Path(path).parent / folder if folder else None
+    found = Mistakes()
+    files = read_lake_files(Path(path), found)
+    return found.checked(find_lake(files, found) if files else None, "lake spec", path)
 
 
 def parse_lake_spec(
     document: Any, marts: tuple[MartSpec, ...] = (), expectations: tuple[Expectation, ...] = ()
 ) -> LakeSpec:
     """Build a :class:`LakeSpec` from the parsed document; ContractError for unknown, missing or wrong entries."""
-    top = dict(mapping(document, "the file"))
-    source = dict(mapping(top.pop("source", None), "source"))
-    columns = tuple(_column(mapping(c, "a source column")) for c in sequence(source.pop("columns", []), "columns"))
-    top["source"] = build(SourceSpec, {**source, "columns": columns}, "source")
-    top["tables"] = tuple(_table(mapping(t, "a table")) for t in sequence(top.get("tables", []), "tables"))
-    top["mirrors"] = tuple(_mirror(mapping(m, "a mirror")) for m in sequence(top.get("mirrors", []), "mirrors"))
-    top["loads"] = tuple(_load(mapping(each, "a load")) for each in sequence(top.get("loads", []), "loads"))
-    top["marts"], top["expectations"] = marts, expectations
-    limit = mapping(top.get("quarantine_limit", {}), "quarantine_limit")
-    top["quarantine_limit"] = build(QuarantineLimit, limit, "quarantine_limit")
-    promise = mapping(top.get("freshness", {}), "freshness")
-    top["freshness"] = build(FreshnessPromise, promise, "freshness")
-    top["quality"] = build(QualitySpec, mapping(top.get("quality", {}), "quality"), "quality")
-    people = mapping(top.get("people", {}), "people")
-    top["people"] = [_person(role, mapping(entry, f"people: {plain(role)}")) for role, entry in people.items()]
-    top["services"], top["table_services"] = _services(mapping(top.get("services", {}), "services"))
-    spec: LakeSpec = build(LakeSpec, top, "lake")
-    return spec
+    found = Mistakes()
+    files = LakeFiles(document=mapping(document, "the file"), marts=marts, expectations=expectations)
+    return found.checked(find_lake(files, found))
 
 
-def _services(entry: Mapping[str, Any]) -> tuple[ServiceTargets, tuple[tuple[str, ServiceTargets], ...]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftLake(LakeSpec):
+    """A lake that may contradict itself, so that all that contradicts can be told."""
+
+    def __post_init__(self) -> None:
+        self._arrange()
+
+
+def find_lake(files: LakeFiles, found: Mistakes) -> LakeSpec:
+    """The lake; when something is wrong with it, which is added to ``found``, a :class:`DraftLake` of what is right.
+
+    Each entry is built on its own, and what can be built is then looked at as a whole.
+    """
+    document = files.document
+    parts: dict[str, Any] = {"source": find_source(document, found)}
+    kept = document
+    for name, make in _LISTS.items():
+        parts[name] = ()
+        with found.of(document, lost="tables"):
+            entries = sequence(document.get(name, []), name, at=(name,))
+            parts[name], items = found.each("tables", entries, make)
+            kept = kept.having({name: items})
+    for name, cls in _SECTIONS.items():
+        with found.of(document):
+            parts[name] = build(cls, section(document, name, name), name)
+    parts["people"] = _people(document, found)
+    parts["services"], parts["table_services"] = _services(document, found)
+    parts["marts"], parts["expectations"] = files.marts, files.expectations
+    values = _usable(document.without(*_LISTS, *_SECTIONS).having(parts), document, found)
+    draft = DraftLake(**values)
+    for error in mistakes_of(draft):
+        found.add(error, kept)
+    return draft if found.errors else LakeSpec(**values)
+
+
+def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, Any]:
+    """The values that a lake can be made of; others are told, and something stands in for those that it needs."""
+    wrong = list(wrong_entries(LakeSpec, values, "lake", document))
+    for error in wrong:
+        found.add(error, values)
+    usable = values.without(*(error.at[0] for error in wrong if error.at))
+    if not all(is_identifier(usable.get(name)) for name in ("log", "quarantine")):
+        found.leave_out("tables")  # nobody knows what it is called
+    return {**{name: f"the_{name}" for name in ("lake", "log", "quarantine")}, **usable}
+
+
+def _services(document: Entries, found: Mistakes) -> tuple[ServiceTargets, tuple[tuple[str, ServiceTargets], ...]]:
     """What is wanted for all tables, and of those that want something else: what they do not say is as for all."""
-    for_all = {name: value for name, value in entry.items() if name != "tables"}
-    of_tables = mapping(entry.get("tables", {}), "services: tables")
-    what = {name: f"services of {plain(name)}" for name in of_tables}
-    own = {name: {**for_all, **mapping(values, what[name])} for name, values in of_tables.items()}
-    targets: ServiceTargets = build(ServiceTargets, for_all, "services")
-    return targets, tuple((name, build(ServiceTargets, each, what[name])) for name, each in own.items())
+    targets, for_all, of_tables = ServiceTargets(), Entries(), list[tuple[str, ServiceTargets]]()
+    with found.of(document):
+        entry = section(document, "services", "services")
+        with found.of(entry):
+            targets = build(ServiceTargets, entry.without("tables"), "services")
+            for_all = entry.without("tables")  # what is wrong there is not wrong of every table
+        own = section(entry, "tables", "services: tables")
+        for name in own:
+            with found.of(own):
+                values = section(own, name, what := f"services of {plain(name)}")
+                of_tables.append((name, build(ServiceTargets, values.having({**for_all, **values}), what)))
+    return targets, tuple(of_tables)
 
 
-def _person(role: str, entry: Mapping[str, Any]) -> PersonSpec:
-    person: PersonSpec = build(PersonSpec, {**entry, "role": role}, f"people: {plain(role)}")
-    return person
+def _people(document: Entries, found: Mistakes) -> tuple[PersonSpec, ...]:
+    made = list[PersonSpec]()
+    with found.of(document):
+        people = section(document, "people", "people")
+        for role in people:
+            with found.of(people):
+                entry = section(people, role, what := f"people: {plain(role)}")
+                made.append(build(PersonSpec, entry.having({"role": role}), what))
+    return tuple(made)
 
 
-def _column(entry: Mapping[str, Any]) -> ColumnSpec:
-    values, what = dict(entry), f"column {show(entry.get('name'))}"
-    values["type"] = choice(ColumnType, values.get("type"), what)
-    if "unit" in values:
-        values["unit"] = tuple((k, choice(NumberUnit, v, what)) for k, v in mapping(values["unit"], "unit").items())
-    column: ColumnSpec = build(ColumnSpec, values, what)
-    return column
-
-
-def _table(entry: Mapping[str, Any]) -> TableSpec:
-    type_ = choice(TableType, entry.get("type", TableType.MERGE_ON_READ), f"table {show(entry.get('name'))}")
-    table: TableSpec = build(TableSpec, {**entry, "type": type_}, "table")
-    return table
-
-
-def _mirror(entry: Mapping[str, Any]) -> MirrorSpec:
-    what = f"mirror {show(entry.get('name'))}"
-    values: dict[str, Any] = {**entry}
-    for name, kind in (("type", TableType), ("deletes", Deletes), ("transform", Transform)):
-        if name in values:
-            values[name] = choice(kind, values[name], what)
-    declared = sequence(values.get("columns", []), f"{what}: columns")
-    values["columns"] = tuple(_column(mapping(column, f"{what}: a column")) for column in declared)
-    mirror: MirrorSpec = build(MirrorSpec, values, what)
-    return mirror
-
-
-def _load(entry: Mapping[str, Any]) -> LoadSpec:
-    """A load; its columns are called at the source as in the lake unless they say otherwise."""
-    what, key = f"load {show(entry.get('name'))}", entry.get("key")
-    columns = [mapping(column, "a column of a load") for column in sequence(entry.get("columns"), f"{what}: columns")]
-    values = {
-        **entry,
-        "key": [key] if isinstance(key, str) else key,
-        "columns": tuple(_column({"source": column.get("name"), **column}) for column in columns),
-        "operation": choice(LoadOperation, entry.get("operation", LoadOperation.UPSERT), what),
-        "type": choice(TableType, entry.get("type", TableType.MERGE_ON_READ), what),
-    }
-    load: LoadSpec = build(LoadSpec, values, what)
-    return load
+_LISTS: dict[str, Callable[[Any], Any]] = {"tables": table_of, "mirrors": mirror_of, "loads": load_of}
+"""Entries that are lists of tables, and what makes one of an item."""

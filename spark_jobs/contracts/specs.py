@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Expectation, QuarantineLimit, check_names
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.mirrors import Deletes, MirrorSpec
-from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
-from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnSpec, SourceSpec, TableSpec, check_identifier
+from spark_jobs.contracts.spec_mistakes import mistakes_of
+from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnSpec, SourceSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,37 +46,13 @@ class LakeSpec:
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._arrange()
+        raise_all(mistakes_of(self))
+
+    def _arrange(self) -> None:
         object.__setattr__(self, "columns_by_name", {column.name: column for column in self.source.columns})
-        for name, what in ((self.lake, "lake"), (self.log, "log"), (self.quarantine, "quarantine")):
-            check_identifier(name, what)
-        try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, OSError, ValueError) as error:
-            raise ContractError(
-                f"time_zone {show(self.time_zone)} is unknown; give an IANA name such as Europe/Paris"
-            ) from error
-        names = self.table_names
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ContractError(f"table names used twice: {sorted(twice)}")
-        for table in self.tables:
-            self._require(table.name, (table.key, *table.columns), self.columns_by_name)
-            if table.follows_deletes and table.key != self.source.key:
-                raise ContractError(
-                    f"table {table.name}: follows_deletes needs the source key {show(self.source.key)} as its key"
-                )
-        self._check_mirrors()
-        self._check_people()
-        object.__setattr__(self, "marts", sort_marts(self.marts))
-        for mart in self.marts:
-            self._check_mart(mart)
-        if unknown := sorted({name for name, _ in self.table_services} - set(names)):
-            raise ContractError(f"services: tables {show_all(unknown)} are none of this lake; it has {names}")
-        asked = {each.table for each in self.expectations}
-        if unknown := sorted(asked - set(self.asked_tables)):
-            raise ContractError(
-                f"expectations: {show_all(unknown)} is no table of rows in this lake; it has {self.asked_tables}"
-            )
-        check_names(self.expectations)
+        with suppress(ContractError):  # a circle, which is among the mistakes
+            object.__setattr__(self, "marts", sort_marts(self.marts))
 
     @property
     def table_names(self) -> list[str]:
@@ -177,47 +154,3 @@ class LakeSpec:
             if any(read.table in found for read in mart.reads):
                 found.add(mart.name)
         return tuple(mart for mart in self.marts if mart.name in found and mart.name != table)
-
-    def _check_mirrors(self) -> None:
-        if not self.tables and not self.mirrors:
-            raise ContractError("the lake has no tables; give tables of newest values, or mirrors")
-        if self.tables and not self.source.columns:
-            raise ContractError("the tables' columns are not declared; give them below source: columns, and its key")
-        if self.mirrors and self.people:
-            raise ContractError(
-                "people are erased from the log and from tables, and a log of mirrored tables holds rows of any kind; "
-                "give the mirrors a lake of their own, or declare no people"
-            )
-        origins = [mirror.origin for mirror in self.mirrors]
-        for mirror in self.mirrors:
-            if origins.count(mirror.origin) > 1:
-                raise ContractError(f"mirror {mirror.name}: {show(mirror.origin)} is mirrored twice; once is enough")
-
-    def _check_mart(self, mart: MartSpec) -> None:
-        known = {self.log, *(t.name for t in self.tables), *self.mart_names}
-        for read in mart.reads:
-            if read.table not in known:
-                raise ContractError(
-                    f"mart {mart.name} reads {show(read.table)}, which is no table; tables: {sorted(known)}"
-                )
-            if mart.mode is MartMode.APPEND and not self.is_append_only(read.table):
-                raise ContractError(
-                    f"mart {mart.name}: rows of {read.table} change, so appending would keep old ones; use mode scoped"
-                )
-            if mart.mode is MartMode.STITCH:
-                cache = next((m for m in self.marts if m.name == read.table), None)
-                if cache is None or cache.mode is not MartMode.AGGREGATE or not cache.time:
-                    raise ContractError(f"mart {mart.name}: mode stitch reads a mart of mode aggregate that has a time")
-        if mart.name in self.caches and len(self.readers_of(mart.name)) > 1:
-            raise ContractError(f"mart {mart.name} is a cache, which only its stitch mart may read")
-
-    def _check_people(self) -> None:
-        for person in self.people:
-            person.check(self.columns_by_name, self.source.key, self.tables)
-        for load in self.loads:
-            load.check_people(self.people)
-
-    @staticmethod
-    def _require(owner: str, wanted: tuple[str, ...], known: Collection[str]) -> None:
-        if missing := [name for name in wanted if name not in known]:
-            raise ContractError(f"{owner}: columns {show_all(missing)} are not declared")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import one_of, plain, show
+from spark_jobs.contracts.places import Steps
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TOPIC = re.compile(r"[A-Za-z0-9._*?\[\]!-]{1,249}")
@@ -34,10 +36,17 @@ def is_identifier(name: object) -> bool:
     return isinstance(name, str) and _IDENTIFIER.fullmatch(name) is not None
 
 
-def check_identifier(name: object, what: str) -> None:
-    """Raise ContractError unless ``name`` is a plain snake_case identifier."""
+def check_identifier(name: object, what: str, *, at: Steps = ()) -> None:
+    """Raise ContractError unless ``name`` is a plain snake_case identifier; ``at`` is where it stands in its entry."""
+    raise_all(wrong_identifier(name, what, at=at))
+
+
+def wrong_identifier(name: object, what: str, *, at: Steps = ()) -> Iterator[ContractError]:
+    """What :func:`check_identifier` raises, for those who collect."""
     if not is_identifier(name):
-        raise ContractError(f"{what} {show(name)} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters)")
+        yield ContractError(
+            f"{what} {show(name)} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters); rename it", at=at
+        )
 
 
 class ColumnType(StrEnum):
@@ -85,23 +94,38 @@ class ColumnSpec:
     comment: str = ""
 
     def __post_init__(self) -> None:
-        check_identifier(self.name, "column")
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "column", at=("name",))
         if not self.source.isprintable() or not 0 < len(self.source) <= _MOST_SOURCE_NAME:
-            raise ContractError(
-                f"column {self.name}: source {show(self.source)} is no column's name; give its name at the source, of "
-                f"1 to {_MOST_SOURCE_NAME} characters that can be printed"
+            yield self._refused(
+                f"source {show(self.source)} is no column's name; give its name at the source, of 1 to "
+                f"{_MOST_SOURCE_NAME} characters that can be printed",
+                "source",
             )
         if not self.comment.isprintable() or len(self.comment) > _MOST_COMMENT:
-            raise ContractError(
-                f"column {self.name}: comment {show(self.comment)} is not one line of at most {_MOST_COMMENT} "
-                f"characters"
+            yield self._refused(
+                f"comment {show(self.comment)} is not one line of at most {_MOST_COMMENT} characters; shorten it",
+                "comment",
             )
-        if self.type is ColumnType.DECIMAL and not 0 <= self.scale <= self.precision <= 38:
-            raise ContractError(f"column {self.name}: decimal({self.precision},{self.scale}) is not possible")
-        if self.type is ColumnType.DECIMAL and self.precision == 0:
-            raise ContractError(f"column {self.name}: a decimal needs precision and scale")
-        if self.packed and self.type is not ColumnType.DECIMAL:
-            raise ContractError(f"column {self.name}: packed is for decimals, and this is a {self.type.value}")
+        is_decimal = self.type is ColumnType.DECIMAL
+        if is_decimal and not 0 <= self.scale <= self.precision <= 38:
+            yield self._refused(
+                f"decimal({self.precision},{self.scale}) is not possible; give a precision of 1 to 38 and a scale up "
+                f"to it",
+                "precision",
+            )
+        elif is_decimal and self.precision == 0:
+            yield self._refused("a decimal needs precision and scale; add them", "type")
+        if self.packed and not is_decimal:
+            yield self._refused(
+                f"packed is for decimals, and this is a {self.type.value}; take packed out, or correct its type",
+                "packed",
+            )
+
+    def _refused(self, reason: str, field: str) -> ContractError:
+        return ContractError(f"column {plain(self.name)}: {reason}", at=(field,))
 
     @property
     def sql_type(self) -> str:
@@ -126,24 +150,43 @@ class SourceSpec:
     columns: tuple[ColumnSpec, ...] = ()
 
     def __post_init__(self) -> None:
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
         names = [column.name for column in self.columns]
-        if len(set(names)) != len(names) or len({column.source for column in self.columns}) != len(names):
-            raise ContractError("source columns: a name is declared twice")
-        for name in names:
+        yield from self._twice(names)
+        for at, name in enumerate(names):
             if name in _KEPT or "__" in name or name.removesuffix("_order") in {*names} - {name}:
-                raise ContractError(
-                    f"source column {show(name)} is a name kept for technical columns; call it otherwise"
+                yield ContractError(
+                    f"source column {show(name)} is a name kept for technical columns; call it otherwise",
+                    at=("columns", at, "name"),
                 )
         if (self.key or names) and self.key not in names:
-            raise ContractError(f"source key {show(self.key)} is not among the source columns")
+            yield ContractError(
+                f"source key {show(self.key)} is not among the source columns; {one_of(self.key, names)}",
+                at=("key",),
+                lacks=("columns", self.key),
+            )
         if not self.topics:
-            raise ContractError("source topics: name at least one pattern")
-        for topic in self.topics:
+            yield ContractError("source topics: name at least one pattern; add one", at=("topics",))
+        for at, topic in enumerate(self.topics):
             if not _TOPIC.fullmatch(topic):
-                raise ContractError(
+                yield ContractError(
                     f"source topics: {show(topic)} is no pattern of topic names (letters, digits, '.', '_', '-', "
-                    f"wildcards * ? [ ]; at most 249 characters)"
+                    f"wildcards * ? [ ]; at most 249 characters); correct it",
+                    at=("topics", at),
                 )
+
+    def _twice(self, names: list[str]) -> Iterator[ContractError]:
+        sources = [column.source for column in self.columns]
+        for at, (name, source) in enumerate(zip(names, sources, strict=True)):
+            for field, value, before in (("name", name, names[:at]), ("source", source, sources[:at])):
+                if value in before:
+                    yield ContractError(
+                        f"source columns: a name is declared twice, {field} {show(value)}; rename one of them, or "
+                        f"take it out",
+                        at=("columns", at, field),
+                    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +201,13 @@ class TableSpec:
     type: TableType = TableType.MERGE_ON_READ
 
     def __post_init__(self) -> None:
-        check_identifier(self.name, "table")
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "table", at=("name",))
         if not self.columns or self.key in self.columns or len(set(self.columns)) != len(self.columns):
-            raise ContractError(f"table {self.name}: needs columns beside its key, each once")
+            yield ContractError(
+                f"table {plain(self.name)}: needs columns beside its key, each once; correct columns", at=("columns",)
+            )
         if self.buckets < 1:
-            raise ContractError(f"table {self.name}: buckets must be at least 1")
+            yield ContractError(f"table {plain(self.name)}: buckets must be at least 1; correct it", at=("buckets",))

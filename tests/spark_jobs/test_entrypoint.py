@@ -73,7 +73,7 @@ def test_a_lake_spec_that_cannot_be_read(tmp_path, job):
 
 def test_a_lake_spec_that_contradicts_itself(tmp_path):
     (tmp_path / "lake.yaml").write_text("lake: sales\n")
-    assert "lake.yaml: source must be a mapping" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
+    assert "lake.yaml:1: source must be a mapping" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
 
 
 def test_a_lake_spec_that_is_no_yaml(tmp_path):

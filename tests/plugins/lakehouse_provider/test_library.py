@@ -47,7 +47,7 @@ def test_the_zip_holds_every_module_and_every_file_of_the_lake(tmp_path: Path) -
         for folder in AT_RUN_TIME
         for file in (PROJECT_ROOT / "include" / folder).rglob("*")
         if file.is_file()
-    }
+    } - {"include/lakes/shop.yaml"}  # another lake than the one that the settings name
     assert len(modules) > 100
     assert len(files) > 25
     assert names == modules | files

@@ -54,7 +54,7 @@ def test_what_is_not_said_has_a_default():
         ({"columns": []}, "needs columns, each once"),
         ({"columns": [{"name": "day", "type": "date"}]}, "column 'day': 'date' is not a valid ColumnType"),
         ({"columns": "day"}, "columns must be a list"),
-        ({"columns": ["day"]}, "a column of a load must be a mapping"),
+        ({"columns": ["day"]}, "a column must be a mapping"),
         ({"columns": [{"name": "cell_id", "type": "string"}], "key": "cell_id"}, "kept for technical columns"),
         ({"partition": "rate"}, "partition 'rate' is not in its key"),
         ({"partition": "bank"}, "partition 'bank' is not in its key"),

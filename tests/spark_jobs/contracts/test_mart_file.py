@@ -111,7 +111,7 @@ def test_a_mistake_is_one_line_that_names_the_file(path, old, new, message):
     path.write_text(DECLARED.replace(old, new, 1))
     with pytest.raises(ContractError) as caught:
         load_mart(path)
-    assert str(caught.value).startswith("orders_of_day.yaml: ")
+    assert str(caught.value).startswith(f"{path}:")
     assert "\n" not in str(caught.value)
     assert message in str(caught.value)
 
@@ -119,7 +119,7 @@ def test_a_mistake_is_one_line_that_names_the_file(path, old, new, message):
 @pytest.mark.parametrize("text", ["", "- a\n", "scoped", "7"])
 def test_documents_that_are_no_mart(path, text):
     path.write_text(text)
-    with pytest.raises(ContractError, match=r"orders_of_day\.yaml: the file must be a mapping"):
+    with pytest.raises(ContractError, match=r"orders_of_day\.yaml:1: the file must be a mapping"):
         load_mart(path)
 
 

@@ -50,6 +50,7 @@ def test_the_fields_are_the_agreed_ones():
         "source": None,
         "counters": {},
         "messages": [],
+        "alerts": [],
         "seconds": 0.0,
         "due": [],
     }

@@ -156,6 +156,18 @@ def test_a_mistake_is_one_line_that_names_the_file(tmp_path, old, new, message):
     assert message in str(caught.value)
 
 
+def test_mistakes_are_told_with_their_lines(tmp_path):
+    text = (SHIPPED / "v2.yaml").read_text(encoding="utf-8")
+    for old, new in (("promoted: false", "promoted: maybe"), ('share: "0.3"', "share: 0.3"), ('"1.10"', '"much"')):
+        text = text.replace(old, new, 1)
+    (tmp_path / "v2.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ContractError) as caught:
+        load_rules(str(tmp_path))
+    lines = [str(error).removeprefix(f"{tmp_path}/v2.yaml:").split(":")[0] for error in caught.value.each]
+    assert sorted(map(int, lines)) == [4, 10, 13]
+    assert str(caught.value).endswith(" (and 2 more)")
+
+
 def test_two_versions_from_one_day_on():
     with pytest.raises(ContractError, match="rules one and two are both promoted from 2025-03-01 on"):
         RuleBook(versions=(ONE, replace(ONE, version="two")))

@@ -86,17 +86,13 @@ def test_all_that_is_wrong_is_printed_and_the_first_is_the_error(lake):
     for name, (declared, sql, _) in BROKEN.items():
         declare(lake, name, declared, sql)
     lines, error = refused(lake)
-    results = {line.split()[0]: line for line in lines[2:]}
-    assert sorted(results) == sorted([*MARTS, *BROKEN])
-    assert all(results[name].endswith("  ok") for name in MARTS)
-    assert all(results[name].endswith("  " + why) for name, (_, _, why) in BROKEN.items())
-    first = BROKEN["deletes"][2]
-    assert error == f"error: 4 wrong: mart deletes: {first}; the other 3 are printed above"
+    assert lines == [f"{lake}/marts/{name}.sql:1: mart {name}: {why}" for name, (_, _, why) in sorted(BROKEN.items())]
+    assert error == f"error: 4 wrong: {lines[0]}; the other 3 are printed above"
 
 
 def test_one_mistake_is_no_others(lake):
     declare(lake, "ranks", *BROKEN["ranks"][:2])
-    assert refused(lake)[1] == f"error: 1 wrong: mart ranks: {BROKEN['ranks'][2]}"
+    assert refused(lake)[1] == f"error: 1 wrong: {lake}/marts/ranks.sql:1: mart ranks: {BROKEN['ranks'][2]}"
 
 
 def test_files_that_cannot_be_understood_are_all_named(lake):
@@ -106,16 +102,16 @@ def test_files_that_cannot_be_understood_are_all_named(lake):
     (lake / "marts" / "c.sql").unlink()
     lines, error = refused(lake)
     assert len(lines) == 3
-    assert lines[0].startswith("a.yaml: mart 'a': 'weekly' is not a valid MartMode; choose one of")
+    assert lines[0].startswith(f"{lake}/marts/a.yaml:3: mart 'a': 'weekly' is not a valid MartMode; choose one of")
+    assert lines[1].startswith(f"{lake}/marts/b.yaml:1: ")
     assert "b.yaml cannot be read" in lines[1]
-    assert lines[2].startswith("mart c needs its SQL in ")
+    assert lines[2].startswith(f"{lake}/marts/c.yaml:1: mart c needs its SQL in ")
     assert error == f"error: 3 wrong: {lines[0]}; the other 2 are printed above"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("log: sales_log", "log: events", "reads 'sales_log', which is no table"),
         ("marts: ../marts", "marts: ../nowhere", "there is no folder"),
         ("lake: sales", "lake: [", "cannot be read"),
         ("time_zone: UTC", "time_zone: Mars", "time_zone 'Mars' is unknown"),
@@ -127,6 +123,35 @@ def test_a_lake_that_is_wrong_itself(lake, old, new, message):
     lines, error = refused(lake)
     assert error == f"error: 1 wrong: {lines[0]}"
     assert message in error
+
+
+def test_a_log_of_another_name_is_told_wherever_the_old_one_is_used(lake):
+    path = lake / "lakes" / "sales.yaml"
+    path.write_text(path.read_text().replace("log: sales_log", "log: events", 1))
+    lines, error = refused(lake)
+    assert error == f"error: 4 wrong: {lines[0]}; the other 3 are printed above"
+    assert [line.split(":")[0] for line in lines] == [
+        f"{lake}/{name}"
+        for name in (
+            "expectations/sales_log.yaml",
+            "lakes/sales.yaml",
+            "marts/fast_hourly_events.yaml",
+            "marts/slow_sale_paths.yaml",
+        )
+    ]
+    assert all("reads 'sales_log', which is no table" in line for line in lines[2:])
+
+
+def test_lines_are_in_the_order_of_files_and_lines(lake):
+    path = lake / "lakes" / "sales.yaml"
+    text = path.read_text()
+    for old, new in (("archive_commits: 240", "archive: 240"), ("key: building_id", "key: house"), ("UTC", "Mars")):
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+    lines, _ = refused(lake)
+    assert [line.split(":")[0] for line in lines] == [str(path)] * 3
+    assert [int(line.split(":")[1]) for line in lines] == [4, 38, 78]
+    assert all("; " in line for line in lines)
 
 
 def test_a_lake_spec_that_is_not_there(tmp_path):
@@ -145,9 +170,9 @@ def test_what_is_wrong_with_expectations_is_told_of_each(lake: Path):
     told, error = refused(lake)
     assert any("sales.a_rule" in line and "has no column 'price'" in line for line in told)
     assert any("sales.b_rule" in line and "does not give the same" in line for line in told)
-    assert error.startswith("error: 2 wrong: expectation sales.a_rule: ")
+    assert error.startswith(f"error: 2 wrong: {file}:1: expectation sales.a_rule: ")
     file.write_text("a_rule: {not_null: 1}\n", encoding="utf-8")
     (lake / "expectations" / "units.yaml").write_text("[]\n", encoding="utf-8")
     told, error = refused(lake)
     assert len(told) == 2
-    assert "2 wrong: sales.yaml: expectation 'a_rule'" in error
+    assert f"2 wrong: {file}:1: expectation 'a_rule'" in error

@@ -1,0 +1,64 @@
+"""Everything that is wrong with a lake's files: each file alone, what does not fit together, and the SQL in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.expectation_sql import check_expectation, implied
+from spark_jobs.contracts.expectations import names_twice
+from spark_jobs.contracts.lake_files import read_lake_files
+from spark_jobs.contracts.mart_sql import analyse_mart
+from spark_jobs.contracts.mistakes import Mistakes, told
+from spark_jobs.contracts.places import Entries, Place
+from spark_jobs.contracts.spec_file import find_lake
+from spark_jobs.contracts.specs import LakeSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeCheck:
+    """A lake, and what is wrong with it by file and line, each on one line; the lake is only right without."""
+
+    spec: LakeSpec | None
+    mistakes: tuple[str, ...]
+
+
+def check_lake(path: Path) -> LakeCheck:
+    """Look at all files of the lake whose spec is at ``path``."""
+    found, spec = Mistakes(), None
+    if files := read_lake_files(path, found):
+        spec = find_lake(files, found)
+        _check_marts(spec, files.document, found)
+        _check_expectations(spec, files.document, found)
+    placed = sorted(found.errors, key=lambda error: error.place or Place(file=str(path)))
+    return LakeCheck(spec=spec, mistakes=tuple(map(told, placed)))
+
+
+def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
+    """What is wrong with their SQL, where all that it needs to know of the lake is right."""
+    wrong = {error.at[:2] for error in found.errors if isinstance(error, ContractError)}
+    has_columns = not found.is_unread("columns")
+    for mart in spec.marts:
+        reads = {read.table for read in mart.reads}
+        is_known = reads <= set(spec.asked_tables) and (has_columns or spec.log not in reads)
+        if is_known and ("marts", mart.name) not in wrong:
+            try:
+                analyse_mart(mart, spec)
+            except ContractError as error:
+                found.add(error.inside("marts", mart.name), document)
+                found.leave_out("sql", mart.name)
+
+
+def _check_expectations(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
+    """What does not fit their tables, where these are right."""
+    asked = spec.asked_tables
+    for each in spec.expectations:
+        if each.table in asked:
+            try:
+                check_expectation(each, spec)
+            except ContractError as error:
+                found.add(error.inside("expectations", each.table, each.name), document)
+    named = [each for table in asked for each in implied(spec, table)]
+    for twice in names_twice([*named, *spec.expectations]):
+        found.add(twice, document)

@@ -1,0 +1,84 @@
+"""Where the entries of a document stand, so that what is wrong with one can be told by file and line."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.contracts.names import show_path
+
+Steps = tuple[Any, ...]
+"""The way from an entry to something in it: names of entries and numbers of items, outermost first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Place:
+    """A line of a file; lines count from 1."""
+
+    file: str
+    line: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "file", os.path.normpath(self.file))
+
+    def __str__(self) -> str:
+        return f"{show_path(self.file)}:{self.line}"
+
+
+class Entries(dict[Any, Any]):
+    """A mapping that knows where it stands and where each of its names does; one that code made knows no place.
+
+    It is a dict to everybody else, so that nothing but the readers of files has to know of places.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
+        place: Place | None = None,
+        places: Mapping[Any, Place] | None = None,
+    ) -> None:
+        super().__init__(values)
+        self.place = place
+        self.places = dict(places or {})
+
+    def having(self, values: Mapping[Any, Any]) -> Entries:
+        """The same with other values, or more of them: each stands where it did."""
+        return Entries({**self, **values}, self.place, self.places)
+
+    def holding(self, name: Any, value: Entries | Items) -> Entries:
+        """The same with something that stands elsewhere."""
+        places = {name: value.place} if value.place else {}
+        return Entries({**self, name: value}, self.place, {**self.places, **places})
+
+    def without(self, *names: Any) -> Entries:
+        """The same but for some names, whose places are kept."""
+        return Entries({name: value for name, value in self.items() if name not in names}, self.place, self.places)
+
+
+class Items(list[Any]):
+    """A list that knows where it stands and where each of its items begins."""
+
+    def __init__(
+        self, values: Iterable[Any] = (), place: Place | None = None, places: Mapping[int, Place] | None = None
+    ) -> None:
+        super().__init__(values)
+        self.place = place
+        self.places = dict(places or {})
+
+
+def lines_of(text: str, file: str) -> Items:
+    """The lines of a text, each by its own number."""
+    lines = ["", *text.splitlines()]
+    return Items(lines, Place(file=file), {number: Place(file=file, line=number) for number in range(1, len(lines))})
+
+
+def find_place(entry: Any, steps: Steps) -> Place | None:
+    """Where the end of the way stands, or the last of it that has a place; None for what code made."""
+    place: Place | None = getattr(entry, "place", None)
+    for step in steps:
+        if not isinstance(entry, Entries | Items) or step not in entry.places:
+            break
+        place, entry = entry.places[step], entry[step]
+    return place

@@ -1,0 +1,59 @@
+"""The entry ``source`` of a lake spec: the columns that its events have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_jobs.contracts.documents import build, choice, mapping, section, sequence
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.mistakes import Mistakes
+from spark_jobs.contracts.names import show
+from spark_jobs.contracts.places import Entries, Items
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec
+
+_UNKNOWN = ColumnSpec(name="unknown", source="unknown", type=ColumnType.STRING)
+
+
+def find_source(document: Entries, found: Mistakes) -> SourceSpec:
+    """The source; when something is wrong with it, which is added to ``found``, what is right of it."""
+    entry, columns, kept = Entries(), tuple[ColumnSpec, ...](), Items()
+    with found.of(document, lost="columns"):
+        entry = section(document, "source", "source") if "source" in document else mapping(None, "source")
+        with found.of(entry, lost="columns"):
+            listed = sequence(entry.get("columns", []), "columns", at=("columns",))
+            columns, kept = found.each("columns", listed, column_of)
+        try:
+            where = entry.having({"columns": kept})
+            source: SourceSpec = build(SourceSpec, entry.having({"columns": columns}), "source", where=where)
+        except ContractError as error:
+            found.add(error, where)
+            return _right_of(columns, entry.get("key"), error, found)
+        return source
+    return _right_of((), None, ContractError(), found)
+
+
+def _right_of(columns: tuple[ColumnSpec, ...], key: Any, error: ContractError, found: Mistakes) -> SourceSpec:
+    """A source of the columns that nothing is said against, so that what refers to them can be looked at."""
+    wrong = {each.at[1] for each in error.each if len(each.at) > 1 and each.at[0] == "columns"}
+    for number in wrong:
+        found.leave_out("columns", columns[number].name)
+    right = tuple(column for number, column in enumerate(columns) if number not in wrong) or (_UNKNOWN,)
+    if key not in [column.name for column in right]:
+        found.leave_out("source", "key")
+        key = right[0].name
+    return SourceSpec(topics=("*",), key=key, columns=right)
+
+
+def column_of(document: Any) -> ColumnSpec:
+    """A column that an entry declares."""
+    entry, found = mapping(document, "a source column"), Mistakes()
+    what, parts = f"column {show(entry.get('name'))}", dict[str, Any]()
+    parts["type"] = None
+    with found.of(entry):
+        parts["type"] = choice(ColumnType, entry.get("type"), what, at=("type",))
+    if "unit" in entry:
+        with found.of(entry):
+            units = mapping(entry["unit"], "unit", at=("unit",))
+            parts["unit"] = tuple((k, choice(NumberUnit, v, what, at=("unit", k))) for k, v in units.items())
+    column: ColumnSpec = build(ColumnSpec, entry.having(parts), what, found=found)
+    return column

@@ -1,0 +1,170 @@
+"""What does not fit together in a lake spec: references to what is not there, names used twice.
+
+Places are the ways to it from the top of the document; marts and expectations, which have files of their own, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.expectations import names_twice
+from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.contracts.names import one_of, show, show_all
+from spark_jobs.contracts.places import Steps
+from spark_jobs.contracts.tables import TableSpec, wrong_identifier
+
+if TYPE_CHECKING:
+    from spark_jobs.contracts.specs import LakeSpec
+
+
+def mistakes_of(spec: LakeSpec) -> Iterator[ContractError]:
+    """All of a lake whose parts are right, each on its own."""
+    yield from _of_the_lake(spec)
+    yield from _names_twice(spec)
+    for number, table in enumerate(spec.tables):
+        for error in _of_table(table, spec):
+            yield error.inside("tables", number)
+    yield from _of_mirrors(spec)
+    for number, load in enumerate(spec.loads):
+        for error in load.mistakes_of_people(spec.people):
+            yield error.inside("loads", number)
+    for person in spec.people:
+        for error in person.mistakes(spec.columns_by_name, spec.source.key, spec.tables):
+            yield error.inside("people", person.role)
+    yield from _circles(spec)
+    for mart in spec.marts:
+        for error in _of_mart(mart, spec):
+            yield error.inside("marts", mart.name)
+    yield from _unknown_tables(spec)
+    yield from names_twice(spec.expectations)
+
+
+def _of_the_lake(spec: LakeSpec) -> Iterator[ContractError]:
+    for name, what in ((spec.lake, "lake"), (spec.log, "log"), (spec.quarantine, "quarantine")):
+        yield from wrong_identifier(name, what, at=(what,))
+    try:
+        ZoneInfo(spec.time_zone)
+    except (ZoneInfoNotFoundError, OSError, ValueError):
+        yield ContractError(
+            f"time_zone {show(spec.time_zone)} is unknown; give an IANA name such as Europe/Paris", at=("time_zone",)
+        )
+
+
+def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
+    places: list[tuple[str, Steps]] = [(spec.log, ("log",)), (spec.quarantine, ("quarantine",))]
+    places += [(table.name, ("tables", number, "name")) for number, table in enumerate(spec.tables)]
+    places += [(mirror.name, ("mirrors", number, "name")) for number, mirror in enumerate(spec.mirrors)]
+    places += [(load.name, ("loads", number, "name")) for number, load in enumerate(spec.loads)]
+    places += [(spec.quality.table, ("quality", "table"))]
+    places += [(mart.name, ("marts", mart.name, "name")) for mart in spec.marts]
+    names = spec.table_names
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        later = [at for placed, at in places if placed == name][1:]
+        for at in later or [()]:
+            yield ContractError(f"table names used twice: {show_all([name])}; rename one of them", at=at)
+
+
+def _of_mirrors(spec: LakeSpec) -> Iterator[ContractError]:
+    """Of the mirrors together, and of a lake that has none and no other table that follows events."""
+    if not spec.tables and not spec.mirrors:
+        yield ContractError(
+            "the lake has no tables; add tables of newest values (docs/architecture.md) or mirrors (docs/mirrors.md)",
+            lacks=("tables", ""),
+        )
+    if spec.tables and not spec.source.columns:
+        yield ContractError(
+            "the tables' columns are not declared; add them below source: columns, and its key", at=("source",)
+        )
+    if spec.mirrors and spec.people:
+        yield ContractError(
+            "people are erased from the log and from tables, and a log of mirrored tables holds rows of any kind; "
+            "give the mirrors a lake of their own, or declare no people",
+            at=("people",),
+        )
+    origins = [mirror.origin for mirror in spec.mirrors]
+    for number, mirror in enumerate(spec.mirrors):
+        if mirror.origin in origins[:number]:
+            yield ContractError(
+                f"mirror {mirror.name}: {show(mirror.origin)} is mirrored twice; take one of the two out",
+                at=("mirrors", number, "table"),
+            )
+
+
+def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
+    wanted: list[tuple[str, Steps]] = [(table.key, ("key",))]
+    wanted += [(name, ("columns", number)) for number, name in enumerate(table.columns)]
+    for name, at in wanted:
+        if name not in spec.columns_by_name:
+            yield ContractError(
+                f"{table.name}: columns {show_all([name])} are not declared; {one_of(name, spec.columns_by_name)}, or "
+                f"declare it below source: columns",
+                at=at,
+                lacks=("columns", name),
+            )
+    if table.follows_deletes and table.key != spec.source.key:
+        yield ContractError(
+            f"table {table.name}: follows_deletes needs the source key {show(spec.source.key)} as its key; take it "
+            f"out, or correct key",
+            at=("follows_deletes",),
+            lacks=("source", "key"),
+        )
+
+
+def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
+    known = [spec.log, *(table.name for table in spec.tables), *spec.mart_names]
+    for number, read in enumerate(mart.reads):
+        at = ("reads", number, "table")
+        if read.table not in known:
+            yield ContractError(
+                f"mart {mart.name} reads {show(read.table)}, which is no table; tables: {sorted(known)}; "
+                f"{one_of(read.table, known)}",
+                at=at,
+                lacks=("tables", read.table),
+            )
+            continue
+        if mart.mode is MartMode.APPEND and not spec.is_append_only(read.table):
+            yield ContractError(
+                f"mart {mart.name}: rows of {read.table} change, so appending would keep old ones; use mode scoped",
+                at=("mode",),
+            )
+        if mart.mode is MartMode.STITCH and not _is_cells(read.table, spec):
+            yield ContractError(
+                f"mart {mart.name}: mode stitch reads a mart of mode aggregate that has a time; name one", at=at
+            )
+    if mart.name in spec.caches and len(spec.readers_of(mart.name)) > 1:
+        yield ContractError(
+            f"mart {mart.name} is a cache, which only its stitch mart may read; take it out of the others' reads",
+            at=("name",),
+        )
+
+
+def _is_cells(table: str, spec: LakeSpec) -> bool:
+    return any(mart.name == table and mart.mode is MartMode.AGGREGATE and mart.time for mart in spec.marts)
+
+
+def _circles(spec: LakeSpec) -> Iterator[ContractError]:
+    try:
+        sort_marts(spec.marts)
+    except ContractError as error:
+        yield error
+
+
+def _unknown_tables(spec: LakeSpec) -> Iterator[ContractError]:
+    """Services and expectations of a table that the lake does not have."""
+    names, asked = spec.table_names, spec.asked_tables
+    for name, _ in spec.table_services:
+        if name not in names:
+            yield ContractError(
+                f"services: tables {show_all([name])} are none of this lake; {one_of(name, names)}",
+                at=("services", "tables", name),
+                lacks=("tables", name),
+            )
+    for name in sorted({each.table for each in spec.expectations} - set(asked)):
+        yield ContractError(
+            f"expectations: {show_all([name])} is no table of rows in this lake; {one_of(name, asked)}",
+            at=("expectations", name),
+            lacks=("tables", name),
+        )

@@ -15,6 +15,7 @@ from spark_jobs.contracts.loads import LoadOperation, first_kept_day, is_day, is
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.layouts import all_layouts, load_layout
+from tests.support.hostile_names import HOSTILE, is_clear
 from tests.support.loading_lakes import LOADS, lake_document
 
 SPEC = parse_lake_spec(lake_document())
@@ -73,6 +74,16 @@ def test_a_mistake_is_one_line(changes: dict[str, Any], told: str):
         parse(**changes)
     assert told in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("entry", ["name", "key", "partition", "operation", "type", "columns"])
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_name_is_refused_on_one_clear_line(entry: str, what: str):
+    name = HOSTILE[what]
+    value = [{"name": name, "type": "string"}] if entry == "columns" else name
+    with pytest.raises(ContractError) as refusal:
+        parse(**{entry: value})
+    assert is_clear(str(refusal.value), most=400)
 
 
 def test_the_day_of_a_timestamp_has_a_column_of_its_own():

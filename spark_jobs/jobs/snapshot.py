@@ -33,6 +33,7 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
 
+PACKED_DECIMALS, TEXT_DECIMALS = "precise", "string"
 _PAUSE_SECONDS = 1.5
 """Between two commits, when the leases are free: longer than those who wait for one take to look again."""
 
@@ -49,6 +50,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--partition-column", default="", metavar="COLUMN", help="its key, a number or a date, to read it in parts by"
+    )
+    parser.add_argument(
+        "--decimals",
+        choices=[PACKED_DECIMALS, TEXT_DECIMALS],
+        default=PACKED_DECIMALS,
+        help="as the connector's decimal.handling.mode has them, so that a mirror gets one type (default: precise)",
     )
     parser.add_argument("--parts", type=int, help="how many parts (default: one for 50,000 rows)")
     parser.add_argument("--max-rows", type=int, help="about as many rows a commit (LAKEHOUSE_MAX_EVENTS)")
@@ -181,6 +188,8 @@ class Reading:
     def _find_columns(self) -> list[JdbcColumn]:
         """The columns that are read; ContractError when the lake wants others."""
         columns, left_out = self.database.columns(self.table)
+        if self.arguments.options.get("decimals") == TEXT_DECIMALS:
+            columns = [replace(column, digits=None) for column in columns]
         mirror = next(
             (each for each in self.spec.mirrors if each.origin == origin_of(self.table.schema, self.table.name)), None
         )

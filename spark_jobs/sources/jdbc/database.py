@@ -84,7 +84,7 @@ class JdbcDatabase:
                 f"--table {table}: {self.address.shown} has no such table, or its user may not see it; give the "
                 f"name as the database keeps it, capitals and small letters apart"
             )
-        columns = {row["name"]: self.sql.column(row["name"], row["type"]) for row in rows}
+        columns = {row["name"]: self.sql.column(row["name"], row["type"], row["digits"]) for row in rows}
         return [each for each in columns.values() if each], [name for name, each in columns.items() if not each]
 
     def read(

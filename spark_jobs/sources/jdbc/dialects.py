@@ -93,7 +93,8 @@ _QUOTES = {Dialect.POSTGRESQL: ('"', '"'), Dialect.MYSQL: ("`", "`"), Dialect.SQ
 _COLUMNS = {
     Dialect.POSTGRESQL: (
         "SELECT c.ordinal_position AS place, c.column_name AS name, CASE WHEN t.typtype = 'e' THEN 'enum' "
-        "WHEN c.data_type = 'USER-DEFINED' THEN c.udt_name ELSE c.data_type END AS type "
+        "WHEN c.data_type = 'USER-DEFINED' THEN c.udt_name ELSE c.data_type END AS type, "
+        "CASE WHEN c.data_type = 'numeric' THEN c.numeric_precision || ',' || c.numeric_scale END AS digits "
         "FROM information_schema.columns c "
         "JOIN pg_catalog.pg_namespace n ON n.nspname = c.udt_schema "
         "JOIN pg_catalog.pg_type t ON t.typname = c.udt_name AND t.typnamespace = n.oid "
@@ -102,11 +103,14 @@ _COLUMNS = {
     Dialect.MYSQL: (
         "SELECT c.ordinal_position AS place, c.column_name AS name, "
         "CASE WHEN c.data_type = 'bit' THEN c.column_type "
-        "WHEN c.column_type LIKE '%unsigned%' THEN CONCAT(c.data_type, ' unsigned') ELSE c.data_type END AS type "
+        "WHEN c.column_type LIKE '%unsigned%' THEN CONCAT(c.data_type, ' unsigned') ELSE c.data_type END AS type, "
+        "CASE WHEN c.data_type = 'decimal' THEN CONCAT(c.numeric_precision, ',', c.numeric_scale) END AS digits "
         "FROM information_schema.columns c WHERE c.table_schema = "
     ),
     Dialect.SQLSERVER: (
-        "SELECT c.ORDINAL_POSITION AS place, c.COLUMN_NAME AS name, c.DATA_TYPE AS type "
+        "SELECT c.ORDINAL_POSITION AS place, c.COLUMN_NAME AS name, c.DATA_TYPE AS type, "
+        "CASE WHEN c.DATA_TYPE IN ('decimal', 'numeric') THEN CONCAT(c.NUMERIC_PRECISION, ',', c.NUMERIC_SCALE) "
+        "WHEN c.DATA_TYPE LIKE '%money' THEN '19,4' END AS digits "
         "FROM INFORMATION_SCHEMA.COLUMNS c WHERE c.TABLE_SCHEMA = "
     ),
 }
@@ -135,15 +139,25 @@ class Sql:
         return f"{self.quoted(table.schema)}.{self.quoted(table.name)}"
 
     def columns(self, table: SourceTable) -> str:
-        """Asks for place, name and type of the columns that this user may see; none when there is no such table."""
+        """Asks for the columns that this user may see: place, name, type, digits; none when there is no such table."""
         # Neither has a quote or a backslash in it: SourceTable takes none.
         table_column = "c.TABLE_NAME" if self.dialect is Dialect.SQLSERVER else "c.table_name"
         return f"{_COLUMNS[self.dialect]}'{table.schema}' AND {table_column} = '{table.name}'"
 
-    def column(self, name: str, type_: str) -> JdbcColumn | None:
-        """The column as it is read; None when its type is none that is."""
+    def column(self, name: str, type_: str, digits: str | None = None) -> JdbcColumn | None:
+        """The column as it is read; None when its type is none that is. ``digits`` are ``precision,scale``."""
         form = FORMS[self.dialect].get(type_.lower())
-        return form and JdbcColumn(name=name, kind=form[0], before=form[1], behind=form[2], type=form[3])
+        if not form:
+            return None
+        precision, _, scale = (digits or "").partition(",")
+        return JdbcColumn(
+            name=name,
+            kind=form[0],
+            before=form[1],
+            behind=form[2],
+            type=form[3],
+            digits=(int(precision), int(scale)) if precision and form[0] is ColumnKind.DECIMAL else None,
+        )
 
     def cut_kind(self, column: JdbcColumn) -> ColumnKind:
         """The kind by which parts of a column are made: MySQL compares moments as its session's wall clock has them."""

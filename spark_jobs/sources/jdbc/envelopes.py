@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spark_jobs.sources.jdbc.kinds import JdbcColumn, event_value, to_json
+from spark_jobs.sources.jdbc.kinds import JdbcColumn, to_json
 
 
 class EnvelopeBuilder:
@@ -17,7 +17,7 @@ class EnvelopeBuilder:
     """
 
     def __init__(self, columns: Sequence[JdbcColumn], source: Mapping[str, Any]) -> None:
-        self._columns = [(column.name, column.kind) for column in columns]
+        self._columns = tuple(columns)
         row = {"type": "struct", "optional": True, "field": "after", "fields": [column.field for column in columns]}
         schema = {"type": "struct", "optional": False, "fields": [row]}
         self._before = f'{{"schema":{to_json(schema)},"payload":{{"before":null,"after":'
@@ -25,5 +25,5 @@ class EnvelopeBuilder:
 
     def build(self, values: Sequence[str | None]) -> bytes:
         """The envelope of a row, from the texts that the database gave."""
-        after = {name: event_value(kind, text) for (name, kind), text in zip(self._columns, values, strict=True)}
+        after = {each.name: each.event_value(text) for each, text in zip(self._columns, values, strict=True)}
         return f"{self._before}{to_json(after)}{self._behind}".encode()

@@ -14,9 +14,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Any
 
+_WIDE = Context(prec=1000)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _MOMENT = re.compile(
@@ -24,6 +26,7 @@ _MOMENT = re.compile(
 )
 _TIME = re.compile(r"(-?)([0-9]{2,3}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?")
 _SECOND_NS = 1_000_000_000
+_PACKED = "org.apache.kafka.connect.data.Decimal"
 
 
 class ColumnKind(StrEnum):
@@ -57,6 +60,14 @@ class JdbcColumn:
     behind: str
     type: str = ""
     """The type of Kafka Connect that its connector sends, where the kind alone does not say it: a mirror takes it."""
+    digits: tuple[int, int] | None = None
+    """Precision and scale of a decimal that travels in bytes, as ``decimal.handling.mode`` ``precise`` has it."""
+
+    def event_value(self, text: str | None) -> Any:
+        """What stands in the event for a value that the database gave as ``text``; None where nothing is known."""
+        if text is None:
+            return None
+        return _packed(text, self.digits[1]) if self.digits else _VALUES[self.kind](text)
 
     def as_text(self, value: str) -> str:
         """The SQL that gives ``value``, which is the column or its least or greatest value, as text."""
@@ -65,6 +76,10 @@ class JdbcColumn:
     @property
     def field(self) -> dict[str, Any]:
         """Its field of the event's schema, as Kafka Connect writes it."""
+        if self.digits:
+            precision, scale = map(str, self.digits)
+            parameters = {"scale": scale, "connect.decimal.precision": precision}
+            return {"type": "bytes", "optional": True, "field": self.name, "name": _PACKED, "parameters": parameters}
         type_, name = _FIELDS[self.kind]
         return {"type": self.type or type_, "optional": True, "field": self.name} | ({"name": name} if name else {})
 
@@ -84,6 +99,15 @@ _FIELDS = {
     ColumnKind.BYTES: ("bytes", ""),
 }
 """Of each kind the type of Kafka Connect, and the name that says what it means."""
+
+
+def _packed(text: str, scale: int) -> str:
+    """The unscaled bytes of a decimal in base64; what is no number (``NaN``) is no base64 either, for quarantine."""
+    number = Decimal(text)
+    if not number.is_finite():
+        return f"*{text}"
+    unscaled = int(number.scaleb(scale, context=_WIDE))
+    return base64.b64encode(unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)).decode("ascii")
 
 
 def _float(text: str) -> float | str:
@@ -155,11 +179,6 @@ _VALUES: dict[ColumnKind, Callable[[str], Any]] = {
     ColumnKind.TIME: _time,
     ColumnKind.BYTES: lambda text: base64.b64encode(bytes.fromhex(text)).decode("ascii"),
 }
-
-
-def event_value(kind: ColumnKind, text: str | None) -> Any:
-    """What stands in the event for a value that the database gave as ``text``; None where nothing is known."""
-    return None if text is None else _VALUES[kind](text)
 
 
 def to_json(value: Any) -> str:

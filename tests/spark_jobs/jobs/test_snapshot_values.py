@@ -22,6 +22,7 @@ from local_stack.services import free_port
 from spark_jobs.contracts.errors import ContractError
 from tests.support.envelopes import envelope, line, wrapped
 from tests.support.lakes import in_utc
+from tests.support.mirrors import decimal_field
 from tests.support.snapshots import SnapshotLake, jdbc_url
 
 pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(600)]
@@ -168,7 +169,7 @@ CONNECTORS_FIELDS: list[dict[str, Any]] = [
     {"field": "Id", "type": "int64"},
     {"field": "Small", "type": "int16"},
     {"field": "Amount", "type": "string"},
-    {"field": "Price", "type": "string"},
+    {"field": "Price", **decimal_field(18, 4)},
     *({"field": name, "type": "string"} for name in ("Padded", "Words", "Mood", "Extra")),
     {"field": "Bytes", "type": "bytes"},
     {"field": "IsGood", "type": "boolean"},
@@ -176,7 +177,7 @@ CONNECTORS_FIELDS: list[dict[str, Any]] = [
     {"field": "At", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
     {"field": "Moment", "type": "string", "name": "io.debezium.time.ZonedTimestamp"},
 ]
-"""As Debezium's connector of PostgreSQL describes the table, with decimals as text."""
+"""As Debezium's connector of PostgreSQL describes the table, with decimals in bytes."""
 
 
 def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path):
@@ -206,7 +207,7 @@ def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path):
     rows = {row["id"]: {name: in_utc(value) for name, value in row.items()} for row in lake.rows("things")}
     expected = {name.lower(): value for name, (_, value) in COLUMNS.items()} | {
         "amount": BIG,
-        "price": "-0.0100",
+        "price": Decimal("-0.0100"),
         "padded": "ab  ",
         "bytes": bytearray(b"\x00\xff"),
         "day": date(2026, 2, 28),

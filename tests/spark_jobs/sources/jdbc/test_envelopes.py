@@ -17,7 +17,8 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, SourceSpec, TableSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn, event_value
+from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
+from spark_jobs.sources.values import unpack_decimal
 from tests.support.envelopes import START_MS, line, postgres, wrapped
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -159,7 +160,7 @@ def test_a_floating_point_number_is_refused_for_an_amount():
 )
 def test_values_stand_in_events_as_connectors_send_them(kind, text, value):
     """MySQL's zero dates say that none is known."""
-    assert event_value(kind, text) == value
+    assert JdbcColumn(name="v", kind=kind, before="", behind="").event_value(text) == value
 
 
 def test_the_schema_names_each_value():
@@ -175,6 +176,20 @@ def test_the_schema_names_each_value():
 def test_times_are_exact_to_the_microsecond():
     late = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
     told = late.replace(tzinfo=None).isoformat(sep=" ")
-    assert event_value(ColumnKind.TIMESTAMP, told) == (late - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
-        microseconds=1
-    )
+    column = JdbcColumn(name="v", kind=ColumnKind.TIMESTAMP, before="", behind="")
+    assert column.event_value(told) == (late - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize("text", ["0", "0.00", "-1.25", "123456789.99", "-0.01", "1e2"])
+def test_a_decimal_in_bytes_is_the_same_number(text):
+    column = JdbcColumn(name="v", kind=ColumnKind.DECIMAL, before="", behind="", digits=(11, 2))
+    packed = column.event_value(text)
+    assert unpack_decimal(packed, 2, "v") == Decimal(text)
+    assert column.field["parameters"] == {"scale": "2", "connect.decimal.precision": "11"}
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_cannot_be_read_as_one(text):
+    column = JdbcColumn(name="v", kind=ColumnKind.DECIMAL, before="", behind="", digits=(11, 2))
+    with pytest.raises(RejectedRecordError):
+        unpack_decimal(column.event_value(text), 2, "v")

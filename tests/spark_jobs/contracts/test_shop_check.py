@@ -1,0 +1,59 @@
+"""Mistakes in the entries of mirrors, each told with file, line and what to do; the shipped lake of a shop is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.lake_check import check_lake
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.spec_file import load_lake_spec
+
+SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
+MISTAKES = [
+    ("name: orders\n", "name: Orders\n", "mirror 'Orders' is not a snake_case identifier", "rename it"),
+    ("name: orders\n", "name: customers\n", "table names used twice: ['customers']", "rename one of them"),
+    ("    key: [id]\n", "    key: []\n", "its key is no list of columns", "give their names"),
+    ("    key: [id]\n", "    kye: [id]\n", "unknown entries ['kye']", "write key"),
+    ("    table: orders\n", "    table: 'or ders'\n", "table 'or ders' is no name of a table", "give its name"),
+    ("    table: orders\n", "    table: products\n", "'shop.products' is mirrored twice", "take one of the two out"),
+    ("    buckets: 2\n", "    buckets: 0\n", "buckets must be at least 1", "give how many"),
+    ("    buckets: 2\n", "    buckets: two\n", "buckets is 'two'", "give a whole number"),
+    ("    buckets: 2\n", "    deletes: never\n", "'never' is not a valid Deletes", "choose one of ['soft', 'hard']"),
+    ("    buckets: 2\n", "    transform: hour\n", "'hour' is not a valid Transform", "choose one of"),
+    ("    drop: [note_to_packer]\n", "    drop: [line]\n", "'line' is of the key", "take it out"),
+    ("    drop: [note_to_packer]\n", "    drop: note\n", "drop is 'note'", "give a list of names"),
+    (
+        "    drop: [note_to_packer]\n",
+        "    columns: [{name: total, source: total, type: money}]\n",
+        "'money' is not a valid ColumnType",
+        "choose one of",
+    ),
+    (
+        "    drop: [note_to_packer]\n",
+        "    columns: [{name: row_key, source: k, type: string}]\n",
+        "column 'row_key' is taken",
+        "call it otherwise",
+    ),
+]
+
+
+def problems(text: str, folder: Path) -> list[str]:
+    spec = folder / "shop.yaml"
+    spec.write_text(text, encoding="utf-8")
+    return [line.removeprefix(str(spec)) for line in check_lake(spec).mistakes]
+
+
+def test_the_shipped_shop_is_right(tmp_path):
+    assert len(load_lake_spec(str(SHOP)).mirrors) == 4
+    assert problems(SHOP.read_text(encoding="utf-8"), tmp_path) == []
+
+
+@pytest.mark.parametrize(("old", "new", "told", "remedy"), MISTAKES)
+def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path, old, new, told, remedy):
+    text = SHOP.read_text(encoding="utf-8")
+    line = text[: text.rindex(old)].count("\n") + 1
+    begin, _, rest = text.rpartition(old)
+    found = problems(begin + new + rest, tmp_path)
+    assert [f":{line}: " in each and told in each and remedy in each for each in found] == [True], found

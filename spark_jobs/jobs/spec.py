@@ -14,11 +14,13 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation
 from spark_jobs.contracts.lake_check import check_lake
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 
 _HEAD = ("mart", "layer", "mode", "reads", "grain", "result")
+_MIRRORED = ("mirror", "of", "key", "deletes", "partition", "result")
 _EXPECTED = ("expectation", "action", "expected", "result")
 
 
@@ -35,7 +37,7 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Print a line for every mart and every expectation, or for everything that is wrong; needs no Spark.
+    """Print a line for every mirror, mart and expectation, or for everything that is wrong; needs no Spark.
 
     Raises:
         ContractError: something is wrong. All of it was printed; the message has the number and the first of it.
@@ -45,15 +47,22 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         print("\n".join(checked.mistakes))
         raise _refusal(checked.mistakes)
     spec = checked.spec
-    print(format_table(_HEAD, list(map(_line, spec.marts))))
-    print(format_table(_EXPECTED, list(map(_told, spec.expectations))))
-    counters = {"marts": len(spec.marts), "expectations": len(spec.expectations)}
+    if spec.mirrors:
+        print(format_table(_MIRRORED, list(map(_mirrored, spec.mirrors))))
+    if spec.marts or not spec.mirrors:
+        print(format_table(_HEAD, list(map(_line, spec.marts))))
+        print(format_table(_EXPECTED, list(map(_told, spec.expectations))))
+    counters = {"marts": len(spec.marts), "expectations": len(spec.expectations), "mirrors": len(spec.mirrors)}
     return JobResult(job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters)
 
 
 def _as_written(path: Path) -> Path:
     """The path as somebody in this folder would write it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _mirrored(mirror: MirrorSpec) -> tuple[str, ...]:
+    return (mirror.name, mirror.origin, ", ".join(mirror.key), mirror.deletes.value, mirror.partition, "ok")
 
 
 def _line(mart: MartSpec) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Customers, products, orders and order lines come as change events with schemas; 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ FIELDS = {
     "orders": {"id": NUMBER, "customer_id": NUMBER, "placed_at": TYPES["timestamp"]},
     "order_lines": {"order_id": NUMBER, "line": TYPES["int"], "sku": TEXT, "note_to_packer": TEXT},
 }
-ROWS = [
+ROWS: list[tuple[str, dict[str, Any]]] = [
     ("customers", {"id": 1, "name": "Ada", "email": "ada@example.org"}),
     ("customers", {"id": 2, "name": "Bo", "email": None}),
     ("products", {"sku": "tea", "price": packed(499)}),
@@ -70,7 +71,7 @@ def test_every_job_keeps_it(shop, capsys):
     shop.run("services", action="run")
     shop.run("freshness", clock=later)
     shop.run("consumers", action="list")
-    shop.run("changes", **{"table": "customers", "from": "2026-01-01"})
+    shop.run("changes", table="customers", after="2026-01-01", rows=10)
     assert shop.run("doctor", action="check").status in ("done", "nothing_to_do")
     for job in ("ingest", "split"):
         assert shop.run(job, clock=later).status == "nothing_to_do"

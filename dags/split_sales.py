@@ -27,7 +27,7 @@ ASSETS = load_assets()
 
 
 @dag(
-    schedule=event_date_schedule([ASSETS["sales_log"]]),
+    schedule=event_date_schedule([ASSETS[ASSETS.spec.log]]),
     start_date=START_DATE,
     catchup=False,
     max_active_runs=1,
@@ -43,7 +43,7 @@ def split_sales() -> None:
         job="split",
         reads_interval=True,
         runs_by_clock=False,
-        inlets=[ASSETS["sales_log"]],
+        inlets=[ASSETS[ASSETS.spec.log]],
         outlets=[*ASSETS.tables, ASSETS.split],
     )
     split >> quality_task(ASSETS, ASSETS.tables)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,8 +83,19 @@ print(json.dumps({"dags": facts, "moves": moves, "errors": bag.import_errors, "h
 
 @pytest.fixture(scope="session")
 def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    home = tmp_path_factory.mktemp("airflow")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    return parse(tmp_path_factory.mktemp("airflow"))
+
+
+@pytest.fixture(scope="session")
+def parsed_for_the_shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same files with the shop's lake."""
+    spec = str(PROJECT_ROOT / "include" / "lakes" / "shop.yaml")
+    return parse(tmp_path_factory.mktemp("airflow"), LAKEHOUSE_LAKE_SPEC=spec)
+
+
+def parse(home: Path, **variables: str) -> dict[str, Any]:
+    """What Airflow finds in the DAG files, with these variables set."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | variables
     environment |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),

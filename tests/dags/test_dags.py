@@ -37,6 +37,17 @@ def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
     assert {path.stem for path in DAGS.glob("*.py")} == expected
 
 
+def test_another_lake_needs_no_other_dags(parsed: dict[str, Any], parsed_for_the_shop: dict[str, Any]) -> None:
+    shop = parsed_for_the_shop
+    assert shop["errors"] == {}
+    assert shop["dags"].keys() == parsed["dags"].keys()
+    ingest, split = (shop["dags"][f"{job}_sales"]["tasks"][job] for job in ("ingest", "split"))
+    assert ingest["outlets"] == ["shop/shop_log", "shop/shop_quarantine"]
+    assert split["inlets"] == ["shop/shop_log"]
+    tables = ["shop/customers", "shop/order_lines", "shop/orders", "shop/products"]
+    assert split["outlets"] == [*tables, "shop/shop_log/split"]
+
+
 def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
     assert parsed["heavy"] == []
 

@@ -5,12 +5,14 @@ Customers, products, orders and order lines come as change events with schemas; 
 
 from __future__ import annotations
 
+import importlib
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.entrypoint import parse_arguments
 from tests.support.lakes import CLOCK
 from tests.support.mirrors import TYPES, change, decimal_field, packed
 from tests.support.shop_lakes import ShopLake
@@ -57,33 +59,30 @@ def test_every_job_keeps_it(shop, capsys):
     shop.run("split", clock=later)
     assert [*shop.live("customers", key=("id",))] == [(1,)]
     capsys.readouterr()
-    shop.run(
-        "query",
-        sql="SELECT c.name, l.line FROM orders o JOIN customers c ON c.id = o.customer_id JOIN order_lines l "
-        "ON l.order_id = o.id ORDER BY l.line",
+    of_orders = (
+        "SELECT c.name, l.line FROM orders o JOIN customers c ON c.id = o.customer_id "
+        "JOIN order_lines l ON l.order_id = o.id ORDER BY l.line"
     )
-    said = capsys.readouterr().out
-    assert said.count("Ada") == 2
-    shop.run("query", sql="SELECT * FROM customers")
-    said = capsys.readouterr().out
-    assert "row_order" not in said
-    assert "Bo" not in said
-    shop.run("services", action="run")
-    shop.run("freshness", clock=later)
-    shop.run("consumers", action="list")
-    shop.run("changes", table="customers", after="2026-01-01", rows=10)
-    assert shop.run("doctor", action="check").status in ("done", "nothing_to_do")
+    assert say(shop, "query", "--sql", of_orders, capsys=capsys).count("Ada") == 2
+    told = say(shop, "query", "--sql", "SELECT * FROM customers", capsys=capsys)
+    assert "row_order" not in told
+    assert "Bo" not in told
+    for words in ("services run", "consumers list", "changes --table customers --from 2026-01-01", "doctor check"):
+        say(shop, *words.split(), capsys=capsys)
+    say(shop, "freshness", "--clock", later.isoformat(), capsys=capsys)
     for job in ("ingest", "split"):
         assert shop.run(job, clock=later).status == "nothing_to_do"
-    shop.run("restore", to=shop_savepoint(shop, capsys), yes=True, clock=later)
+    kept = next(word for word in say(shop, "savepoint", "list", capsys=capsys).split() if word.startswith("before"))
+    say(shop, "restore", "--to", kept, "--yes", capsys=capsys)
     assert [*shop.live("customers", key=("id",))] == [(1,), (2,)]
     for job in ("ingest", "split"):
         shop.run(job, clock=later)
     assert [*shop.live("customers", key=("id",))] == [(1,)]
 
 
-def shop_savepoint(shop: ShopLake, capsys: pytest.CaptureFixture[str]) -> str:
-    """The name of the one savepoint there is."""
+def say(shop: ShopLake, *words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints, which is run as the command line would."""
     capsys.readouterr()
-    shop.run("savepoint", action="list")
-    return next(word for line in capsys.readouterr().out.splitlines() for word in line.split()[:1] if "before" in word)
+    arguments = parse_arguments(words)
+    importlib.import_module(f"spark_jobs.jobs.{arguments.job}").run(shop.spark, arguments, shop.settings)
+    return capsys.readouterr().out

@@ -1,4 +1,8 @@
-"""What expectations say of a table is checked against the lake spec: columns that are there, SQL that asks one row."""
+"""What expectations say of a table is checked against the lake spec: columns that are there, SQL that asks one row.
+
+The columns of mirrors are learned from their events, so of those it is checked what the spec itself says of columns
+(:mod:`spark_jobs.contracts.mirror_expectations` knows them).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind, check_names
 from spark_jobs.contracts.mart_sql_checks import visible_columns
 from spark_jobs.contracts.mart_sql_functions import parse_expression
+from spark_jobs.contracts.mirrors import TECHNICAL, MirrorSpec, lake_name
 from spark_jobs.contracts.names import nearest, show
 from spark_jobs.contracts.portable_sql import check_portable_condition
 from spark_jobs.contracts.specs import LakeSpec
@@ -24,6 +29,8 @@ _OF_EVENTS = {
 
 def expectations_of(spec: LakeSpec, table: str) -> tuple[Expectation, ...]:
     """All of a table: what the spec implies, then what its file says, each checked; none of a name twice.
+
+    Of a mirror the spec implies nothing: its columns do.
 
     Raises:
         ContractError: one of them names what is not there, or its SQL does not ask a single row.
@@ -42,6 +49,11 @@ def check_expectation(each: Expectation, spec: LakeSpec) -> None:
         ContractError(f"expectation {each.id}: {error}", at=error.at, lacks=error.lacks)
         for error in _mistakes(each, spec)
     )
+
+
+def columns_in(each: Expectation) -> frozenset[str]:
+    """The columns of its own table that an expectation is about, those in its SQL too."""
+    return frozenset(each.columns).union(*(_columns_of(text) for text in (each.condition, each.where) if text))
 
 
 def implied(spec: LakeSpec, table: str) -> tuple[Expectation, ...]:
@@ -71,8 +83,11 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
 
 
 def _mistakes(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
+    mirror = spec.mirror(each.table)
     try:
-        columns = visible_columns(spec, each.table)
+        columns = None if mirror else visible_columns(spec, each.table)  # of a mirror nobody knows them yet
+        if mirror:
+            _check_names(columns_in(each), mirror)
     except ContractError as error:
         yield error
         return
@@ -83,7 +98,7 @@ def _mistakes(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
             at=("action",),
         )
     for name in each.columns:
-        if name not in columns:
+        if columns is not None and name not in columns:
             yield _no_column(each.table, name, columns, "column")
     if each.usual is Figure.ROWS and each.where:
         yield ContractError("usual: rows counts all rows that are written; take where out", at=("where",))
@@ -105,7 +120,9 @@ def _mistakes_of_reference(each: Expectation, spec: LakeSpec) -> Iterator[Contra
         )
         return
     try:
-        if column not in (columns := visible_columns(spec, table)):
+        if mirror := spec.mirror(table):
+            _check_names([column], mirror)
+        elif column not in (columns := visible_columns(spec, table)):
             yield _no_column(table, column, columns, "refers_to")
     except ContractError as error:
         yield error.inside("refers_to")
@@ -119,23 +136,44 @@ def _no_column(table: str, name: str, columns: Collection[str], word: str) -> Co
     )
 
 
-def _mistakes_of_condition(text: str, columns: Collection[str], word: str) -> Iterator[ContractError]:
+def _mistakes_of_condition(text: str, columns: Collection[str] | None, word: str) -> Iterator[ContractError]:
     try:
         _check_condition(text, columns)
     except ContractError as error:
         yield ContractError(str(error), at=(word,), lacks=error.lacks)
 
 
-def _check_condition(text: str, columns: Collection[str]) -> None:
-    """Raise ContractError unless ``text`` is a condition over one row, of these columns, alike for every engine."""
-    from sqlglot import exp
+def _check_names(names: Collection[str], mirror: MirrorSpec) -> None:
+    """Raise ContractError for a name that no column of a mirror can have, by what its entry says."""
+    declared = set(mirror.names.values())
+    other = {_name_of(column.source): f"is called {column.name} in the lake" for column in mirror.columns}
+    other |= {_name_of(source): "is dropped, and never reaches the lake" for source in mirror.drop}
+    other |= dict.fromkeys(TECHNICAL, "is none that readers see")
+    if unfit := sorted((set(names) - declared) & {*other}):
+        raise ContractError(f"column {show(unfit[0])} of {mirror.name} {other[unfit[0]]}; ask another one")
 
-    condition = parse_expression(text)
+
+def _name_of(source: str) -> str:
+    try:
+        return lake_name(source)
+    except ContractError:  # of letters that no expectation can name
+        return ""
+
+
+def _check_condition(text: str, columns: Collection[str] | None) -> None:
+    """Raise ContractError unless ``text`` is a condition over one row, of these columns, alike for every engine."""
+    named = _columns_of(text)
     check_portable_condition(text)
-    named = {column.name.lower() for column in condition.find_all(exp.Column)}
-    if unknown := sorted(named - set(columns)):
+    if columns is not None and (unknown := sorted(named - set(columns))):
         raise ContractError(
             f"there is no column {show(unknown[0])}; there are {', '.join(columns)}", lacks=("columns", unknown[0])
         )
     if not named:
         raise ContractError(f"{show(text)} names no column, so it is the same for every row; say what of it must hold")
+
+
+def _columns_of(text: str) -> frozenset[str]:
+    """The columns that a condition over one row names; ContractError for anything else."""
+    from sqlglot import exp
+
+    return frozenset(column.name.lower() for column in parse_expression(text).find_all(exp.Column))

@@ -62,8 +62,7 @@ class LakeSpec:
     @property
     def data_tables(self) -> list[str]:
         """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
-        mirrors = [mirror.name for mirror in self.mirrors]
-        return [self.log, self.quarantine, *self.asked_tables[1:], *mirrors, *self.tombstones]
+        return [self.log, self.quarantine, *self.asked_tables[1:], *self.tombstones]
 
     @property
     def tombstones(self) -> tuple[str, ...]:
@@ -73,12 +72,13 @@ class LakeSpec:
 
     @property
     def asked_tables(self) -> list[str]:
-        """Tables whose rows something can be expected of: log, tables, marts, loads."""
+        """Tables whose rows something can be expected of: log, tables, marts, loads, mirrors."""
         return [
             self.log,
             *(t.name for t in self.tables),
             *(m.name for m in self.marts),
             *(load.name for load in self.loads),
+            *(mirror.name for mirror in self.mirrors),
         ]
 
     @property

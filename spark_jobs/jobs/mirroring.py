@@ -25,6 +25,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.columns import read_book
 from spark_jobs.jobs.mirror_forms import column_forms, write_anew
+from spark_jobs.jobs.mirror_gate import MirrorGates
 from spark_jobs.storage.consumers import MIRRORS, ConsumerRegistry, ConsumerState, checkpoint_key, mirror_checkpoint
 from spark_jobs.storage.layouts import mirror_layout, tombstones_layout
 from spark_jobs.storage.pinned import pinned
@@ -53,13 +54,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(kw_only=True)
 class Brought:
-    """What became of the mirrors: of each its outcome, or why it failed; what was read, and why from the start."""
+    """What became of the mirrors: of each its outcome, or why it failed; what was read, and why from the start.
+
+    ``told`` has a line for each expectation that rows broke, or that waits for a column.
+    """
 
     outcomes: dict[str, TableOutcome] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
     events: int = 0
     window: InstantRange | None = None
     resyncs: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
     def note(self, outcome: TableOutcome) -> None:
         """Add what one part came to for a table."""
@@ -170,30 +175,37 @@ class Mirroring:
             with pinned(self.spark, merge_rows(folded_df, stored_df, keep_stored=kept), "changed") as changed_df:
                 changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
                 written = [table for table in tables if table.name in changed]
+                gates = MirrorGates(spec=self.spec, tables=every, run=self.arguments, settings=self.settings)
+                passed = gates.ask(changed_df, written)
+                self.brought.failed |= passed.failed
+                self.brought.told += passed.told
+                written = [table for table in written if table.name in passed.said]
                 if not written:
                     return
-                self._keep_tombstones(changed_df, written)
+                passed_df = changed_df.where(F.col(TABLE).isin(*passed.said)) if passed.failed else changed_df
+                self._keep_tombstones(passed_df, written)
+                read_to = {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
+                said = {name: {**read_to, **of_table} for name, of_table in passed.said.items()}
                 with ThreadPoolExecutor(self.settings.write_threads) as threads:
-                    layer = threads.submit(index.write_layer, pack_rows(changed_df.drop(STORED)))
+                    layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
                     done = list(
-                        threads.map(lambda t: self._write(changed_df, t, timelines[t.name], checkpoint), written)
+                        threads.map(lambda t: self._write(passed_df, t, timelines[t.name], said[t.name]), written)
                     )
                 if all(done):  # else the layer has rows of a table that it has not: what was committed is read later
                     index.accept(layer.result(), {each.table: each.instant or "" for each in done if each})
 
     def _write(
-        self, changed_df: DataFrame, table: MirrorTable, timeline: Timeline, checkpoint: str
+        self, changed_df: DataFrame, table: MirrorTable, timeline: Timeline, said: Mapping[str, str]
     ) -> TableOutcome | None:
-        """Commit the changed rows of a mirror; None when that failed, which stops no other."""
+        """Commit the changed rows of a mirror, and what is said of them; None when it failed, which stops no other."""
         layout = fit_layout(mirror_layout(table.spec), timeline)
-        is_first, read_to = timeline.last is None, {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
         try:
             rows_df = to_mirror(changed_df, table)
             write_anew(self.spark, table, timeline, self.settings)
             # A first write is no upsert, and would keep rows that are to be taken out.
-            is_first = is_first and not table.spec.removes_rows
+            is_first = timeline.last is None and not table.spec.removes_rows
             done = commit(
-                rows_df, layout, metadata={**column_forms(table), **read_to}, settings=self.settings, is_first=is_first
+                rows_df, layout, metadata={**column_forms(table), **said}, settings=self.settings, is_first=is_first
             )
         except Exception as error:
             log.exception("%s: was not brought on", table.name)

@@ -61,9 +61,11 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         brought = Mirroring(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=mirrors).run()
     outcomes = [_sum(of_table) for of_table in zip(*(part.outcomes for part in parts), strict=True)]
     outcomes += [brought.outcomes[mirror.name] for mirror in mirrors]
-    Holds(settings).release({table.name for table in tables})
+    passed = {mirror.name for mirror in mirrors} - {*brought.failed}
+    Holds(settings).release({table.name for table in tables} | passed)
     windows = [*(part.pull.window for part in parts), *([brought.window] if brought.window else [])]
     reasons = dict.fromkeys([*(part.pull.resync_reason for part in parts if part.pull.resync_reason), *brought.resyncs])
+    told = dict.fromkeys([*(line for part in parts for line in part.told), *brought.told])
     result = JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
@@ -71,11 +73,11 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         tables=tuple(outcomes),
         source=_source_of(spec, windows),
         counters={"events_read": sum(part.events for part in parts) + brought.events},
-        messages=(*(f"resync: {reason}" for reason in reasons), *(line for part in parts for line in part.told)),
+        messages=(*(f"resync: {reason}" for reason in reasons), *told),
     )
     if brought.failed:
-        told = {table: " ".join(str(error).split())[:_MOST_REASON] for table, error in brought.failed.items()}
-        raise TablesFailedError(failed=told, result=result, exit_code=exit_code_of(brought.failed))
+        why = {table: " ".join(str(error).split())[:_MOST_REASON] for table, error in brought.failed.items()}
+        raise TablesFailedError(failed=why, result=result, exit_code=exit_code_of(brought.failed))
     return result
 
 

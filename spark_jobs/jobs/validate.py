@@ -24,6 +24,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.jobs.stored_columns import expected_of_stored
 from spark_jobs.jobs.validation import Ask, Found, Validation, is_increment, plan_asks
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
@@ -71,7 +72,8 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     asks = plan_asks(spec, _chosen(spec, arguments), arguments, settings) if spark is not None else []
     if spark is None or not asks:
         return JobResult(job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock))
-    validation = Validation(spark=spark, spec=spec, arguments=arguments, settings=settings)
+    expected = expected_of_stored(spec, {ask.table: ask.timeline for ask in asks}, settings)
+    validation = Validation(spark=spark, spec=spec, expected=expected, arguments=arguments, settings=settings)
     with tempfile.TemporaryDirectory(prefix="lakehouse-docs-") as folder:
         suites = Suites(Path(folder))
         found = validation.ask(asks, suites)
@@ -88,7 +90,8 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         found = _decide(found, settings)
         _hold(found, arguments, settings)
         _let_go(found, arguments, settings)
-    result = _result(asks, found, recorded, arguments, settings, is_documented=is_documented)
+    waiting = [line for ask in asks for line in expected.waiting(ask.table)]
+    result = _result(asks, found, recorded, arguments, settings, waiting, is_documented=is_documented)
     if failed := {name: each.stopped for name, each in found.items() if each.stopped}:
         raise AuditFailedError(failed={n: [v.told for v in verdicts] for n, verdicts in failed.items()}, result=result)
     return result
@@ -129,6 +132,7 @@ def _result(
     recorded: TableOutcome,
     arguments: JobArguments,
     settings: Settings,
+    waiting: list[str],
     *,
     is_documented: bool,
 ) -> JobResult:
@@ -148,7 +152,7 @@ def _result(
             "broken": sum(verdict.outcome is not Outcome.HELD for verdict in verdicts),
             "results": recorded.rows,
         },
-        messages=(*(ask.resync for ask in asks if ask.resync), *told, *docs),
+        messages=(*(ask.resync for ask in asks if ask.resync), *told, *waiting, *docs),
     )
 
 

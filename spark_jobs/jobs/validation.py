@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectation_sql import expectations_of
 from spark_jobs.contracts.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
 from spark_jobs.contracts.instants import BEGINNING, moment_of
+from spark_jobs.contracts.mirror_expectations import Expected
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -27,7 +27,7 @@ from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.visible import visible_rows
+from spark_jobs.transforms.visible import rows_asked
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +94,11 @@ def is_increment(arguments: JobArguments) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """Asks the tables of a plan, and keeps what they answer."""
+    """Asks the tables of a plan what is expected of them, and keeps what they answer."""
 
     spark: SparkSession
     spec: LakeSpec
+    expected: Expected
     arguments: JobArguments
     settings: Settings
 
@@ -120,7 +121,7 @@ class Validation:
     ) -> tuple[dict[str, Found], TableOutcome]:
         """How the last whole day of each table was, by the weeks before: added to what was found, and kept."""
         clock, tables = self.arguments.clock, [ask.table for ask in asks]
-        usual = [e for table in tables for e in expectations_of(self.spec, table) if e.kind in HISTORY_KINDS]
+        usual = [e for table in tables for e in self.expected.of(table) if e.kind in HISTORY_KINDS]
         day = newest_whole_day(clock, self.spec.time_zone)
         figures = self._record.daily_figures(self.spark, usual, first=day - timedelta(days=DAYS), last=day)
         judged = list(judge_day(usual, figures, day))
@@ -151,13 +152,13 @@ class Validation:
                     )
                 instants[table] = timeline.last
             whole_df = read_as_of(self.spark, self.settings.table_path(table), instants[table])
-            return visible_rows(whole_df, table, self.spec)
+            return rows_asked(whole_df, table, self.spec)
 
         # One state of each table, whether its rows are asked or referred to.
         instants.update({ask.table: ask.instant for ask in asks if ask.is_whole})
         for ask in asks:
             kinds = ROW_KINDS | WHOLE_KINDS if ask.is_whole else ROW_KINDS
-            asked = tuple(each for each in expectations_of(self.spec, ask.table) if each.kind in kinds)
+            asked = tuple(each for each in self.expected.of(ask.table) if each.kind in kinds)
             if asked:
                 log.info("asking %s: %d expectations", ask.table, len(asked))
                 rows_df = rows(ask.table) if ask.is_whole else self._increment(ask)
@@ -166,10 +167,10 @@ class Validation:
 
     def _increment(self, ask: Ask) -> DataFrame:
         new_df = read_pull(self.spark, ask.timeline.path, ask.new)
-        return visible_rows(new_df, ask.table, self.spec)
+        return rows_asked(new_df, ask.table, self.spec)
 
     def _of_gates(self, ask: Ask) -> Iterator[QualityResult]:
-        expectations = {each.name: each for each in expectations_of(self.spec, ask.table)}
+        expectations = {each.name: each for each in self.expected.of(ask.table)}
         if limit := self.spec.quarantine_limit.expectation(self.spec.log):
             expectations.setdefault(limit.name, limit)
         for write in ask.timeline.changes_in(ask.new.window):

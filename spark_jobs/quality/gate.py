@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -36,11 +36,13 @@ class Gate:
     @classmethod
     def of(cls, spec: LakeSpec, table: str) -> Gate:
         """The gate of a table of the lake; ContractError when an expectation of it is wrong."""
-        return cls(
-            table=table,
-            expectations=tuple(each for each in expectations_of(spec, table) if _is_asked_here(each)),
-            prefix=f"gate_{table}",
-        )
+        return cls.asking(table, expectations_of(spec, table))
+
+    @classmethod
+    def asking(cls, table: str, expectations: Sequence[Expectation]) -> Gate:
+        """The gate that asks what of these a write can be asked."""
+        asked_here = tuple(each for each in expectations if _is_asked_here(each))
+        return cls(table=table, expectations=asked_here, prefix=f"gate_{table}")
 
     @property
     def sets_aside(self) -> tuple[Expectation, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.mirrors import ROW_KEY
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.visible import hides_deleted, shown_columns
 from spark_jobs.transforms.newest import IS_DELETED
@@ -12,5 +13,14 @@ from spark_jobs.transforms.newest import IS_DELETED
 
 def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
     """Stored rows of a table, as its readers see them: without tombstones, event orders and technical columns."""
-    live_df = rows_df.where(~F.col(IS_DELETED)) if hides_deleted(table, spec) else rows_df
-    return live_df.select(*shown_columns(table, rows_df.columns, spec))
+    return _live_rows(rows_df, table, spec).select(*shown_columns(table, rows_df.columns, spec))
+
+
+def rows_asked(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
+    """The same, as expectations are asked of them: rows of a mirror with their key as text, which stands once."""
+    key = [ROW_KEY] if spec.mirror(table) else []
+    return _live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))
+
+
+def _live_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
+    return rows_df.where(~F.col(IS_DELETED)) if hides_deleted(table, spec) else rows_df

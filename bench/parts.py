@@ -17,6 +17,7 @@ from bench.day_report import Day
 from bench.gate import measure_gate
 from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
+from bench.mirrors import CHANGES, TABLES, measure_mirrors
 from bench.race import compare, load, run_rounds
 from bench.report import Figures, Found, Race, Races
 from bench.safety import measure_safety
@@ -121,6 +122,15 @@ def kafka(options: argparse.Namespace, settings: Settings, folder: Path) -> Race
     return measure_kafka(settings, folder, events=events, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
+def mirrors(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """Many mirrors brought on by one job, against a job for each."""
+    tables = options.tables or TABLES
+    changes = options.events[0] // tables if options.events else CHANGES
+    alone = min(options.alone or tables, tables)
+    rounds = {"warm_ups": options.warm_ups, "rounds": options.rounds}
+    return measure_mirrors(settings, folder, tables=tables, changes=max(changes, 1), alone=alone, **rounds)
+
+
 def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
     """The stitch layer brought on by new events, against computing it anew and other engines."""
     _check_peers()
@@ -200,6 +210,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "growth": growth,
     "landing": landing,
     "kafka": kafka,
+    "mirrors": mirrors,
     "stitch": stitch,
     "slow": slow,
     "day": day,

@@ -118,13 +118,14 @@ class MirrorLake:
     settings: Settings
     twin: Settings
 
-    def make(self) -> None:
-        """The first load of every table, in both."""
+    def make(self) -> float:
+        """The first load of every table, in both; gives the most memory that it had, in megabytes."""
         with stage(f"the first load of {self.shop.tables} tables"):
             self.shop.land_rows(Path(self.settings.landing_path))
-            for job in ("ingest", "split"):
-                run_job(self.spark, self.settings, job, CLOCK)
+            peak = _peak([self._run(self.settings, job) for job in ("ingest", "split")])
+        say(f"its peak memory: {peak:,.0f} MB")
         shutil.copytree(self.settings.base_path, self.twin.base_path)
+        return peak
 
     def go_on(self, number: int, changes: int, alone: int) -> Round:
         """The changes of a round, into both."""
@@ -173,7 +174,7 @@ def measure_mirrors(
     twin = replace(settings, base_path=str(folder / "twin"))
     spark = open_bench_session(settings, folder=folder, with_peers=False)
     lake = MirrorLake(spark=spark, shop=shop, settings=settings, twin=twin)
-    lake.make()
+    peak = lake.make()
     timed = [lake.go_on(number, changes, alone) for number in range(warm_ups + rounds)][warm_ups:]
     found = [
         (name, table, fingerprint)
@@ -196,7 +197,7 @@ def measure_mirrors(
             INGEST: [each.ingest.seconds for each in timed],
         },
         differing_tables=differing(found),
-        notes=tell(timed, tables),
+        notes=[*tell(timed, tables), f"Peak memory of the first load of {tables * changes:,} rows: {peak:,.0f} MB."],
     )
 
 

@@ -8,14 +8,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SAME = 0.01
+"""Address spaces that differ by less are the same one: a look at two takes a moment, in which one may grow."""
 _TIMES = slice(11, 15)
 """User and system time of a process and of its ended children, among the fields of ``stat`` after its name."""
 
 
 def memory_mb() -> float:
-    """Resident memory."""
-    pages = sum(int(text.split()[1]) for text in _read_all("statm"))
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
+    """Resident memory.
+
+    A process that is about to begin a program has its parent's memory until then, not as much again: it is left out.
+    """
+    parents = _parents()
+    sizes = {pid: [int(number) for number in text.split()[:2]] for pid, text in _read_all("statm", parents)}
+    spaces = {pid: space for pid, (space, _) in sizes.items()}
+    is_own = {pid: abs(space - spaces.get(parents[pid], 0)) > _SAME * space for pid, space in spaces.items()}
+    return sum(resident for pid, (_, resident) in sizes.items() if is_own[pid]) * _PAGE / 1024**2
 
 
 @contextmanager
@@ -28,23 +37,24 @@ def processor_seconds() -> Iterator[Mapping[str, float]]:
 
 
 def _processor_seconds() -> float:
-    return sum(sum(map(int, text.rpartition(")")[2].split()[_TIMES])) for text in _read_all("stat")) / _TICKS
+    texts = [text for _, text in _read_all("stat", _parents())]
+    return sum(sum(map(int, text.rpartition(")")[2].split()[_TIMES])) for text in texts) / _TICKS
 
 
-def _read_all(file: str) -> Iterator[str]:
-    for pid in _family(os.getpid()):
+def _read_all(file: str, parents: Mapping[int, int]) -> Iterator[tuple[int, str]]:
+    """The file of this process, of those it started, of those they started, and so on."""
+    for pid in [each for each in parents if os.getpid() in _ancestors(each, parents)]:
         with suppress(OSError):  # one that has just ended
-            yield Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8")
+            yield pid, Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8")
 
 
-def _family(pid: int) -> list[int]:
-    """``pid``, those it started, those they started, and so on."""
+def _parents() -> dict[int, int]:
     parents: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/status"):
         with suppress(OSError):
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
             parents[int(fields["Pid"])] = int(fields["PPid"])
-    return [each for each in parents if pid in _ancestors(each, parents)]
+    return parents
 
 
 def _ancestors(pid: int, parents: Mapping[int, int]) -> Iterator[int]:

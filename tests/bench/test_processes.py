@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -29,3 +30,17 @@ def test_memory_has_that_of_children_in_it():
     both = memory_mb()
     child.communicate(b"\n")
     assert both > alone + 90
+
+
+def test_a_child_that_has_begun_no_program_yet_adds_nothing():
+    """The pages of a fork are its parent's, until one of them writes."""
+    held = bytearray(b"x" * 100_000_000)
+    alone = memory_mb()
+    read, write = os.pipe()
+    if not (pid := os.fork()):
+        os.read(read, 1)
+        os._exit(0)
+    both = memory_mb()
+    os.write(write, held[:1])
+    os.waitpid(pid, 0)
+    assert both < alone + 90

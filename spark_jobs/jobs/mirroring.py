@@ -80,7 +80,10 @@ class Brought:
 
 @dataclass(frozen=True, kw_only=True)
 class Mirroring:
-    """One run over the mirrors of a lake, whose leases the caller holds; ``chosen`` are those that it brings on."""
+    """One run over the mirrors of a lake, whose leases the caller holds; ``chosen`` are those that it brings on.
+
+    A table is settled once, and again after this run wrote to it, or tried to: nobody else does meanwhile.
+    """
 
     spark: SparkSession
     spec: LakeSpec
@@ -88,6 +91,8 @@ class Mirroring:
     settings: Settings
     chosen: Sequence[MirrorSpec]
     brought: Brought = field(default_factory=Brought)
+    _timelines: dict[str, Timeline] = field(default_factory=dict, init=False)
+    _touched: set[str] = field(default_factory=set, init=False)
 
     def run(self) -> Brought:
         """Bring them on. A mirror that fails is told and left where it is; the others go on."""
@@ -95,6 +100,7 @@ class Mirroring:
             return self.brought
         source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
         source.check_version()
+        self._touched.update((*(mirror.name for mirror in self.spec.mirrors), *self.spec.tombstones))
         timelines = self._settled()
         for mirror in self.spec.mirrors:
             timelines[mirror.name].check_type(mirror.type)
@@ -106,15 +112,18 @@ class Mirroring:
         for after in sorted(groups, reverse=True):
             self._bring_on(groups[after], after, source, places)
         for mirror in self.chosen:
-            last = timelines[mirror.name].last
+            last = self._timelines[mirror.name].last
             self.brought.outcomes.setdefault(
                 mirror.name, TableOutcome(table=mirror.name, instant=last, rows=0, is_committed=False)
             )
         return self.brought
 
-    def _settled(self) -> dict[str, Timeline]:
-        names = [*(mirror.name for mirror in self.spec.mirrors), *self.spec.tombstones]
-        return dict(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
+    def _settled(self) -> Mapping[str, Timeline]:
+        """The timelines of all mirrors and of what was deleted in them, with nothing on them that is unfinished."""
+        names = sorted(self._touched)
+        self._timelines.update(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
+        self._touched.clear()
+        return self._timelines
 
     def _bring_on(self, mirrors: Sequence[MirrorSpec], after: str, source: Timeline, places: dict[str, str]) -> None:
         """Bring on mirrors that are equally far, part by part; those that failed wait for the next run."""
@@ -172,7 +181,9 @@ class Mirroring:
             packed_df = index.find(self.spark, folded_df.select(key_hash()), most=count)
             stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
             kept = [mirror.name for mirror in self.spec.mirrors if mirror.removes_rows]
-            with pinned(self.spark, merge_rows(folded_df, stored_df, keep_stored=kept), "changed") as changed_df:
+            merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)
+            # Every mirror's commit looks for its rows: in their order, it opens the few blocks that have some.
+            with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
                 changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
                 written = [table for table in tables if table.name in changed]
                 gates = MirrorGates(spec=self.spec, tables=every, run=self.arguments, settings=self.settings)
@@ -188,17 +199,22 @@ class Mirroring:
                 said = {name: {**read_to, **of_table} for name, of_table in passed.said.items()}
                 with ThreadPoolExecutor(self.settings.write_threads) as threads:
                     layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
-                    done = list(
+                    tried = list(
                         threads.map(lambda t: self._write(passed_df, t, timelines[t.name], said[t.name]), written)
                     )
-                if all(done):  # else the layer has rows of a table that it has not: what was committed is read later
-                    index.accept(layer.result(), {each.table: each.instant or "" for each in done if each})
+                done = {each.table: each.instant or "" for each in tried if each}
+                if len(done) == len(written):
+                    index.accept(layer.result(), done)
+                elif done:  # the layer has rows of a table that it has not
+                    done_df = changed_df.where(F.col(TABLE).isin(*done)).drop(STORED)
+                    index.accept(index.write_layer(pack_rows(done_df)), done)
 
     def _write(
         self, changed_df: DataFrame, table: MirrorTable, timeline: Timeline, said: Mapping[str, str]
     ) -> TableOutcome | None:
         """Commit the changed rows of a mirror, and what is said of them; None when it failed, which stops no other."""
         layout = fit_layout(mirror_layout(table.spec), timeline)
+        self._touched.add(table.name)
         try:
             rows_df = to_mirror(changed_df, table)
             write_anew(self.spark, table, timeline, self.settings)
@@ -221,6 +237,7 @@ class Mirroring:
         for name in self.spec.tombstones if hard else ():
             with pinned(self.spark, to_tombstones(changed_df, hard), "tombstones") as tombstones_df:
                 if tombstones_df.count():
+                    self._touched.add(name)
                     commit(tombstones_df, tombstones_layout(name), metadata={}, settings=self.settings)
 
     def _index(self, tables: Sequence[MirrorTable], width: int) -> RowIndex:
@@ -240,9 +257,14 @@ class Mirroring:
         columns = {table.name: [ROW_KEY, *(column.source for column in table.columns)] for table in tables}
         return RowIndex(f"{self.spec.lake}.mirrors", columns, self.settings, pack=pack, merge=merge)
 
+    def _last(self, name: str) -> str | None:
+        if name not in self._touched:
+            return self._timelines[name].last
+        return Timeline(table=name, path=self.settings.table_path(name)).last
+
     def _remember(self, places: Mapping[str, str]) -> None:
         """Keep how far every mirror is, also of those in which nothing changed."""
-        last = {m.name: Timeline(table=m.name, path=self.settings.table_path(m.name)).last for m in self.spec.mirrors}
+        last = {mirror.name: self._last(mirror.name) for mirror in self.spec.mirrors}
         state = ConsumerState(checkpoints={self.spec.log: min(places.values())}, tables=last, notes=places)
         ConsumerRegistry(self.settings.base_path).write(MIRRORS, state, self.arguments.clock)
 

@@ -13,6 +13,7 @@ A column that an event lacks is null in it, unless the event is older than the c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -259,19 +260,20 @@ def _older_orders(slots: dict[SchemaColumn, Column]) -> Column:
     """Orders of the columns that are not the row's, or null when all are: the usual case."""
     if not slots:
         return F.lit(None).cast("map<string,string>")
+    # One expression whatever the number of columns: a hundred mirrors' plans are to be made in a run.
+    known = [{"key": column.source, "added": column.added} for column in slots]
 
-    def entry(name: str, order: Column) -> Column:
-        return F.struct(F.lit(name).alias("key"), order.alias("value"))
+    def entry(name: Column, order: Column) -> Column:
+        return F.struct(name.alias("key"), order.alias("value"))
 
-    def differing_of(column: SchemaColumn, slot: Column) -> Column:
-        is_before = F.col(ROW_ORDER) < column.added
+    def with_order(column: Column, slot: Column) -> Column:
+        is_before = F.col(ROW_ORDER) < column["added"]
         is_other = (slot["order"] != F.col(ROW_ORDER)) | is_before
-        return F.when(slot.isNull() & ~is_before, entry(column.source, F.lit(_NEVER_KNOWN))).when(
-            slot.isNotNull() & is_other, entry(column.source, slot["order"])
-        )
+        older = F.when(slot.isNotNull() & is_other, slot["order"])
+        return entry(column["key"], F.when(slot.isNull() & ~is_before, _NEVER_KNOWN).otherwise(older))
 
-    differing = [differing_of(column, slot) for column, slot in slots.items()]
-    found = F.filter(F.array(*differing), lambda each: each.isNotNull())
-    deleted = F.when(F.col(DELETED_ORDER).isNotNull(), F.array(entry(_DELETED, F.col(DELETED_ORDER))))
+    columns = F.from_json(F.lit(json.dumps(known)), "array<struct<key:string,added:string>>")
+    found = F.filter(F.zip_with(columns, F.array(*slots.values()), with_order), lambda each: each["value"].isNotNull())
+    deleted = F.when(F.col(DELETED_ORDER).isNotNull(), F.array(entry(F.lit(_DELETED), F.col(DELETED_ORDER))))
     nothing = F.filter(found, lambda each: F.lit(False))
     return F.when(F.size(found) > 0, F.map_from_entries(F.concat(found, F.coalesce(deleted, nothing))))

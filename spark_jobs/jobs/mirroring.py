@@ -184,13 +184,11 @@ class Mirroring:
             merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)
             # Every mirror's commit looks for its rows: in their order, it opens the few blocks that have some.
             with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
-                changed = {row[TABLE] for row in changed_df.select(TABLE).distinct().collect()}
-                written = [table for table in tables if table.name in changed]
                 gates = MirrorGates(spec=self.spec, tables=every, run=self.arguments, settings=self.settings)
-                passed = gates.ask(changed_df, written)
+                passed = gates.ask(changed_df, tables)
                 self.brought.failed |= passed.failed
                 self.brought.told += passed.told
-                written = [table for table in written if table.name in passed.said]
+                written = [table for table in tables if table.name in passed.said]
                 if not written:
                     return
                 passed_df = changed_df.where(F.col(TABLE).isin(*passed.said)) if passed.failed else changed_df

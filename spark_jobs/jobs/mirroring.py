@@ -44,7 +44,7 @@ from spark_jobs.transforms.mirrors import (
     to_mirror,
     to_tombstones,
 )
-from spark_jobs.transforms.newest import STORED, TABLE, merge_rows, newest_rows
+from spark_jobs.transforms.newest import KEY, STORED, TABLE, merge_rows, newest_rows
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 
 _MB = 1024 * 1024
@@ -246,7 +246,12 @@ class Mirroring:
             for name in self.spec.tombstones if by_name[table].spec.deletes is Deletes.HARD else ():
                 path = self.settings.table_path(name)
                 if Timeline(table=name, path=path).last:
-                    keyed_df = keyed_df.unionByName(from_tombstones(read_snapshot(self.spark, path), table, width))
+                    deleted_df = from_tombstones(read_snapshot(self.spark, path), table, width)
+                    # A run that died may have kept a delete that it did not carry out: the row is there as it was.
+                    there_df = read_snapshot(self.spark, self.settings.table_path(table)).select(
+                        F.col(ROW_KEY).alias(KEY)
+                    )
+                    keyed_df = keyed_df.unionByName(deleted_df.join(there_df, KEY, "left_anti"))
             return pack_rows(keyed_df)
 
         def merge(packed_df: DataFrame) -> DataFrame:

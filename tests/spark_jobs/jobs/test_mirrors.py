@@ -21,7 +21,7 @@ from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
 from tests.support.broken_mirrors import every_broken_change
-from tests.support.crashes import CRASHES, run_and_crash
+from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
 from tests.support.envelopes import Envelope
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fold, line_of, packed
 from tests.support.shop_lakes import TOPIC, ShopLake, make_shop_lake
@@ -198,6 +198,21 @@ def test_deleted_rows_are_kept_or_not_as_the_spec_says(spark, tmp_path):
     lake.deliver("again", [change("c", "carts", {**row, "text": "again"}, 30, fields=fields)])
     lake.run("split")
     assert {key: row["text"] for key, row in lake.live("carts", key=("id",)).items()} == {(1,): "again"}
+
+
+def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_run(spark, tmp_path):
+    """The run dies between the tombstone and the mirror's commit, and the row index is lost too."""
+    lake = make_shop_lake(spark, tmp_path, [MIRRORS[2]])
+    fields = {"id": FIELDS["id"], "text": FIELDS["text"]}
+    row = {"id": 1, "text": "a"}
+    lake.deliver("made", [change("c", "carts", row, 1, fields=fields)])
+    lake.run("split")
+    lake.deliver("deleted", [change("d", "carts", row, 2, fields=fields)])
+    assert run_and_crash(lake, "split", crash_at_commit("jobs.mirroring", 1, is_committed=True))
+    assert len(lake.rows("shop_log_deleted")) == len(lake.rows("carts")) == 1
+    Filesystem(f"{lake.path(FOLDER)}/shop.mirrors").delete_tree()
+    lake.run("split")
+    assert lake.rows("carts") == []
 
 
 def test_a_mirror_that_fails_stops_no_other_and_catches_up(spark, tmp_path: Path):

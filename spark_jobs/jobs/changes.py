@@ -14,6 +14,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceW
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.jobs.mirror_forms import stored_forms
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
@@ -52,7 +53,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
     timeline.check_version()
     window = _window(spark, timeline, arguments)
-    keys = _keys(spec, layout)
+    keys = _keys(spec, layout, timeline)
     with pinned(spark, _differences(spark, spec, timeline, window, keys), "differences") as pinned_df:
         counts = {row["op"]: row["count"] for row in pinned_df.groupBy("op").count().collect()}
         pinned_df.orderBy(*keys).limit(options["rows"]).show(options["rows"], truncate=False)
@@ -66,10 +67,13 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     )
 
 
-def _keys(spec: LakeSpec, layout: TableLayout) -> tuple[str, ...]:
-    """Columns that readers know a row by: of a mart its grain, of a load its key."""
+def _keys(spec: LakeSpec, layout: TableLayout, timeline: Timeline) -> tuple[str, ...]:
+    """Columns that readers know a row by: of a mart its grain, of a load or a mirror its key."""
     if load := spec.find_load(layout.name):
         return load.key
+    if mirror := spec.mirror(layout.name):
+        names = stored_forms(timeline)
+        return tuple(names[source][0] for source in mirror.key)
     return spec.mart(layout.name).grain if layout.name in spec.mart_names else (layout.record_key,)
 
 

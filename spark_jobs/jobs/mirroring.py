@@ -154,7 +154,8 @@ class Mirroring:
         read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
         if not {*MIRROR_EVENTS} <= {*read_df.columns}:  # a log of before the lake had mirrors
             return
-        book = read_book(source, up_to=pull.window.up_to)
+        # The newest one, also of events that are older: columns only ever come, and the row index knows them already.
+        book = read_book(source)
         tables = [MirrorTable(spec=m, columns=book.get(m.origin, TableSchema()).columns) for m in mirrors]
         events_df = read_df.where(F.col("source_table").isin(origins)).select(*MIRROR_EVENTS)
         with pinned(self.spark, events_df, "events") as pinned_df:

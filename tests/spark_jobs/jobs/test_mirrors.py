@@ -215,6 +215,36 @@ def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_r
     assert lake.rows("carts") == []
 
 
+def test_a_mirror_that_is_behind_takes_no_column_from_the_others(spark, tmp_path, monkeypatch):
+    """``lines`` stays at the first commit of the log, in which ``orders`` has no note yet."""
+    lake = make_shop_lake(spark, tmp_path, MIRRORS)
+    order_fields = {"id": FIELDS["id"], "text": FIELDS["text"]}
+    line_fields = {**order_fields, "line": FIELDS["line"]}
+    bad = {"id": 1, "line": 1, "text": "no/folder"}
+    records = [
+        change("c", "orders", {"id": 1, "text": "a"}, 1, fields=order_fields),
+        change("c", "lines", bad, 2, fields=line_fields),
+    ]
+    lake.deliver("one", records)
+    with_note = {**order_fields, "note": FIELDS["text"]}
+    lake.deliver("two", [change("u", "orders", {"id": 1, "text": "a", "note": "x"}, 3, fields=with_note)])
+    with pytest.raises(TablesFailedError):
+        lake.run("split")
+    monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1 / 1024)
+    with pytest.raises(TablesFailedError):
+        lake.run("split")
+    later = {"id": 1, "text": "b", "note": UNAVAILABLE}
+    mended = {**bad, "text": "folder"}
+    lake.deliver(
+        "three",
+        [change("u", "orders", later, 4, fields=with_note), change("u", "lines", mended, 5, fields=line_fields)],
+    )
+    monkeypatch.undo()
+    lake.run("split")
+    assert lake.live("orders", key=("id",)) == {(1,): {"id": 1, "text": "b", "note": "x"}}
+    assert [row["text"] for row in lake.rows("lines")] == ["folder"]
+
+
 def test_a_mirror_that_fails_stops_no_other_and_catches_up(spark, tmp_path: Path):
     """``orders`` is in the way of a file; once that is gone it has everything, of both runs."""
     lake = make_shop_lake(spark, tmp_path, MIRRORS)

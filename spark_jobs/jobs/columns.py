@@ -41,9 +41,9 @@ _SAID = {
 }
 
 
-def read_book(log_timeline: Timeline, *, up_to: str = "9" * 17) -> SchemaBook:
-    """What the log's commits up to an instant know of the columns of mirrored tables."""
-    return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY, up_to=up_to))
+def read_book(log_timeline: Timeline) -> SchemaBook:
+    """What the log's commits know of the columns of mirrored tables."""
+    return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
 
 
 def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:

@@ -1,4 +1,4 @@
-"""A part of the campaign, another one every day: a sixteenth of the storage's stops, a place of the drivers, races.
+"""A part of the campaign, another one every day: a twelfth of the storage's stops, a place of the drivers, races.
 
 ``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop. A
 failure names the command that tries the same part again.
@@ -25,7 +25,7 @@ from tests.faults.zombies import PLACES, Fate
 from tests.support.numbered_tables import LAYOUTS
 
 pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500)]
-EVERY = 16
+EVERY = 12
 DAY = datetime.now(UTC).toordinal()
 
 

@@ -1,8 +1,8 @@
 """Every test that needs more than Python, in pytest processes side by side that wait a lot, each for something else.
 
-One has the tests of a whole Airflow; one the campaign of faults, whose sessions are processes of their own, and then
-what asks servers of the tests' own; the last one, whose output comes at once, has the rest. That of the others comes at
-the end. Each takes about as long as the others.
+One has the tests of a whole Airflow, of whole chains, and then the campaign of faults, whose sessions are processes of
+their own; one has what asks servers of the tests' own; the last one, whose output comes at once, has the rest. That of
+the others comes at the end. Each takes about as long as the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
-BESIDE = {"end-to-end tests": "e2e", "faults and services": "(faults or services) and not e2e"}
+BESIDE = {"end-to-end tests and faults": "e2e or faults", "services": "services and not e2e and not faults"}
 REST = "not e2e and not faults and not services and (spark or hudi)"
 _PYTEST = (sys.executable, "-m", "pytest", "-m")
 

@@ -34,10 +34,10 @@ LATE = datetime(2026, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
 @pytest.fixture
 def decoded_df(spark: Any) -> Any:
     empty = (None,) * (len(SPEC.source.columns) - 1)
-    event_a = ("A", "c", "1", LATE, 7, *empty, "file", 0, None, None, None)
-    event_b = ("B", "d", "2", CLOCK, 8, *empty, "file", 20, None, None, None)
-    broken = [(None,) * (5 + len(empty)) + ("file", at, "not_json", "why", b"?") for at in (30, 10)]
-    blank = (None,) * (5 + len(empty)) + ("file", 40, "ignored", "", b"")
+    event_a = ("A", "c", "1", LATE, None, 7, *empty, "file", 0, None, None, None)
+    event_b = ("B", "d", "2", CLOCK, None, 8, *empty, "file", 20, None, None, None)
+    broken = [(None,) * (6 + len(empty)) + ("file", at, "not_json", "why", b"?") for at in (30, 10)]
+    blank = (None,) * (6 + len(empty)) + ("file", 40, "ignored", "", b"")
     return with_day(spark.createDataFrame([event_a, event_b, event_a, *broken, blank], decoded_schema(SPEC)), CLOCK)
 
 

@@ -1,8 +1,9 @@
 """Everything that can be interrupted, interrupted: ``make faults``; ends with a table of what was lost, doubled, stuck.
 
 *Stops*: the storage stops at an operation, then the platform's own retry. *Zombies*: a driver process is paused or
-killed at an operation while its retry works elsewhere. *Races*: two processes at work on one table. Each time the rows
-must be right by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over.
+killed at an operation while its retry works elsewhere. *Races*: two processes at work on one table. *Kills*: drivers
+that take messages from Kafka are killed at random moments. Each time the rows must be right by Spark and by the Rust
+reader, the next commit must succeed, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from tests.faults import backfills, races
+from tests.faults import backfills, kills, races
 from tests.faults.drivers import JARS, open_driver
 from tests.faults.homes import Home
 from tests.faults.scenarios import SCENARIOS, Scenario
@@ -32,11 +33,14 @@ from tests.faults.zombies import PLACES, Fate, Zombies
 
 KINDS_OF = {
     "races": (backfills.KIND, *races.KINDS),
+    "kills": (kills.KIND,),
     "stops": tuple(scenario.kind for scenario in SCENARIOS),
     "zombies": tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
 }
 """The parts, and the kinds in each. What takes longest comes first, so that workers end together."""
-COUNTS = ("every", "offset", "pauses", "seeds", "backfills")
+LAKES = 6
+"""In which drivers are killed, with five schedules each."""
+COUNTS = ("every", "offset", "pauses", "seeds", "backfills", "lakes")
 """Options that say how much is tried."""
 
 
@@ -70,6 +74,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pauses", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
     parser.add_argument("--seeds", type=int, default=20, help="races: how many of each kind (default: 20)")
     parser.add_argument("--backfills", type=int, default=20, help="races: backfills beside a schedule (default: 20)")
+    parser.add_argument(
+        "--lakes", type=int, default=LAKES, help=f"kills: lakes, of {kills.SCHEDULES} schedules each (default: {LAKES})"
+    )
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time, each with a kind (default: 1)")
     return parser.parse_args(argv)
@@ -112,6 +119,9 @@ def _try(
                     yield backfills.race_backfills(spark, driver, place.folder, lakes)
                 else:
                     yield races.race(kind, driver, place, seeds)
+    if chosen("kills"):
+        lakes = range(options.offset, options.offset + options.lakes)
+        yield kills.kill_drivers(spark, folder / "kills", lakes)
     for scenario in SCENARIOS:
         if scenario.kind in chosen("stops"):
             yield stops.run(scenario, home("stops", scenario), every=options.every, offset=options.offset)

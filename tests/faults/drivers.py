@@ -25,6 +25,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.storage.layouts import TableLayout
 from tests.faults.storage import open_faulty_session
 from tests.faults.verdicts import attempt
+from tests.support.kafka_lakes import KafkaLake
 from tests.support.lakes import Lake
 from tests.support.numbered_tables import LAYOUTS, NumberedTable
 from tests.support.processes import wait_until
@@ -35,9 +36,10 @@ JARS = PROJECT_ROOT / ".run" / "jars"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a driver is to do: one commit after the other, or a service, or jobs of the product over some days.
+    """What a driver is to do: one commit after the other, or a service, or jobs of the product.
 
-    ``base`` is where the table lies, of ``jobs`` the folder of a lake. Before an operation it may write ``sign``.
+    ``base`` is where the table lies, of ``jobs`` the folder of a lake; with ``days`` the jobs are of these alone, with
+    ``servers`` the lake reads from a broker. Before an operation it may write ``sign``.
     """
 
     base: str
@@ -46,7 +48,8 @@ class Task:
     numbers: Sequence[int] = ()
     service: str = ""
     jobs: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    days: tuple[str, str] = ("", "")
+    days: tuple[str, str] | None = None
+    servers: str = ""
     pause_at: int = 0
     sign: str = ""
 
@@ -59,16 +62,23 @@ class Task:
     def do(self, spark: SparkSession) -> None:
         """Do it in this session."""
         if self.jobs:
-            lake = Lake(spark=spark, folder=Path(self.base))
-            start, end = map(parse_clock, self.days)
+            facts: dict[str, Any] = {"spark": spark, "folder": Path(self.base)}
+            lake = KafkaLake(**facts, servers=self.servers) if self.servers else Lake(**facts)
             for job, options in self.jobs:
-                lake.run(job, interval=Interval(start=start, end=end), **options)
+                lake.run(job, interval=self._interval, **options)
             return
         table = self.table(spark)
         for number in self.numbers:
             table.put(number)
         if self.service:
             table.run(Service(self.service), is_forced=True)
+
+    @property
+    def _interval(self) -> Interval | None:
+        if self.days is None:
+            return None
+        start, end = map(parse_clock, self.days)
+        return Interval(start=start, end=end)
 
 
 class Driver:
@@ -102,11 +112,14 @@ class Driver:
         """The error that the task ended with, or ""."""
         return self._answer()
 
+    @property
+    def is_at_work(self) -> bool:
+        """False when the task has ended, which :meth:`outcome` tells more of."""
+        return self._answers.empty()
+
     def comes_to(self, sign: Path) -> bool:
         """Wait for the sign; False when the task ended without it, which :meth:`outcome` tells more of."""
-        wait_until(
-            lambda: sign.exists() or not self._answers.empty(), "the driver came to the operation, or to its end"
-        )
+        wait_until(lambda: sign.exists() or not self.is_at_work, "the driver came to the operation, or to its end")
         return sign.exists()
 
     @contextmanager
@@ -152,12 +165,13 @@ class Driver:
 
 
 @contextmanager
-def open_driver() -> Iterator[Driver]:
-    """A driver that is ready; killed at the end."""
+def open_driver(*, waits: bool = True) -> Iterator[Driver]:
+    """A driver, killed at the end; without ``waits`` its session may not be there yet."""
     with tempfile.TemporaryFile() as log:
         driver = Driver(log)
         try:
-            driver.wait_until_ready()
+            if waits:
+                driver.wait_until_ready()
             yield driver
         finally:
             driver.kill()

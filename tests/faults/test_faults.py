@@ -1,4 +1,4 @@
-"""A part of the campaign, another one every day: a twelfth of the storage's stops, a place of the drivers, races.
+"""A part of the campaign, another one every day: a twelfth of the stops, a place of the drivers, races, a lake killed.
 
 ``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop. A
 failure names the command that tries the same part again.
@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.faults import kills
 from tests.faults.backfills import KIND
+from tests.faults.campaign import LAKES
 from tests.faults.drivers import Task, open_driver
 from tests.faults.races import KINDS
 from tests.faults.scenarios import SCENARIOS
@@ -53,6 +55,12 @@ def test_a_driver_that_never_comes_to_its_place_says_how_it_ended_and_can_go_on(
             driver.begin(replace(task, pause_at=10_000, sign=str(never)))
             assert not driver.comes_to(never)
             assert driver.outcome() == ""
+
+
+@pytest.mark.services
+def test_drivers_that_take_from_kafka_and_are_killed(tmp_path: Path):
+    (point,) = run_campaign(tmp_path, "--part", "kills", "--lakes", "1", "--offset", f"{DAY % LAKES}")
+    assert point["kind"] == kills.KIND
 
 
 def test_drivers_that_are_paused_or_killed_and_two_at_a_time(tmp_path: Path):

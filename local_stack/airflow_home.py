@@ -27,7 +27,7 @@ USER = "admin"
 _KEYS = "secrets.json"
 DAG_IDS = (
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
-    *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
+    *("recompute", "table_services", "savepoints", "restore", "erase", "snapshot", "catalog_sync"),
     *("data_quality", "freshness"),
 )
 """In the order in which data flows, then those that only look."""

@@ -21,6 +21,7 @@ HEAD = """# DAGs
     landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─┬─> fast_layer
                                                                                                └─> stitch_layer
     by the clock, once a day: slow_layer              when a person or a backfill asks: recompute
+    when a person asks: snapshot ─(sales_log)
 """
 
 

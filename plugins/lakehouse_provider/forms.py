@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
+from lakehouse_provider.source import SOURCE_CONN_ID
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 
 _END = r"$(?!\n)"
@@ -64,3 +65,75 @@ def dry_run_param() -> Param:
     return Param(
         True, type="boolean", title="Dry run", description="On: the plan and nothing else. Off: asks for approval"
     )
+
+
+def mirror_params() -> dict[str, Param]:
+    """Which mirrors alone, by patterns with commas; none: everything."""
+    pattern = r"[A-Za-z0-9_*?]{1,128}"
+    return {
+        name: Param(
+            None,
+            type=["null", "string"],
+            pattern=f"^{pattern}(,{pattern})*{_END}",
+            maxLength=1000,
+            title=title,
+            description=description,
+        )
+        for name, title, description in (
+            ("databases", "Databases", "Mirrors of these databases or schemas alone; empty: everything"),
+            ("tables", "Tables", "Mirrors of these tables alone, such as order*,customers; empty: everything"),
+        )
+    }
+
+
+def snapshot_params() -> dict[str, Param]:
+    """Which table of which database is read, and how."""
+    name = r"[A-Za-z0-9_$#@]{1,128}"
+    return {
+        "table": Param(
+            type="string",
+            pattern=rf"^{name}\.{name}{_END}",
+            title="Table",
+            description="Schema and table as the database writes them; with MySQL and MariaDB database and table",
+        ),
+        "server_name": Param(
+            type="string",
+            pattern=f"^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*{_END}",
+            maxLength=249,
+            title="Server name",
+            description="The topic.prefix of the connector that sends its changes",
+        ),
+        "partition_column": Param(
+            None,
+            type=["null", "string"],
+            pattern=f"^{name}{_END}",
+            title="Partition column",
+            description="Its key, a number or a date, to read it in parts by; empty: in one part",
+        ),
+        "parts": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            maximum=10_000,
+            title="Parts",
+            description="Empty: one for 50,000 rows",
+        ),
+        "decimals": Param(
+            "precise",
+            type="string",
+            enum=["precise", "string"],
+            title="Decimals",
+            description="As the connector's decimal.handling.mode has them",
+        ),
+        "again": Param(
+            False, type="boolean", title="Again", description="Begin anew, though it was read or begun before"
+        ),
+        "connection": Param(
+            SOURCE_CONN_ID,
+            type="string",
+            pattern=f"^{SOURCE_CONN_ID}(_[a-z0-9]+)*{_END}",
+            maxLength=100,
+            title="Connection",
+            description=f"{SOURCE_CONN_ID}, or one of another database whose name begins so",
+        ),
+    }

@@ -55,6 +55,7 @@ for dag_id, dag in bag.dags.items():
                 "interval": getattr(task, "reads_interval", None),
                 "serving": getattr(task, "serving_conn_id", None),
                 "kafka": getattr(task, "kafka_conn_id", None),
+                "source": getattr(task, "source_conn_id", None),
                 "retries": task.retries,
                 "delay": task.retry_delay.total_seconds(),
                 "one_at_a_time": task.max_active_tis_per_dag,
@@ -68,6 +69,10 @@ for dag_id, dag in bag.dags.items():
         },
     }
 from types import SimpleNamespace
+asked = json.loads(sys.argv[3])
+task = bag.dags["snapshot"].get_task("snapshot").prepare_for_execution()
+task.render_template_fields({"params": asked}, task.get_template_env())
+filled = {"arguments": task.arguments, "connection": task.source_conn_id}
 from airflow.utils.types import DagRunType
 moves = {}
 for kind in ("scheduled", "asset_triggered", "backfill", "manual"):
@@ -77,8 +82,19 @@ for kind in ("scheduled", "asset_triggered", "backfill", "manual"):
         task.render_template_fields({"params": {"move_cut": wish}, "dag_run": run}, task.get_template_env())
         moves[f"{kind} {wish}"] = task.arguments["move_cut"]
 heavy = sorted({"pyspark", "pandas", "numpy", "pyarrow", "grpc", "great_expectations", "sqlglot"} & set(sys.modules))
-print(json.dumps({"dags": facts, "moves": moves, "errors": bag.import_errors, "heavy": heavy}))
+found = {"dags": facts, "moves": moves, "filled": filled, "errors": bag.import_errors, "heavy": heavy}
+print(json.dumps(found, default=lambda _no_value: None))
 """
+ASKED = {
+    "table": "2026.10",
+    "server_name": "1e5",
+    "partition_column": None,
+    "parts": 7,
+    "decimals": "string",
+    "again": True,
+    "connection": "lakehouse_source_2",
+}
+"""A form of ``snapshot`` with names that could be taken for numbers."""
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +118,7 @@ def parse(home: Path, **variables: str) -> dict[str, Any]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    command = [sys.executable, "-c", PROBE, str(DAGS), json.dumps(list(HOSTILE.values()))]
+    command = [sys.executable, "-c", PROBE, str(DAGS), json.dumps(list(HOSTILE.values())), json.dumps(ASKED)]
     done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

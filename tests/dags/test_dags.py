@@ -29,6 +29,7 @@ def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
         "savepoints",
         "restore",
         "erase",
+        "snapshot",
         "catalog_sync",
         "data_quality",
         "freshness",
@@ -75,6 +76,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
         ("savepoints", {"keep": "savepoint create"}, []),
         ("restore", {"plan": "restore", "approve": None, "apply": "restore"}, []),
         ("erase", {"plan": "erase", "approve": None, "apply": "erase"}, []),
+        ("snapshot", {"snapshot": "snapshot"}, []),
         (
             "catalog_sync",
             {"sync": "sync apply", "views": "views apply", "masked_views": "views apply"},
@@ -151,6 +153,13 @@ def test_what_looks_at_kafka_knows_its_connection(parsed: dict[str, Any]) -> Non
     }
 
 
+def test_what_reads_a_database_knows_the_connection_of_the_form(parsed: dict[str, Any]) -> None:
+    tasks = {(dag_id, name): task for dag_id, dag in parsed["dags"].items() for name, task in dag["tasks"].items()}
+    assert {place: task["source"] for place, task in tasks.items() if task["source"]} == {
+        ("snapshot", "snapshot"): "{{ params.connection }}"
+    }
+
+
 @pytest.mark.parametrize("dag_id", DAG_IDS[:5])
 def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
     tasks = parsed["dags"][dag_id]["tasks"]
@@ -169,8 +178,8 @@ def test_somebody_is_told_of_a_failure_and_of_a_run_that_is_late(parsed: dict[st
     told = {name: task["told"] for name, task in dag["tasks"].items()}
     kind = "OngoingAlert" if dag_id == "freshness" else "LakehouseAlert"
     assert told == {name: [] if name == "outcome" else [kind] for name in told}
-    waits_for_people = dag_id in ("recompute", "restore", "erase")
-    assert dag["deadlines"] == ([] if waits_for_people else [f"lakehouse_provider.alerts.LateRunAlert {dag_id}"])
+    is_of_people = dag_id in ("recompute", "restore", "erase", "snapshot")
+    assert dag["deadlines"] == ([] if is_of_people else [f"lakehouse_provider.alerts.LateRunAlert {dag_id}"])
 
 
 def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -> None:
@@ -183,6 +192,7 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
     }
     rewritten, restored, erased = written.pop("recompute"), written.pop("restore"), written.pop("erase")
     asked = assets.quality.name
+    assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != asked]
     outlets = [name for names in written.values() for name in names if name != asked]
     assert {dag_id for dag_id, names in written.items() if asked in names} == {*DAG_IDS[:5], "data_quality"}
     assert len(outlets) == len(set(outlets))

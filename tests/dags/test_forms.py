@@ -32,10 +32,30 @@ def test_the_form_of_erase_asks_for_one_kind_of_people_each(parsed: dict[str, An
     assert dag["tasks"]["apply"]["serving"] == "lakehouse_serving"
 
 
+def test_the_form_of_snapshot_asks_which_table_of_which_database(parsed: dict[str, Any]) -> None:
+    params = parsed["dags"]["snapshot"]["params"]
+    must = {name for name, param in params.items() if param["value"] is None and param["schema"]["type"] == "string"}
+    assert must == {"table", "server_name"}
+    assert params["connection"]["value"] == "lakehouse_source"
+    assert params["decimals"]["schema"]["enum"] == ["precise", "string"]
+    assert all(param["schema"]["title"] and param["description"] for param in params.values())
+
+
+def test_names_in_the_form_of_snapshot_stay_what_they_are(parsed: dict[str, Any]) -> None:
+    assert parsed["filled"]["arguments"] == {
+        "table": "2026.10", "server_name": "1e5", "partition_column": "", "parts": 7, "decimals": "string",
+        "again": True,
+    }  # fmt: skip
+    assert parsed["filled"]["connection"] == "lakehouse_source_2"
+
+
 def test_no_form_takes_a_hostile_name(parsed: dict[str, Any]) -> None:
     """By the schema that Airflow itself checks, on the page and behind the API."""
     taken = {
         (dag_id, name): names for dag_id, dag in parsed["dags"].items() for name, names in dag["takes"].items() if names
     }
-    assert taken == {("ingest_sales", "accept_loss"): ["Sales"]}, "a topic may be called so"
+    free = {"ingest_sales": ["accept_loss"], "split_sales": ["databases", "tables"]}
+    free |= {"snapshot": ["partition_column", "server_name"]}
+    expected = {(dag_id, name): ["Sales"] for dag_id, names in free.items() for name in names}
+    assert taken == expected, "a topic, a table at its source, a column there may be called so"
     assert sum(len(dag["takes"]) for dag in parsed["dags"].values()) > 10

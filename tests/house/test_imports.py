@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DAG_IDS = {
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
     *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
-    *("data_quality", "freshness"),
+    *("data_quality", "freshness", "snapshot"),
 }
 LIBRARY_MAY = {"pyspark", "spark_jobs"}
 DAGS_MAY = {"airflow.sdk", "lakehouse_provider", "pendulum", "spark_jobs.contracts"}

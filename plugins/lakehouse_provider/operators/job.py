@@ -26,6 +26,7 @@ from lakehouse_provider.job_process import JobExit, JobProcess
 from lakehouse_provider.kafka import KAFKA_VARIABLES, kafka_environment
 from lakehouse_provider.schedules import event_interval
 from lakehouse_provider.serving import STORE_VARIABLES, store_environment
+from lakehouse_provider.source import SOURCE_VARIABLES, source_environment
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
@@ -58,9 +59,10 @@ class LakehouseJobOperator(BaseOperator):
     :param serving_conn_id: the connection of the serving store, for a job that writes there. The job gets its URL by
         the environment alone; without such a connection it keeps the store that its settings name.
     :param kafka_conn_id: the connection of Kafka, for a job that reads there, in the same way.
+    :param source_conn_id: the connection of the database that a job reads by JDBC, in the same way (templated).
     """
 
-    template_fields: Sequence[str] = ("arguments",)
+    template_fields: Sequence[str] = ("arguments", "source_conn_id")
     ui_color = "#d9e8f5"
 
     def __init__(
@@ -74,6 +76,7 @@ class LakehouseJobOperator(BaseOperator):
         conn_id: str = DEFAULT_CONN_ID,
         serving_conn_id: str | None = None,
         kafka_conn_id: str | None = None,
+        source_conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -85,6 +88,7 @@ class LakehouseJobOperator(BaseOperator):
         self.conn_id = conn_id
         self.serving_conn_id = serving_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.source_conn_id = source_conn_id
         self._process: JobProcess | None = None
         self._is_stopped = False
 
@@ -146,6 +150,7 @@ class LakehouseJobOperator(BaseOperator):
         for conn_id, variables, read in (
             (self.serving_conn_id, STORE_VARIABLES, store_environment),
             (self.kafka_conn_id, KAFKA_VARIABLES, kafka_environment),
+            (self.source_conn_id, SOURCE_VARIABLES, source_environment),
         ):
             if conn_id is None:
                 continue

@@ -220,6 +220,21 @@ def test_without_the_connection_kafka_is_what_the_settings_say(echo: Echo, monke
     assert environment["LAKEHOUSE_KAFKA_SERVERS"] == "of-settings:9092"
 
 
+def test_a_database_that_is_read_is_known_by_the_environment_alone(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = {"conn_type": "postgres", "host": "db", "schema": "erp", "login": "reader", "password": "s?ource-w"}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SOURCE", json.dumps(facts))
+    task = LakehouseJobOperator(task_id="job", job="snapshot", source_conn_id="lakehouse_source")
+    options, environment = echo.run(task, context())
+    assert (environment["LAKEHOUSE_JDBC_URL"], environment["LAKEHOUSE_JDBC_USER"]) == (
+        "jdbc:postgresql://db/erp", "reader"
+    )  # fmt: skip
+    assert environment["LAKEHOUSE_JDBC_PASSWORD"] == "s?ource-w"
+    assert options == ["snapshot", "--clock=2026-03-01T12:00:00Z"]
+    assert "s?ource-w" not in "".join(capsys.readouterr())
+
+
 def test_a_serving_connection_that_cannot_work_is_not_retried(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps({"conn_type": "mysql", "host": "db"}))
     task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")

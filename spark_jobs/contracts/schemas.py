@@ -136,11 +136,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evolution:
-    """What is known of the tables after some events, what of them is refused, and what changed."""
+    """What is known of the tables after some events, what of them is refused, what changed, and which are new."""
 
     book: SchemaBook
     refusals: tuple[Refusal, ...] = ()
     changes: tuple[tuple[str, Change], ...] = ()
+    added: tuple[str, ...] = ()
 
 
 def holds(wide: str, narrow: str) -> bool:
@@ -165,7 +166,8 @@ def evolve(book: SchemaBook, arrived: Iterable[Arrived], *, at: str) -> Evolutio
         refusals += refused
         changes += [(of_table.origin, change) for change in after.changes[len(before.changes) :]]
         known[of_table.origin] = after
-    return Evolution(book=known, refusals=tuple(refusals), changes=tuple(changes))
+    added = tuple(sorted({*known} - {*book}))
+    return Evolution(book=known, refusals=tuple(refusals), changes=tuple(changes), added=added)
 
 
 def pack_book(book: SchemaBook) -> str:

@@ -55,9 +55,10 @@ def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timelin
 
 def set_aside_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
     """The records, with those that have a refused column as rejected ones; their bytes are still to be found."""
-    for refusal in refusals:
-        decoded_df = with_reason(decoded_df, is_usable() & _is_refused(refusal), Reason.OTHER_TYPE, F.lit(refusal.told))
-    return decoded_df
+    if not refusals:
+        return decoded_df
+    told = F.coalesce(*(F.when(_is_refused(refusal), F.lit(refusal.told)) for refusal in refusals))
+    return with_reason(decoded_df, is_usable() & told.isNotNull(), Reason.OTHER_TYPE, told)
 
 
 def column_metadata(evolution: Evolution) -> dict[str, str]:
@@ -65,12 +66,12 @@ def column_metadata(evolution: Evolution) -> dict[str, str]:
     return {SCHEMAS_KEY: pack_book(evolution.book)} if evolution.book else {}
 
 
-def column_messages(evolution: Evolution, before: SchemaBook) -> tuple[str, ...]:
+def column_messages(evolution: Evolution) -> tuple[str, ...]:
     """A line for each new table and each change, and for each refusal although it was told before.
 
-    Its events are no less missing. ``before`` is what was known before.
+    Its events are no less missing.
     """
-    new = sorted({origin for origin, _ in evolution.changes} - {*before})
+    new = evolution.added
     told = [f"{plain(origin)}: is new, with {len(evolution.book[origin].columns)} columns" for origin in new]
     told += [f"{plain(origin)}: {_line(change)}" for origin, change in evolution.changes if origin not in new]
     known = {(origin, change.column, change.after) for origin, change in evolution.changes}

@@ -22,7 +22,6 @@ from spark_jobs.jobs.columns import (
     column_alerts,
     column_messages,
     column_metadata,
-    read_book,
     set_aside_types,
     take_in_columns,
 )
@@ -120,7 +119,7 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         passed_over = (f"passed over: events of tables that are no mirror: {', '.join(others)}",) if others else ()
-        return (*passed_over, *column_messages(self.columns[-1], read_book(self.log_timeline)))
+        return (*passed_over, *column_messages(self.columns[-1]))
 
     @property
     def alerts(self) -> tuple[str, ...]:

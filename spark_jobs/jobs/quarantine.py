@@ -27,7 +27,6 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
 from spark_jobs.jobs.replay import Replay, commit_marks
-from spark_jobs.quality.verdicts import told_of
 from spark_jobs.sources.envelope import MAX_RECORD_BYTES
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lease import hold_tables
@@ -206,7 +205,7 @@ def _replay(
         "records_unusable": rows["quarantined"],
     }
     left = f"{rows['quarantined']:,} records cannot be used yet; quarantine list and show say why"
-    messages = (*told_of(spec.log, replay.verdicts), *([left] if rows["quarantined"] else []))
+    messages = (*replay.messages, *([left] if rows["quarantined"] else []))
     return _result(arguments, tuple(outcomes), counters, messages)
 
 

@@ -6,7 +6,6 @@ open; the next one finds the event in the log and marks the record, and writes n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +16,14 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.quarantine import Attempt, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.columns import column_metadata, set_aside_types, take_in_columns
+from spark_jobs.jobs.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
-from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
 from spark_jobs.sources.decoding import RECORD, decode_records
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
@@ -55,6 +55,7 @@ class Replay:
     settings: Settings
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    columns: list[Evolution] = field(default_factory=list)
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -75,31 +76,35 @@ class Replay:
         dated_df = with_day(decode_records(self.spec, records_df), self.arguments.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
             columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
+            self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             facts = measure(decoded_df, gate, self.arguments.clock)
             if facts["usable"]:
                 self._judge(gate, facts)
-            logged = self._commit_log(decoded_df, facts, column_metadata(columns))
+            logged = self._commit_log(decoded_df, facts)
             return [logged, self._mark(chosen_df, decoded_df)]
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """For the job's result: what a person should know of columns and expectations."""
+        return (*column_messages(self.columns[-1]), *told_of(self.spec.log, self.verdicts))
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
         table, run = self.spec.log, self.arguments
         passed = let_pass({table: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
         self.verdicts.extend(passed[table])
 
-    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any], columns: Mapping[str, str]) -> TableOutcome:
+    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any]) -> TableOutcome:
         rows_df = select_log_rows(decoded_df, self.spec)
         self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
         if not self.log_timeline.last or not facts["usable"]:
-            return self._write_log(rows_df, facts, columns, stored=0)
+            return self._write_log(rows_df, facts, stored=0)
         known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings)
         with pinned(self.spark, known_df, "known") as known_df:
             stored = int(known_df.count())
-            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, columns, stored=stored)
+            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
 
-    def _write_log(
-        self, rows_df: DataFrame, facts: dict[str, Any], columns: Mapping[str, str], *, stored: int
-    ) -> TableOutcome:
+    def _write_log(self, rows_df: DataFrame, facts: dict[str, Any], *, stored: int) -> TableOutcome:
         table, last = self.spec.log, self.log_timeline.last
         self.rows["written"] = facts["distinct"] - stored
         self.rows["duplicates"] = facts["usable"] - facts["distinct"] + stored
@@ -109,7 +114,7 @@ class Replay:
         quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
         metadata = {
             **checkpoints(self.log_timeline),
-            **columns,
+            **column_metadata(self.columns[-1]),
             **quality,
             **newest_event(self.log_timeline, facts),
         }

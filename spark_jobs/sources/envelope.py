@@ -23,7 +23,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
-from spark_jobs.sources.positions import place_of_table, position_of, table_of, transaction_of
+from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 MAX_DEPTH = 32
@@ -91,7 +91,7 @@ class EnvelopeDecoder:
         values, mirrored = self._row(op, image, source, connector, schema)
         order = f"{position_of(source, connector, payload)}-{tie_of(op, payload.get('before'), payload.get('after'))}"
         return DecodedEvent(
-            event_id=f"{place_of_table(source, connector)}:{order}",
+            event_id=f"{qualified_table_of(source, connector)}:{order}",
             op=op,
             event_order=order,
             event_time=_event_time(source, payload),

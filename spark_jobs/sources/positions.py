@@ -27,7 +27,7 @@ _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 
 
-def place_of_table(source: dict[str, Any], connector: str) -> str:
+def qualified_table_of(source: dict[str, Any], connector: str) -> str:
     """Server, schema (of MySQL and MariaDB: database) and table; RejectedRecordError when they are no names."""
     origin = ".".join((str(source.get("name", "")), *table_of(source, connector)))
     if len(origin) > MAX_ORIGIN or not origin.isprintable():

@@ -95,6 +95,9 @@ def test_what_does_not_fit_waits_for_a_person_and_the_rest_goes_on(shop, capsys)
     again = change("u", "orders", {"id": 2, "total": "more"}, 21, fields=as_text)
     shop.land("four", [line_of(again)], topic=TOPIC)
     assert shop.run("ingest").alerts == ()
+    early = shop.run("quarantine", action="replay", because="too early", all=True)
+    assert early.counters["records_unusable"] == 2
+    assert [message.split(":")[0] for message in early.messages if "total came as string" in message] == ["shop.orders"]
     declare(shop, {"name": "amount", "source": "total", "type": "string"})
     planned = shop.run("schema", action="plan")
     assert planned.counters["changes"] == 2

@@ -27,7 +27,7 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
 from spark_jobs.jobs.replay import Replay, commit_marks
-from spark_jobs.sources.envelope import MAX_RECORD_BYTES
+from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned

@@ -11,10 +11,8 @@ logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine:
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 from spark_jobs.contracts.mirrors import origin_of
 from spark_jobs.contracts.names import plain
@@ -24,10 +22,9 @@ from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
+from spark_jobs.sources.records import parse_record
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
-MAX_DEPTH = 32
-MAX_RECORD_BYTES = 512 * 1024
 UPSERTS, DELETE = frozenset("cru"), "d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -141,79 +138,6 @@ class EnvelopeDecoder:
             return chosen
         except (AttributeError, KeyError, TypeError, ValueError):
             raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
-
-
-def parse_record(line: bytes) -> dict[str, Any] | None:
-    """The JSON object on a line; None for ``null`` or a blank line.
-
-    Raises:
-        RejectedRecordError: it is something else, or not what every reader would take for the same.
-    """
-    if not line.strip():
-        return None
-    if len(line) > MAX_RECORD_BYTES:
-        raise RejectedRecordError(Reason.TOO_LONG, f"record of {len(line)} bytes, at most {MAX_RECORD_BYTES}")
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RejectedRecordError(Reason.NOT_UTF8, f"byte {error.start} is not UTF-8") from None
-    try:
-        record = _read_json(text)
-    except RecursionError:
-        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels") from None
-    except ValueError as error:
-        raise RejectedRecordError(Reason.NOT_JSON, str(error)[:200]) from None
-    if record is None:
-        return None
-    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _is_deeper(record, MAX_DEPTH):
-        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels")
-    if not isinstance(record, dict):
-        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"a {type(record).__name__} instead of an object")
-    return record
-
-
-def _read_json(text: str) -> Any:
-    """What ``json.loads`` reads; a decoder is made once and not for every record."""
-    if text.startswith("\ufeff"):
-        raise ValueError("Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)")
-    return _JSON.decode(text)
-
-
-def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(pairs)
-    if len(unique) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {ascii(twice)[:200]}")
-    return unique
-
-
-def _read_number(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"{text[:40]} is a number that nothing can hold") from None
-
-
-def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is not JSON")
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_float=_read_number, parse_constant=_refuse_constant)
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    layer = [value]
-    for _ in range(levels):
-        layer = [
-            child
-            for container in layer
-            for child in (container.values() if isinstance(container, dict) else container)
-            if isinstance(child, (dict, list))
-        ]
-        if not layer:
-            return False
-    return True
 
 
 def _is_message(op: Any, payload: dict[str, Any]) -> bool:

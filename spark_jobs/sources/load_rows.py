@@ -10,8 +10,8 @@ from typing import Any
 
 from spark_jobs.contracts.loads import FileFormat
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.sources.envelope import MAX_RECORD_BYTES, parse_record
 from spark_jobs.sources.load_files import open_bytes, open_text
+from spark_jobs.sources.records import MAX_RECORD_BYTES, parse_record
 
 _BATCH_ROWS = 5000
 

@@ -11,7 +11,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments
 from spark_jobs.jobs.quarantine import check, read_repaired
-from spark_jobs.sources.envelope import MAX_RECORD_BYTES
+from spark_jobs.sources.records import MAX_RECORD_BYTES
 
 SPEC = load_lake_spec(Settings().lake_spec)
 

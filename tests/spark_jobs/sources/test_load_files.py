@@ -73,6 +73,7 @@ def test_the_format_is_told_by_names_or_by_the_caller(tmp_path: Path):
         ("a.csv", b"", r"has no columns \['currency', 'day', 'rate'\]; it has \[\]"),
         ("a.csv", b'cur"rency,"day"s,rate\n', "cannot be read as csv"),
         ("a.csv.gz", gzip.compress(b"currency,day,rate\n" * 999, mtime=0)[:-20], "it ends in the middle"),
+        ("a.json", b"\x1f\x8b", "it ends in the middle"),
         ("a.csv.gz", b"\x1f\x8b" + b"nothing that could be gzip", "cannot be read as csv"),
         ("a.parquet", b"PAR1 and nothing", "cannot be read as parquet"),
     ],

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.loads import FileFormat
-from spark_jobs.sources.envelope import MAX_RECORD_BYTES
+from spark_jobs.sources.file_blocks import GZIP_MAGIC
 from spark_jobs.sources.load_rows import FileRecord, iter_records
+from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.filesystem import Filesystem
 
 
@@ -106,9 +107,9 @@ def test_files_are_read_as_they_are_stored(tmp_path: Path, is_gzip: bool):
         assert [each.at for each in iter_records(file, FileFormat.CSV, ",")] == list(range(2, 5002))
 
 
-@given(st.binary(max_size=300))
+@given(st.binary(max_size=300).filter(lambda content: not content.startswith(GZIP_MAGIC)))
 def test_whatever_the_bytes_are_every_line_is_in_some_record(content: bytes):
-    """Nothing of a file is passed over but blank lines."""
+    """Nothing of a file is passed over but blank lines. Damaged gzip files are found when a load is looked at."""
     records = read(b"a\n" + content)
     texts = [each.text if each.values is None else "".join(each.values.values()) for each in records]
     kept = "".join(texts)

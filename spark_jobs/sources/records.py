@@ -1,0 +1,89 @@
+"""The bytes of one record to a JSON object that every reader would take for the same, or to a rejection.
+
+Python's own parser reads it, with every key and number looked at. Faster ones keep the last of equal keys and do not
+tell; to make sure of that again takes the time they save.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any, Never
+
+from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+
+MAX_DEPTH = 32
+MAX_RECORD_BYTES = 512 * 1024
+
+
+def parse_record(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line; None for ``null`` or a blank line.
+
+    Raises:
+        RejectedRecordError: it is something else, or not what every reader would take for the same.
+    """
+    if not line.strip():
+        return None
+    if len(line) > MAX_RECORD_BYTES:
+        raise RejectedRecordError(Reason.TOO_LONG, f"record of {len(line)} bytes, at most {MAX_RECORD_BYTES}")
+    record = _read_json(line)
+    if record is None:
+        return None
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _is_deeper(record, MAX_DEPTH):
+        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels")
+    if not isinstance(record, dict):
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"a {type(record).__name__} instead of an object")
+    return record
+
+
+def _read_json(line: bytes) -> Any:
+    """What Python reads; RejectedRecordError says why it cannot."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RejectedRecordError(Reason.NOT_UTF8, f"byte {error.start} is not UTF-8") from None
+    try:
+        if text.startswith("\ufeff"):
+            raise ValueError("Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)")
+        return _JSON.decode(text)
+    except RecursionError:
+        raise RejectedRecordError(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:
+        raise RejectedRecordError(Reason.NOT_JSON, str(error)[:200]) from None
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise RejectedRecordError(Reason.DUPLICATE_KEY, f"keys given twice: {ascii(twice)[:200]}")
+    return unique
+
+
+def _read_number(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text[:40]} is a number that nothing can hold") from None
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not JSON")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_float=_read_number, parse_constant=_refuse_constant)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            child
+            for container in layer
+            for child in (container.values() if isinstance(container, dict) else container)
+            if isinstance(child, (dict, list))
+        ]
+        if not layer:
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Records that cannot be used, one for each way of being broken, with the reason that must stand in quarantine.
+"""Records that cannot be used, one for each of some eighty ways of being broken, with their reason in quarantine.
 
 Each is made from a good change of sale ``key``, so that different keys give different records.
 """
@@ -92,6 +92,43 @@ BROKEN: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "serial below zero": ("missing_position", lambda key: line(source_with(key, event_serial_no=-1))),
     "no time": ("bad_timestamp", lambda key: line({**source_with(key, ts_ms=None), "ts_ms": None})),
     "wrapped without op": ("unknown_op", lambda key: line(wrapped({**good(key), "op": None}))),
+    "a text": ("not_an_envelope", lambda key: b'"sale %d"' % key),
+    "a comma too many": ("not_json", lambda key: line(good(key))[:-1] + b",}"),
+    "two records": ("not_json", lambda key: line(good(key)) * 2),
+    "a comment": ("not_json", lambda key: b"/* new */" + line(good(key))),
+    "other quotes": ("not_json", lambda key: line(good(key)).replace(b'"', b"'")),
+    "a control character": ("not_json", lambda key: line(good(key)).replace(b"unit 1", b"unit \x01")),
+    "a byte order mark": ("not_json", lambda key: b"\xef\xbb\xbf" + line(good(key))),
+    "utf-16": ("not_utf8", lambda key: line(good(key)).decode().encode("utf-16")),
+    "overlong utf-8": ("not_utf8", lambda key: line(good(key)).replace(b"unit 1", b"unit \xc0\xaf")),
+    "two connectors": (
+        "duplicate_key_in_json",
+        lambda key: line(good(key)).replace(b'"connector":', b'"connector":"mysql","connector":'),
+    ),
+    "source is a list": ("not_an_envelope", lambda key: line({**good(key), "source": [key]})),
+    "payload is a list": ("not_an_envelope", lambda key: line({"payload": [key]})),
+    "row image is a number": ("not_an_envelope", lambda key: line({**good(key), "after": key})),
+    "server is no name": ("not_an_envelope", lambda key: line(source_with(key, name="erp\n"))),
+    "op in capitals": ("unknown_op", lambda key: line({**good(key), "op": "C"})),
+    "op is empty": ("unknown_op", lambda key: line({**good(key), "op": ""})),
+    "key is a list": ("bad_integer", lambda key: line(good(key, SaleId=[key]))),
+    "id in hexadecimal": ("bad_integer", lambda key: line(good(key, UnitId="0x10"))),
+    "id between blanks": ("bad_integer", lambda key: line(good(key, UnitId=" 7 "))),
+    "id in other digits": ("bad_integer", lambda key: line(good(key, UnitId="\u0667"))),
+    "id below 64 bits": ("bad_integer", lambda key: line(good(key, UnitId=-(2**63) - 1))),
+    "decimal is true": ("bad_decimal", lambda key: line(good(key, ContractSubtotal=True))),
+    "decimal with a comma": ("bad_decimal", lambda key: line(good(key, ContractSubtotal="10,50"))),
+    "decimal is empty": ("bad_decimal", lambda key: line(good(key, ContractSubtotal=""))),
+    "decimal is a list": ("bad_decimal", lambda key: line(good(key, ContractSubtotal=[1]))),
+    "date before year 1": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate=-(10**17)))),
+    "date is true": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate=True))),
+    "date in month 13": ("bad_timestamp", lambda key: line(good(key, ContractSigningDate="2026-13-01T00:00:00Z"))),
+    "name is a list": ("bad_text", lambda key: line(good(key, UnitName=["unit 1"]))),
+    "lsn is short": ("missing_position", lambda key: line(source_with(key, commit_lsn="00000027:0001"))),
+    "serial is text": ("missing_position", lambda key: line(source_with(key, event_serial_no="one"))),
+    "lsn below zero": ("missing_position", lambda key: line(source_with(key, connector="postgresql", lsn=-1))),
+    "time is text": ("bad_timestamp", lambda key: line(source_with(key, ts_ms="now"))),
+    "time past year 9999": ("bad_timestamp", lambda key: line(source_with(key, ts_ms=10**15))),
 }
 
 

@@ -118,9 +118,11 @@ def read_line(line: bytes) -> Event | None:
             row[name] = read_value(image[column], kind, connector)
     require("sale_id" in row)
     milliseconds = source.get("ts_ms") if source.get("ts_ms") is not None else envelope.get("ts_ms")
-    require(isinstance(milliseconds, int))
+    require(isinstance(milliseconds, int) and abs(milliseconds) < 253_402_300_800_000)
+    origin = "/".join(str(source.get(name, "")) for name in ("name", *OWNERS.get(connector, ("schema",)), "table"))
+    require(origin.isprintable())
     return Event(
-        origin="/".join(str(source.get(name, "")) for name in ("name", *OWNERS.get(connector, ("schema",)), "table")),
+        origin=origin,
         order=(position(source, milliseconds), tie(op, envelope)),
         op=op,
         time=EPOCH + timedelta(milliseconds=milliseconds),
@@ -157,13 +159,15 @@ def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
     """Where the source itself puts the change."""
     if source.get("connector") == "sqlserver" and source.get("commit_lsn") is not None:
         serial = source.get("event_serial_no") or 0
-        require(0 <= serial < 2**32)
-        lsns = [str(source.get(name) or "0:0:0").split(":") for name in ("commit_lsn", "change_lsn")]
+        require(isinstance(serial, int) and 0 <= serial < 2**32)
+        lsns = [str(source.get(name) or "00000000:00000000:0000").split(":") for name in ("commit_lsn", "change_lsn")]
+        require(all([len(part) for part in lsn] == [8, 8, 4] for lsn in lsns))
         try:
             return (*(int(part, 16) for lsn in lsns for part in lsn), serial)
         except ValueError as error:
             raise UnusableError from error
     if source.get("connector") == "postgresql" and source.get("lsn") is not None:
+        require(int(source["lsn"]) >= 0)
         return (int(source["lsn"]),)
     if source.get("connector") in OWNERS and source.get("file"):
         name, dot, number = source["file"].rpartition(".")

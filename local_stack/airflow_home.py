@@ -17,7 +17,8 @@ from pathlib import Path
 from local_stack.airflow_api import AirflowApi, ApiUnreachableError
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
-from local_stack.services import LOOPBACK, RunFolder, Service, choose_port
+from local_stack.ports import choose_port
+from local_stack.services import LOOPBACK, RunFolder, Service
 
 PORT_VARIABLE = "LAKEHOUSE_UI_PORT"
 DATABASE_VARIABLE = "LAKEHOUSE_AIRFLOW_DB"

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Mapping
 
-from local_stack.services import LOOPBACK, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, RunFolder, Service, wait_for_server
 
 NAME = "aws"
 REGION = "eu-west-1"

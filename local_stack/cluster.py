@@ -11,7 +11,8 @@ from pathlib import Path
 from local_stack.connect_server import spark_home
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
-from local_stack.services import LOOPBACK, Program, RunFolder, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, Program, RunFolder, wait_for_server
 
 START_SECONDS = 120.0
 _MASTER = "org.apache.spark.deploy.master.Master"

@@ -11,8 +11,9 @@ from pathlib import Path
 from local_stack.errors import SetupError
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
+from local_stack.ports import choose_port
 from local_stack.scala_jar import LOOPBACK_ONLY, LOOPBACK_ONLY_CLASS, build_scala_jar
-from local_stack.services import LOOPBACK, Program, RunFolder, Service, choose_port, run_path, wait_for_server
+from local_stack.services import LOOPBACK, Program, RunFolder, Service, run_path, wait_for_server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
 

@@ -15,7 +15,8 @@ from local_stack.errors import SetupError
 from local_stack.installation import fetch_when_wrong
 from local_stack.java import find_java
 from local_stack.kafka_jars import KAFKA_JARS
-from local_stack.services import LOOPBACK, Program, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, Program, RunFolder, Service, wait_for_server
 
 START_SECONDS = 120.0
 _LOGGING = ("slf4j-api-*.jar", "log4j-slf4j2-impl-*.jar", "log4j-api-*.jar", "log4j-core-*.jar")

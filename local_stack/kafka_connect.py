@@ -17,7 +17,8 @@ from local_stack.databases import PASSWORD, USER, Server
 from local_stack.errors import SetupError
 from local_stack.kafka import kafka_program
 from local_stack.layout import PROJECT_ROOT
-from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, wait_for_server
 
 START_SECONDS = 180.0
 CONNECTORS = PROJECT_ROOT / "include" / "connectors"

@@ -24,7 +24,8 @@ from local_stack.errors import SetupError
 from local_stack.kafka import KafkaBroker
 from local_stack.kafka_connect import ConnectWorker, connector_of
 from local_stack.lake_view import Rows, read_with_rust
-from local_stack.services import RunFolder, free_port, run_path
+from local_stack.ports import free_port
+from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import Settings

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from local_stack.services import Program, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import Program, RunFolder, Service, wait_for_server
 from local_stack.spark_class import build_spark_class
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options, find_jars

@@ -12,7 +12,8 @@ from pathlib import Path
 from local_stack.console import say
 from local_stack.errors import DownloadError, SetupError
 from local_stack.folder_lock import one_at_a_time
-from local_stack.services import LOOPBACK, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, RunFolder, Service, wait_for_server
 from local_stack.trino_install import cache_path
 
 NAME = "s3"

@@ -190,43 +190,6 @@ def run_path(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("LAKEHOUSE_RUN_PATH") or PROJECT_ROOT / ".run").absolute()
 
 
-def free_port() -> int:
-    """A port of the loopback interface that nothing listens on, chosen by the system."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def is_port_free(port: int) -> bool:
-    """True when a server could listen on ``port`` of the loopback interface."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
-        return True
-
-
-def choose_port(variable: str, environ: Mapping[str, str], *, preferred: int = 0) -> int:
-    """The port that ``variable`` names, else ``preferred`` when it is free, else any free one.
-
-    SetupError when the variable names no port, or one that is taken.
-    """
-    if text := environ.get(variable, ""):
-        if not text.isdigit() or not 1 <= int(text) <= 65535:
-            raise SetupError(
-                f"{variable}={text!r} is not a port; give a number from 1 to 65535, or unset it for a free one"
-            )
-        if not is_port_free(int(text)):
-            raise SetupError(
-                f"port {text} ({variable}) is taken; stop what listens there, or unset {variable} for a free one"
-            )
-        return int(text)
-    return preferred if preferred and is_port_free(preferred) else free_port()
-
-
 def _birth(pid: int) -> int | None:
     """The kernel's start tick of a live process; None when there is none (a zombie is none)."""
     try:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from local_stack.errors import SetupError
-from local_stack.services import LOOPBACK, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, RunFolder, Service, wait_for_server
 from local_stack.trino_install import Trino
 from spark_jobs.storage.s3 import endpoint_of, region_of
 

@@ -14,7 +14,8 @@ from xml.sax.saxutils import escape
 from local_stack.errors import SetupError
 from local_stack.installation import fetch_when_wrong
 from local_stack.jars import YARN_JARS
-from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, wait_for_server
 from local_stack.spark_class import build_spark_class
 
 START_SECONDS = 120.0

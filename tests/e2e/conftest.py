@@ -18,7 +18,7 @@ from local_stack.chain import Chain
 from local_stack.databases import PASSWORD, PostgreSQL, Server
 from local_stack.demo_data import TOPIC, Arrivals
 from local_stack.lake_view import TableView, read_with_rust, view_lake
-from local_stack.services import free_port
+from local_stack.ports import free_port
 from local_stack.stack import Stack
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.arguments import parse_clock

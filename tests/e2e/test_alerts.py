@@ -18,7 +18,8 @@ import pytest
 from local_stack.airflow_api import ApiUnreachableError
 from local_stack.airflow_home import DATABASE_VARIABLE, AirflowHome
 from local_stack.databases import Server
-from local_stack.services import RunFolder, free_port
+from local_stack.ports import free_port
+from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.alert_services import AlertService, running_alert_service
 from tests.support.processes import wait_until

@@ -12,7 +12,8 @@ import pytest
 
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.databases import Server
-from local_stack.services import RunFolder, free_port
+from local_stack.ports import free_port
+from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]

@@ -10,7 +10,8 @@ import pytest
 
 from local_stack.airflow_home import AirflowHome, AirflowSecrets, build_environment
 from local_stack.errors import SetupError
-from local_stack.services import LOOPBACK, RunFolder, free_port
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
 KEYS = AirflowSecrets(password="p", jwt="j", api="a", fernet="f")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from local_stack.errors import SetupError
-from local_stack.services import LOOPBACK, RunFolder, Service, choose_port, free_port, is_port_free, run_path
+from local_stack.services import RunFolder, Service, run_path
 from tests.support.processes import descendants, is_alive, wait_until, wait_until_gone
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -111,29 +110,6 @@ def test_what_started_well_may_stay(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), folder.stopping(on_success=False):
         raise RuntimeError
     assert not service.is_alive
-
-
-def test_a_taken_port_is_refused_with_one_clear_line() -> None:
-    with socket.socket() as taken:
-        taken.bind((LOOPBACK, 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        assert not is_port_free(port)
-        with pytest.raises(SetupError, match=rf"port {port} \(X_PORT\) is taken; .* unset X_PORT"):
-            choose_port("X_PORT", {"X_PORT": str(port)})
-        assert choose_port("X_PORT", {}, preferred=port) != port
-
-
-def test_a_free_port_is_taken_as_wished() -> None:
-    port = free_port()
-    assert choose_port("X_PORT", {"X_PORT": str(port)}) == port
-    assert choose_port("X_PORT", {}, preferred=port) == port
-
-
-@pytest.mark.parametrize("text", ["http", "0", "70000", "-1"])
-def test_a_wrong_port_is_refused(text: str) -> None:
-    with pytest.raises(SetupError, match="is not a port"):
-        choose_port("X_PORT", {"X_PORT": text})
 
 
 def test_the_run_folder_is_the_projects_or_what_the_environment_says(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ Every case is a real process. Its landing folder and lake are empty.
 
 from __future__ import annotations
 
-import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from local_stack.ports import free_port
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.entrypoint import JOBS, parse_arguments
 from tests.support.commands import run
@@ -106,10 +106,7 @@ def test_a_java_of_another_version_is_no_java(tmp_path):
 
 @pytest.fixture
 def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    return free_port()
 
 
 def test_a_spark_connect_server_that_does_not_answer_may_be_tried_again(closed_port):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_stack.services import LOOPBACK, RunFolder, free_port, wait_for_server
+from local_stack.ports import free_port
+from local_stack.services import LOOPBACK, RunFolder, wait_for_server
 from local_stack.spark_class import build_spark_class
 
 TICK_MS = 500

@@ -17,7 +17,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from local_stack.services import free_port
+from local_stack.ports import free_port
 
 CLOCK = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

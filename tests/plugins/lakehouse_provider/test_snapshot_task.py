@@ -10,7 +10,7 @@ import pytest
 
 from local_stack.databases import PASSWORD, USER, PostgreSQL, running
 from local_stack.lake_view import read_with_rust
-from local_stack.services import free_port
+from local_stack.ports import free_port
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.operators import run_task
 from tests.support.sales_sources import SalesSource

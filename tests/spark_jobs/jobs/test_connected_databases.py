@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.kafka import KafkaBroker
 from local_stack.kafka_connect import ConnectWorker, connector_of
-from local_stack.services import RunFolder, free_port
+from local_stack.ports import free_port
+from local_stack.services import RunFolder
 from tests.support.expecting_lakes import make_expecting_lake
 from tests.support.kafka import running_kafka
 from tests.support.kafka_lakes import KafkaLake

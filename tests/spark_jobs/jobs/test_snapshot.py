@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 from local_stack.databases import PASSWORD, MariaDB, PostgreSQL, Server, running
-from local_stack.services import free_port
+from local_stack.ports import free_port
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
 from tests.support.envelopes import START_MS, Envelope, envelope, line
 from tests.support.expecting_lakes import make_expecting_lake

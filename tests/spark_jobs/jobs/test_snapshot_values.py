@@ -18,7 +18,7 @@ import sqlalchemy as sa
 import yaml
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
-from local_stack.services import free_port
+from local_stack.ports import free_port
 from spark_jobs.contracts.errors import ContractError
 from tests.support.envelopes import envelope, line, wrapped
 from tests.support.lakes import in_utc

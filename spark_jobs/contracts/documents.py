@@ -49,10 +49,10 @@ def choice(kind: type[Choice], value: Any, what: str, *, at: Steps = ()) -> Choi
     try:
         return kind(str(value))
     except ValueError as error:
-        raise ContractError(
-            f"{what}: {show(str(value))} is not a valid {kind.__name__}; choose one of {[word.value for word in kind]}",
-            at=at,
-        ) from error
+        name = at[-1] if at else "it"
+        wrong = f"{name} is not given" if value is None else f"{name} {show(str(value))} is none"
+        words = [word.value for word in kind]
+        raise ContractError(f"{what}: {wrong}; choose one of {words}", at=at) from error
 
 
 def build(

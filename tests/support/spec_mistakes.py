@@ -71,12 +71,12 @@ INDEPENDENT = [
     edit(SPEC, "lake: sales\n", "lake: Sales Lake\n", "lake 'Sales Lake' is not a snake_case identifier"),
     edit(SPEC, "time_zone: UTC", "time_zone: Europe/Pari", "time_zone 'Europe/Pari' is unknown; give an IANA name"),
     edit(SPEC, 'topics: ["*.SALES", ', 'topics: ["*.SALES", "a b", ', "source topics: 'a b' is no pattern"),
-    edit(SPEC, "AgentName, type: string", "AgentName, type: text", "'text' is not a valid ColumnType; choose one of"),
+    edit(SPEC, "AgentName, type: string", "AgentName, type: text", "'text' is none; choose one of"),
     edit(SPEC, "source: UnitName, ", "sauce: UnitName, ", "unknown entries ['sauce']; write source"),
     edit(SPEC, "source: BuildingName, ", "", "missing 1 required keyword-only argument: 'source'; add the entry"),
     edit(SPEC, "source: ProjectName", 'source: ""', "source '' is no column's name; give its name"),
     edit(SPEC, "precision: 18, scale: 4", "precision: 4, scale: 18", "decimal(4,18) is not possible; give a precision"),
-    edit(SPEC, "postgresql: microseconds", "postgresql: minutes", "'minutes' is not a valid NumberUnit; choose one"),
+    edit(SPEC, "postgresql: microseconds", "postgresql: minutes", "'minutes' is none; choose one"),
     edit(SPEC, "CustomerId, type: bigint", "CustomerId, type: bigint, packed: true", "packed is for decimals"),
     edit(SPEC, "source: CustomerName,", "source: CustomerName, max_length: long,", "max_length is 'long'; give a"),
     edit(
@@ -85,7 +85,7 @@ INDEPENDENT = [
     edit(SPEC, "key: building_id", "key: house_no", "buildings: columns ['house_no'] are not declared; "),
     edit(SPEC, "key: project_id, columns", "kye: project_id, columns", "unknown entries ['kye']; write key"),
     edit(SPEC, "[status_name], buckets: 1", "[status_name], buckets: 0", "buckets must be at least 1; correct it"),
-    edit(SPEC, "[agent_name], buckets: 1", "[agent_name], type: heap", "'heap' is not a valid TableType; choose one"),
+    edit(SPEC, "[agent_name], buckets: 1", "[agent_name], type: heap", "'heap' is none; choose one"),
     edit(SPEC, "[customer_name], buckets: 1", "customer_name", "columns is 'customer_name'; give a list of names"),
     edit(SPEC, "follows_deletes: true", "follows_deletes: soon", "follows_deletes is 'soon'; give true or false"),
     edit(SPEC, "agent: {key: agent_id", "agent: {key: agent_no", "agent: columns ['agent_no'] are not declared; "),
@@ -100,10 +100,12 @@ INDEPENDENT = [
     edit(SALES, "  between: [1, 99]", "  between: [1]", "between is [1]; give [least, most]"),
     edit(SALES, "  holds: contract", "  hold: contract", "unknown entries ['hold']; write holds"),
     edit(SALES, "  from_rows: 100", "  from_rows: 0", "from_rows is 0; give 1 or more"),
-    edit(EVENTS, "  usual: nulls", "  usual: mode", "'mode' is not a valid Figure; choose one of"),
-    edit(EVENTS, "  between: [0, 1000000000]", "  between: [0, 1000000000]\n  ¦action: shout", "'shout' is not"),
-    edit(DEALS, "mode: scoped", "mode: scooped", "'scooped' is not a valid MartMode; choose one of"),
-    edit(DEALS, "time: {column: day, unit: day}", "time: {column: day, unit: week}", "'week' is not a valid TimeUnit"),
+    edit(EVENTS, "  usual: nulls", "  usual: mode", "'mode' is none; choose one of"),
+    edit(
+        EVENTS, "  between: [0, 1000000000]", "  between: [0, 1000000000]\n  ¦action: shout", "action 'shout' is none"
+    ),
+    edit(DEALS, "mode: scoped", "mode: scooped", "'scooped' is none; choose one of"),
+    edit(DEALS, "time: {column: day, unit: day}", "time: {column: day, unit: week}", "'week' is none"),
     edit(DEALS, "by: unit_id}", "with: unit_id}", "a read: unknown entries ['with']; "),
 ]
 """Mistakes that are no others' cause, and none of them hides another."""

@@ -20,14 +20,14 @@ MISTAKES = [
     ("    table: orders\n", "    table: products\n", "'shop.products' is mirrored twice", "take one of the two out"),
     ("    buckets: 2\n", "    buckets: 0\n", "buckets must be at least 1", "give how many"),
     ("    buckets: 2\n", "    buckets: two\n", "buckets is 'two'", "give a whole number"),
-    ("    buckets: 2\n", "    deletes: never\n", "'never' is not a valid Deletes", "choose one of ['soft', 'hard']"),
-    ("    buckets: 2\n", "    transform: hour\n", "'hour' is not a valid Transform", "choose one of"),
+    ("    buckets: 2\n", "    deletes: never\n", "'never' is none", "choose one of ['soft', 'hard']"),
+    ("    buckets: 2\n", "    transform: hour\n", "'hour' is none", "choose one of"),
     ("    drop: [note_to_packer]\n", "    drop: [line]\n", "'line' is of the key", "take it out"),
     ("    drop: [note_to_packer]\n", "    drop: note\n", "drop is 'note'", "give a list of names"),
     (
         "    drop: [note_to_packer]\n",
         "    columns: [{name: total, source: total, type: money}]\n",
-        "'money' is not a valid ColumnType",
+        "'money' is none",
         "choose one of",
     ),
     (

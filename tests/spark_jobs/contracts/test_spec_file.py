@@ -57,12 +57,12 @@ def test_the_shipped_lake_is_the_one_of_the_design():
         (MARTS, "marts: [fast]", "marts is ['fast']; give the folder of their files, beside this one"),
         (MARTS, "marts: 7", "marts is 7; give the folder"),
         ("log: sales_log", "log: log_of_sales", "reads 'sales_log', which is no table; tables: ["),
-        ("type: bigint}", "type: int}", "column 'sale_id': 'int' is not a valid ColumnType; choose one of"),
-        ("unit: {sqlserver: milliseconds", "unit: {sqlserver: minutes", "'minutes' is not a valid NumberUnit"),
+        ("type: bigint}", "type: int}", "column 'sale_id': type 'int' is none; choose one of"),
+        ("unit: {sqlserver: milliseconds", "unit: {sqlserver: minutes", "'minutes' is none"),
         ("key: unit_id,", "key: house_id,", "units: columns ['house_id'] are not declared"),
         ("buckets: 2", "bukkets: 2", "unknown entries ['bukkets']"),
         ("precision: 18, scale: 4", "precision: eighteen, scale: 4", "precision is 'eighteen'; give a whole number"),
-        ("buckets: 2", "type: heap", "table 'sales': 'heap' is not a valid TableType; choose one of"),
+        ("buckets: 2", "type: heap", "table 'sales': type 'heap' is none; choose one of"),
         ("buckets: 2", "buckets: many", "buckets is 'many'; give a whole number"),
         ("topics: [", "topics: 5 #[", "source: topics is 5; give a list of names"),
         ("follows_deletes: true", "follows_deletes: 1", "follows_deletes is 1; give true or false"),
@@ -93,7 +93,7 @@ def test_a_mistake_in_a_mart_names_both_files(path):
     declared.write_text(declared.read_text().replace("mode: scoped", "mode: hourly"))
     with pytest.raises(ContractError) as caught:
         load_lake_spec(str(path))
-    assert str(caught.value).startswith(f"lake spec {path}: {declared}:4: mart 'fast_daily_deals': 'hourly' is")
+    assert str(caught.value).startswith(f"lake spec {path}: {declared}:4: mart 'fast_daily_deals': mode 'hourly' is")
 
 
 def test_a_folder_of_marts_that_is_not_there(path):

@@ -189,6 +189,7 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
         "auto.offset.reset": "error",  # an offset that is not there must not become another one
         "isolation.level": "read_committed",
         "queued.max.messages.kbytes": 16_384,
+        "fetch.queue.backoff.ms": 20,  # a second by default: the decoder is done with what is queued long before
         "logger": log,
     }
     consumer: Any = Consumer(configuration)

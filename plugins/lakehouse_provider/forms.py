@@ -10,6 +10,9 @@ from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 _END = r"$(?!\n)"
 """The end of a text for browsers and Python alike, whose ``$`` also matches before a last line end."""
 
+_TOPIC = "[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"
+"""The name of a topic, which begins with that of its connector's server."""
+
 
 def choice_param(names: list[str], *, empty: str, title: str, description: str) -> Param:
     """One of the names or none; the page shows ``empty`` for none."""
@@ -49,11 +52,10 @@ def savepoint_param() -> Param:
 
 def topics_param() -> Param:
     """Topics of Kafka, with commas, or none."""
-    name = "[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"
     return Param(
         None,
         type=["null", "string"],
-        pattern=f"^{name}(,{name})*{_END}",
+        pattern=f"^{_TOPIC}(,{_TOPIC})*{_END}",
         maxLength=249,
         title="Accept loss",
         description="Topics of Kafka, with commas, that go on without the messages they have lost",
@@ -98,7 +100,7 @@ def snapshot_params() -> dict[str, Param]:
         ),
         "server_name": Param(
             type="string",
-            pattern=f"^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*{_END}",
+            pattern=f"^{_TOPIC}{_END}",
             maxLength=249,
             title="Server name",
             description="The topic.prefix of the connector that sends its changes",

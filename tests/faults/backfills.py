@@ -11,10 +11,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.storage.layouts import all_layouts
 from tests.faults.drivers import Driver, Task
-from tests.faults.verdicts import LOST, Point, Tried, attempt, left_over, retry
+from tests.faults.verdicts import Point, Tried, judge_lake, retry
 from tests.support.envelopes import START_MS
 from tests.support.lakes import CLOCK, Lake, assert_equals_oracle
 from tests.support.mart_checks import assert_fast_is_right, assert_stitch_is_right
@@ -57,22 +55,8 @@ def _race(spark: SparkSession, driver: Driver, folder: Path, seed: int) -> Point
     seconds = time.monotonic() - begun
     for job, options in SCHEDULED:
         stuck = stuck or retry(partial(lake.run, job, **options))
-    wrong = "" if stuck else attempt(partial(_assert_right, lake, schedule.lines))
-    layouts = all_layouts(load_lake_spec(lake.settings.lake_spec))
-    there = [(layout, lake.path(layout.name)) for layout in layouts if Path(lake.path(layout.name)).exists()]
-    left = (
-        ""
-        if stuck
-        else ", ".join(f"{layout.name}: {what}" for layout, path in there for what in left_over(layout, path))
-    )
-    return Point(
-        kind=KIND,
-        operation=f"seed {seed}",
-        seconds=round(seconds, 1),
-        stuck=stuck,
-        rows=f"{LOST} or changed: {wrong}" if wrong else "",
-        left_over=left,
-    )
+    right = partial(_assert_right, lake, schedule.lines)
+    return judge_lake(KIND, f"seed {seed}", lake, right, stuck=stuck, seconds=seconds)
 
 
 def _assert_right(lake: Lake, lines: list[bytes]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.storage.layouts import all_layouts
 from tests.faults.drivers import Driver, Task, open_driver
-from tests.faults.verdicts import LOST, Point, Tried, attempt, left_over, retry
+from tests.faults.verdicts import Point, Tried, judge_lake, retry
 from tests.support.kafka import Topics, running_kafka
 from tests.support.kafka_lakes import KafkaLake
 from tests.support.lakes import assert_equals_oracle
@@ -30,6 +28,8 @@ from tests.support.schedules import ROUNDS, build_schedule
 KIND = "ingest from Kafka, killed"
 SCHEDULES = 5
 """In each lake, side by side."""
+_KILLS = 2
+"""In each round, each after a part of its messages."""
 _LONGEST = 7.0
 """A driver is killed within so many seconds; it has more to do than that."""
 
@@ -68,9 +68,9 @@ class _Killed:
             self._topics.create(topic, partitions=count, max_message_bytes="8000000")
         stuck, slowest = "", 0.0
         for number in range(ROUNDS):
-            for half in range(2):
+            for part in range(_KILLS):
                 for schedule in self._schedules:
-                    self._send(schedule.topic, schedule.rounds[number][half::2], partitions[schedule.topic])
+                    self._send(schedule.topic, schedule.rounds[number][part::_KILLS], partitions[schedule.topic])
                 stuck = stuck or self._kill_one()
                 begun = time.monotonic()
                 stuck = stuck or self._recover()
@@ -79,16 +79,9 @@ class _Killed:
                 self._broker.folder.stop_all()
                 self._broker.start()
         stuck = stuck or retry(self._take_all)
-        wrong = "" if stuck else attempt(self._assert_right)
         moments = ", ".join(f"{moment:.1f}" for moment in self._moments)
-        return Point(
-            kind=KIND,
-            operation=f"seed {self._seed}, killed after {moments} s",
-            seconds=round(slowest, 1),
-            stuck=stuck,
-            rows=f"{LOST} or changed: {wrong}" if wrong else "",
-            left_over="" if stuck else ", ".join(self._left_over()),
-        )
+        operation = f"seed {self._seed}, killed after {moments} s"
+        return judge_lake(KIND, operation, self._lake, self._assert_right, stuck=stuck, seconds=slowest)
 
     def _send(self, topic: str, texts: Sequence[bytes], partitions: int) -> None:
         """More messages; which partition each goes to is chance."""
@@ -110,7 +103,8 @@ class _Killed:
         error = "" if driver.is_at_work else driver.outcome()
         driver.kill()
         self._moments.append(moment)
-        self._next = self._start()
+        if len(self._moments) < ROUNDS * _KILLS:
+            self._next = self._start()
         return error
 
     def _start(self) -> Driver:
@@ -132,9 +126,3 @@ class _Killed:
         before = self._lake.instants()
         assert {self._lake.run(job).status for job in ("ingest", "split")} == {"nothing_to_do"}
         assert self._lake.instants() == before
-
-    def _left_over(self) -> Iterator[str]:
-        for layout in all_layouts(load_lake_spec(self._lake.settings.lake_spec)):
-            path = self._lake.path(layout.name)
-            if Path(path).exists():
-                yield from (f"{layout.name}: {what}" for what in left_over(layout, path))

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.storage.layouts import TableLayout
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.storage.layouts import TableLayout, all_layouts
 from spark_jobs.storage.options import heartbeat_seconds
 from spark_jobs.storage.services.state import TableState
+from tests.support.lakes import Lake
 from tests.support.numbered_tables import NumberedTable, Rows
 
 TRIES = 2
@@ -84,6 +86,24 @@ def judge(kind: str, operation: str, table: NumberedTable, last: int, *, stuck: 
         stuck = retry(lambda: table.put(last + 2))
         left = ", ".join(left_over(table.layout, table.path))
     return Point(kind=kind, operation=operation, seconds=round(seconds, 1), stuck=stuck, rows=rows, left_over=left)
+
+
+def judge_lake(
+    kind: str, operation: str, lake: Lake, assert_right: Callable[[], object], *, stuck: str, seconds: float
+) -> Point:
+    """Look at the tables of a lake that has taken in everything, and at what is left over in them."""
+    wrong = "" if stuck else attempt(assert_right)
+    layouts = all_layouts(load_lake_spec(lake.settings.lake_spec))
+    there = [(layout, lake.path(layout.name)) for layout in layouts if Path(lake.path(layout.name)).exists()]
+    left = [f"{layout.name}: {what}" for layout, path in there if not stuck for what in left_over(layout, path)]
+    return Point(
+        kind=kind,
+        operation=operation,
+        seconds=round(seconds, 1),
+        stuck=stuck,
+        rows=f"{LOST} or changed: {wrong}" if wrong else "",
+        left_over=", ".join(left),
+    )
 
 
 def left_over(layout: TableLayout, path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session for those that ask for it, and Hypothesis without a clock."""
+"""What all tests share: a Spark session a process, database servers a run, how tests are spread, Hypothesis without a clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from spark_jobs.contracts.settings import Settings
+from tests.run import recorder, spreading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis_settings.load_profile("repeatable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the run when its results are kept."""
+    recorder.register(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check slices, and spread the tests over the processes of a run."""
+    spreading.check_slices(items)
+    spreading.spread(items)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +49,20 @@ def spark() -> Iterator[SparkSession]:
     session = open_session(settings, app_name="lakehouse-tests")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A real PostgreSQL; each test takes a database of its own."""
+    with running(PostgreSQL()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Server]:
+    """A real MariaDB; each test takes a database of its own."""
+    with running(MariaDB()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.aws import right_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="cloud")]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')
 _QUERY = re.compile(r"^(?P<reader>Trino|Athena's client): SELECT .+\n(?P<table>(?:  .+\n)+)", re.MULTILINE)
 

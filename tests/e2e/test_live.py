@@ -16,7 +16,7 @@ from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="live")]
 
 
 def test_what_is_done_at_the_source_reaches_the_lake(database: Server, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from tests.faults.scenarios import SCENARIOS
 from tests.faults.zombies import PLACES, Fate
 from tests.support.numbered_tables import LAYOUTS
 
-pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500), pytest.mark.slice(name="faults")]
 EVERY = 12
 DAY = datetime.now(UTC).toordinal()
 

@@ -23,7 +23,8 @@ KEPT = 10
 """Runs whose results stay; older ones are removed."""
 WORKERS = {"check": 2, "short": 3, "slice": 2}
 """pytest processes by level. Two saturate two cores with pure Python; tests with servers wait a lot."""
-_NO_TESTS = 5
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
+"""For every JVM that Spark's launcher starts: tests are over before the second compiler pays off; a third less work."""
 
 
 def main() -> int:
@@ -65,6 +66,7 @@ def _run(name: str, expression: str, workers: int, folder: Path) -> int:
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
     command += ["-n", f"{workers}", "--dist", "loadgroup", "--no-loadscope-reorder"]
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
+    environment["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {JVM_OPTIONS}".strip()
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 

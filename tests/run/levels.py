@@ -20,6 +20,10 @@ SHORT = f"not slice and ({ENGINES})"
 """With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
 SLICES = {
     "cloud": "the whole pipeline on an S3 server with a metastore, Trino and Athena's client",
+    "clusters": "the jobs on a standalone Spark cluster and on YARN",
+    "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",
+    "engines": "tables, views and checks read by Trino through a Hive metastore",
+    "faults": "the campaign of faults",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
 }
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""

@@ -1,16 +1,17 @@
-"""What all tests share: a Spark session a process, database servers a run, how tests are spread, Hypothesis without a clock."""
+"""What all tests share: sessions, database servers, how tests are spread over processes, Hypothesis without a clock."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.ports import free_port
 from spark_jobs.contracts.settings import Settings
 from tests.run import recorder, spreading
 
@@ -34,7 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Check slices, and spread the tests over the processes of a run."""
     spreading.check_slices(items)
-    spreading.spread(items)
+    spreading.sort_by_level(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.ModuleScheduling:
+    """Spread whole modules over the processes."""
+    return spreading.ModuleScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +60,14 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
     """A real PostgreSQL; each test takes a database of its own."""
-    with running(PostgreSQL()) as server:
+    with running(PostgreSQL(port=free_port())) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[Server]:
     """A real MariaDB; each test takes a database of its own."""
-    with running(MariaDB()) as server:
+    with running(MariaDB(port=free_port())) as server:
         yield server
 
 

@@ -23,13 +23,13 @@ _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?
 _QUERY = re.compile(r"^(?P<reader>Trino|Athena's client): SELECT .+\n(?P<table>(?:  .+\n)+)", re.MULTILINE)
 
 
-def test_every_reader_agrees_on_the_lake_on_s3(database: Server, tmp_path: Path) -> None:
+def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "LAKEHOUSE_SPARK_"))}
     environ |= {
         "LAKEHOUSE_RUN_PATH": str(tmp_path / "run"),
         "LAKEHOUSE_DRIVER_MEMORY": "2g",
         "LAKEHOUSE_UI_PORT": str(free_port()),
-        DATABASE_VARIABLE: database.url(database.new_database()),
+        DATABASE_VARIABLE: postgresql.url(postgresql.new_database()),
     }
     line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)

@@ -64,7 +64,7 @@ def _run(name: str, expression: str, workers: int, folder: Path) -> int:
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
     workers = workers or WORKERS[name]
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
-    command += ["-n", f"{workers}", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
     environment["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {JVM_OPTIONS}".strip()
     print(f"{name}: {' '.join(command[1:5])}", flush=True)

@@ -1,7 +1,7 @@
 """The levels of the test suite: what `make check`, `make test` and each slice run, as pytest marker expressions.
 
 Every test is in exactly one of three places. Tests without an engine or a server are part of `make check`. Tests with
-one are part of `make test`. What takes too long for every change carries `@pytest.mark.slice(name="...")` and runs in
+one are part of `make test`. What takes too long for every change carries the marker `slice` with a name and runs in
 that slice only; `make test-all` runs all of them. This module needs the standard library alone: CI calls it before
 anything is installed.
 """
@@ -19,6 +19,7 @@ CHECK = f"not slice and not ({ENGINES})"
 SHORT = f"not slice and ({ENGINES})"
 """With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
 SLICES = {
+    "airflow": "alerts out of a running Airflow; the stack started, started again and stopped",
     "cloud": "the whole pipeline on an S3 server with a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",

@@ -24,8 +24,8 @@ _PROGRAMS = {
     "S3 server": r"moto_server|moto\.server|versitygw|local_stack\.aws_server",
     "Airflow": r"airflow.*(?:scheduler|api-server|dag-processor|triggerer)",
     "make or local_stack": r"-m local_stack ",
+    "Spark session": r"pyspark-shell",
     "job process": r"-m spark_jobs\.entrypoint|spark-submit",
-    "Spark session": r"pyspark-shell|SparkSubmit",
 }
 """Programs worth counting, by what their command line contains; the first that fits."""
 

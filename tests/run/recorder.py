@@ -1,7 +1,7 @@
 """A pytest plugin that writes down what each test cost and which programs it started, one JSON line a phase.
 
-It is active when `LAKEHOUSE_TEST_RESULTS` names a folder, as the make targets do. Under pytest-xdist the workers measure
-and the controller writes.
+It is active when `LAKEHOUSE_TEST_RESULTS` names a folder, as the make targets do. Under pytest-xdist the workers
+measure and the controller writes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,6 @@ def register(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         name = os.environ.get(NAME, "pytest")
         config.pluginmanager.register(Recorder(Path(os.environ[FOLDER]), name), "lakehouse-recorder")
-
-
-def without_group(test: str) -> str:
-    """A test's id without the group that pytest-xdist adds to it (``id@group``)."""
-    return test.rpartition("@")[0] if test.rfind("@") > test.rfind("]") else test
 
 
 class Meter:
@@ -82,7 +77,7 @@ class Recorder:
         """Called for set-up, call and tear-down of each test."""
         self._write(
             {
-                "test": without_group(report.nodeid),
+                "test": report.nodeid,
                 "phase": report.when,
                 "outcome": report.outcome,
                 "seconds": round(report.duration, 3),

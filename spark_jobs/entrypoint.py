@@ -72,8 +72,11 @@ class _Parser(argparse.ArgumentParser):
         raise ContractError(f"{self.prog}: {said}; see {self.prog} --help")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The command line: one sub-command a job, each with ``--help``."""
+def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The command line: one sub-command a job, each with ``--help``.
+
+    With ``words`` only the jobs named there get options of their own: the modules of all others need not be imported.
+    """
     parser = _Parser(prog="python -m spark_jobs.entrypoint", description=__doc__.splitlines()[0] if __doc__ else None)
     _add_result_path(parser)
     jobs = parser.add_subparsers(dest="job", required=True, metavar="JOB")
@@ -83,7 +86,8 @@ def build_parser() -> argparse.ArgumentParser:
         if name in ("split", "mart"):
             job.add_argument("--interval-start", default="", metavar="TIME", help="first event time of a backfill")
             job.add_argument("--interval-end", default="", metavar="TIME", help="end of a backfill, exclusive")
-        importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
+        if words is None or name in words:
+            importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
     return parser
 
 
@@ -107,7 +111,7 @@ def _split_result_path(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 def parse_arguments(argv: Sequence[str]) -> JobArguments:
     """Command line to job arguments; the only place where the clock may be the machine's."""
-    values = vars(build_parser().parse_args(argv))
+    values = vars(build_parser(argv).parse_args(argv))
     start, end = values.get("interval_start"), values.get("interval_end")
     if bool(start) != bool(end):
         raise ContractError("give both --interval-start and --interval-end, or neither")

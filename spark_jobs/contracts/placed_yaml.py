@@ -35,7 +35,7 @@ def load_yaml(text: str, file: str) -> tuple[Any, list[ContractError]]:
 def _compose(text: str) -> yaml.Node | None:
     """The nodes by libyaml where PyYAML has it, ten times as fast; what it refuses PyYAML's own parser explains.
 
-    libyaml takes tabs and comments in places where the standard and PyYAML's parser refuse them: those go to the latter.
+    libyaml takes tabs and comments in places where PyYAML's parser, as the standard, refuses them: it gets those texts.
     """
     import yaml
 

@@ -20,6 +20,7 @@ SHORT = f"not slice and ({ENGINES})"
 """With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
 SLICES = {
     "airflow": "alerts out of a running Airflow; the stack started, started again and stopped",
+    "airflow-dags": "backfills beside scheduled runs, recompute and erase with their approvals, in a running Airflow",
     "cloud": "the whole pipeline on an S3 server with a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",

@@ -15,7 +15,7 @@ from tests.support.approvals import ask, decide, states
 if TYPE_CHECKING:
     from tests.e2e.conftest import Running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="airflow-dags")]
 DAG = "erase"
 
 

@@ -21,7 +21,7 @@ from tests.support import commands
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import CLOCK, Lake, assert_equals_oracle
 
-pytestmark = [pytest.mark.hudi, pytest.mark.faults]
+pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.slice(name="laws")]
 
 ARGUMENTS = ("--clock", CLOCK.isoformat())
 

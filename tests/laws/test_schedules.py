@@ -24,6 +24,8 @@ from tests.support.service_lakes import make_service_lake, run_services
 pytestmark = pytest.mark.hudi
 
 SCHEDULES_PER_LAKE = 5
+LATER = pytest.mark.slice(name="laws")
+SEEDS = [1, *(pytest.param(seed, marks=LATER) for seed in (0, 2, 3, 4, 5))]
 CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
 
 
@@ -47,7 +49,7 @@ def run_to_the_end(lake: Lake) -> None:
     lake.run("split")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_however_it_is_delivered_the_tables_are_the_oracles(spark, tmp_path, seed):
     rng, lake = random.Random(seed), make_service_lake(spark, tmp_path)
     schedules = [build_schedule(seed, number) for number in range(SCHEDULES_PER_LAKE)]

@@ -26,6 +26,8 @@ SLICES = {
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults": "the campaign of faults",
+    "laws": "more seeds of the laws: deliveries in any order, runs that die, processes that are killed",
+    "laws-marts": "more seeds of the laws of marts",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
 }
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""

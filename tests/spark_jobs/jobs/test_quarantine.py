@@ -117,7 +117,7 @@ def test_the_story_of_each_reason(lake, capsys):
     assert hash_of(cut)[:12] in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.slice(name="laws"))])
 def test_whatever_is_done_in_whatever_order(lake, seed):
     """Ten steps by chance over eight records, beside a model in plain Python; then everything is as the oracle says."""
     rng = random.Random(seed)

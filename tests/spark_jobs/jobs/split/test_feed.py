@@ -159,7 +159,14 @@ def history(spark: SparkSession, folder: Path, seed: int, table_type: str = "mer
     return History(lake=lake, rng=random.Random(seed))
 
 
-@pytest.mark.parametrize(("seed", "table_type"), [(1, "merge_on_read"), (2, "merge_on_read"), (3, "copy_on_write")])
+@pytest.mark.parametrize(
+    ("seed", "table_type"),
+    [
+        (1, "merge_on_read"),
+        pytest.param(2, "merge_on_read", marks=pytest.mark.slice(name="laws")),
+        pytest.param(3, "copy_on_write", marks=pytest.mark.slice(name="laws")),
+    ],
+)
 def test_each_commits_feed_is_the_difference_it_made(
     spark: SparkSession, tmp_path: Path, seed: int, table_type: str
 ) -> None:

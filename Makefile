@@ -10,7 +10,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report services-full bench faults lock format clean
+.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -57,10 +57,6 @@ test-all: test  ## everything: `make test`, then every slice of the slow tests o
 
 test-report: setup  ## where the time of the last test run went, by level, module and test; servers and sessions started
 	@$(VENV)/python -m tests.run report
-
-services-full: setup  ## the tests on S3 and `make cloud` on a second S3 server, which is built with Go the first time
-	$(JAVA) LAKEHOUSE_TEST_S3=gateway $(VENV)/python -m pytest tests/spark_jobs/storage tests/local_stack/test_bucket.py -k "test_s3 or test_bucket"
-	@$(VENV)/python -m local_stack cloud --s3 gateway
 
 bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench

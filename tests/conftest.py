@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.ports import free_port
 from spark_jobs.contracts.settings import Settings
 from tests.run import recorder, spreading
+from tests.support.aws import S3_SERVERS, finding, running_s3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,6 +70,20 @@ def mariadb() -> Iterator[Server]:
     """A real MariaDB; each test takes a database of its own."""
     with running(MariaDB(port=free_port())) as server:
         yield server
+
+
+@pytest.fixture(scope="session", params=S3_SERVERS)
+def s3_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """A real S3 server with a bucket; tests keep to folders of their own."""
+    with running_s3(request.param, tmp_path_factory.mktemp("s3")) as variables:
+        yield variables
+
+
+@pytest.fixture
+def s3(s3_server: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """The variables by which clients find the S3 server, set for this test."""
+    with finding(s3_server) as variables:
+        yield variables
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ TARGETS = {
     "test-all",
     "test-slice",
     "test-report",
-    "services-full",
     "bench",
     "faults",
     "lock",

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import pytest
 
 from local_stack.bucket import make_bucket, open_s3, run
 from local_stack.errors import SetupError
-from tests.support.aws import BUCKET, running_s3
+from tests.support.aws import BUCKET
 
 pytestmark = pytest.mark.services
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with running_s3(tmp_path_factory.mktemp("s3")) as variables:
-        yield dict(variables)
-
-
-def test_a_bucket_is_made_once(server: dict[str, str], capsys: pytest.CaptureFixture[str]):
+def test_a_bucket_is_made_once(s3: Mapping[str, str], capsys: pytest.CaptureFixture[str]):
     assert run(["lake"]) == 0
     assert run(["lake"]) == 0
     assert capsys.readouterr().err.splitlines() == ["bucket: made lake", "bucket: lake is there"]
-    assert {bucket["Name"] for bucket in open_s3(server).list_buckets()["Buckets"]} == {BUCKET, "lake"}
+    assert {bucket["Name"] for bucket in open_s3(s3).list_buckets()["Buckets"]} == {BUCKET, "lake"}
 
 
-def test_a_name_that_no_bucket_can_have_is_refused(server: dict[str, str]):
+def test_a_name_that_no_bucket_can_have_is_refused(s3: Mapping[str, str]):
     with pytest.raises(SetupError, match="bucket 'x' cannot be made"):
-        make_bucket("x", server)
+        make_bucket("x", s3)
 
 
-def test_a_server_that_does_not_answer_is_named(server: dict[str, str]):
+def test_a_server_that_does_not_answer_is_named(s3: Mapping[str, str]):
     with pytest.raises(SetupError, match=r"bucket 'lake' cannot be made: .*127\.0\.0\.1:9"):
-        make_bucket("lake", {**server, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
+        make_bucket("lake", {**s3, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})

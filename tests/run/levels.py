@@ -28,6 +28,7 @@ SLICES = {
     "faults": "the campaign of faults",
     "laws": "more seeds of the laws: deliveries in any order, runs that die, processes that are killed",
     "laws-marts": "more seeds of the laws of marts",
+    "stores": "S3's tests and the whole pipeline on a second S3 server, which is built with Go the first time",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
 }
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""

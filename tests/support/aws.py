@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,8 @@ from local_stack.s3_gateway import install_gateway, start_gateway
 from local_stack.services import RunFolder
 
 BUCKET = "lakehouse"
+S3_SERVERS = ("moto", pytest.param("gateway", marks=pytest.mark.slice(name="stores")))
+"""The servers on which tests of S3 run: the second shares no code with the first, and is built with Go."""
 _ON_OBJECTS = {
     "GET": "GetObject",
     "HEAD": "GetObject",
@@ -37,18 +38,19 @@ def right_for(method: str, key: str, query: str) -> str:
 
 
 @contextmanager
-def running_s3(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Start it with an empty bucket; this process and those that it starts find it until the block ends.
-
-    ``LAKEHOUSE_TEST_S3=gateway`` makes it the second server (`make services-full`).
-    """
+def running_s3(kind: str, folder: Path) -> Iterator[Mapping[str, str]]:
+    """Start an S3 server, moto or versitygw (``gateway``), with an empty bucket; gives the variables of its clients."""
     started = RunFolder(folder)
-    with started.stopping(), pytest.MonkeyPatch.context() as patch:
-        if os.environ.get("LAKEHOUSE_TEST_S3") == "gateway":
-            variables = start_gateway(started, install_gateway())
-        else:
-            variables = wait_for_aws(start_aws(started))
+    with started.stopping():
+        variables = start_gateway(started, install_gateway()) if kind == "gateway" else wait_for_aws(start_aws(started))
+        make_bucket(BUCKET, variables)
+        yield variables
+
+
+@contextmanager
+def finding(variables: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """This process and those that it starts find the server until the block ends."""
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        make_bucket(BUCKET, variables)
         yield variables

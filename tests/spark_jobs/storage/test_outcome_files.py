@@ -12,7 +12,7 @@ from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.outcome_files import take_outcome, write_outcome
-from tests.support.aws import BUCKET, running_s3
+from tests.support.aws import BUCKET
 from tests.support.commands import run
 
 OUTCOME = JobOutcome(exit_code=2, line="error: größer als gedacht")
@@ -36,9 +36,9 @@ def test_on_local_files(tmp_path):
 
 
 @pytest.mark.services
+@pytest.mark.usefixtures("s3")
 def test_on_s3(tmp_path):
-    with running_s3(tmp_path):
-        check_place(f"s3a://{BUCKET}/lake/.results")
+    check_place(f"s3a://{BUCKET}/{tmp_path.name}/.results")
 
 
 def test_something_else_at_its_place_is_left(tmp_path):

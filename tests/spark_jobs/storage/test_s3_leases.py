@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,17 +16,11 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import s3_leases
 from spark_jobs.storage.lease import check_lease, hold_tables
 from spark_jobs.storage.s3_leases import Lease, open_client
-from tests.support.aws import BUCKET, running_s3
+from tests.support.aws import BUCKET
 from tests.support.other_machines import another_machine
 from tests.support.processes import wait_until
 
-pytestmark = pytest.mark.services
-
-
-@pytest.fixture(scope="module", autouse=True)
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with running_s3(tmp_path_factory.mktemp("s3")):
-        yield
+pytestmark = [pytest.mark.services, pytest.mark.usefixtures("s3")]
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,19 +12,13 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.s3 import is_s3, split_uri
-from tests.support.aws import BUCKET, running_s3
+from tests.support.aws import BUCKET
 
 S3A = "spark.hadoop.fs.s3a."
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    with running_s3(tmp_path_factory.mktemp("s3")) as variables:
-        yield variables
-
-
 @pytest.fixture
-def files(server: Mapping[str, str], tmp_path: Path) -> Filesystem:
+def files(s3: Mapping[str, str], tmp_path: Path) -> Filesystem:
     return Filesystem(f"s3a://{BUCKET}/{tmp_path.name}")
 
 
@@ -51,7 +45,7 @@ def test_what_is_written_is_read_listed_and_removed(files: Filesystem):
 
 
 @pytest.mark.services
-def test_a_bucket_that_is_not_there_is_named(server: Mapping[str, str]):
+def test_a_bucket_that_is_not_there_is_named(s3: Mapping[str, str]):
     with pytest.raises((SettingsError, OSError), match="nobodys-bucket"):
         Filesystem("s3a://nobodys-bucket/lake").write("a", b"x")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
-from local_stack.databases import PASSWORD, MariaDB, PostgreSQL, Server, running
+from local_stack.databases import PASSWORD, MariaDB, Server, running
 from local_stack.ports import free_port
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
 from tests.support.envelopes import START_MS, Envelope, envelope, line
@@ -35,19 +34,7 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[Server]:
-    with running(PostgreSQL(port=free_port())) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def mariadb_server() -> Iterator[Server]:
-    with running(MariaDB(port=free_port())) as server:
-        yield server
-
-
-@pytest.fixture(params=["postgres_server", "mariadb_server"])
+@pytest.fixture(params=["postgresql", "mariadb"])
 def source(request: pytest.FixtureRequest) -> SalesSource:
     source = SalesSource(request.getfixturevalue(request.param), seed=11)
     source.change(400)

@@ -17,8 +17,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
-from local_stack.databases import MariaDB, PostgreSQL, Server, running
-from local_stack.ports import free_port
+from local_stack.databases import Server
 from spark_jobs.contracts.errors import ContractError
 from tests.support.envelopes import envelope, line, wrapped
 from tests.support.lakes import in_utc
@@ -129,21 +128,21 @@ def fill(server: Server, database: str, rows: list[dict[str, Any]]) -> None:
             connection.exec_driver_sql(statement, tuple(row.values()))
 
 
-@pytest.mark.parametrize("kind", [PostgreSQL, MariaDB])
-def test_the_lake_has_each_value_as_the_database_has_it(spark, tmp_path, kind: type[Server]):
-    with running(kind(port=free_port())) as server:
-        database = server.new_database()
-        broken = BROKEN[server.name]
-        bad = [{"Id": number, **row} for number, row in enumerate(broken.values(), start=100)]
-        fill(server, database, [VALUES, {"Id": 1}, {"Id": 2, "Small": 7}, *bad])
-        lake = make_lake(spark, tmp_path, server, database)
-        schema = "public" if kind is PostgreSQL else database
-        result = lake.take(f"{schema}.Things", partition_column="Day", parts=3)
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_the_lake_has_each_value_as_the_database_has_it(spark, tmp_path, kind: str, request: pytest.FixtureRequest):
+    server = request.getfixturevalue(kind)
+    database = server.new_database()
+    broken = BROKEN[server.name]
+    bad = [{"Id": number, **row} for number, row in enumerate(broken.values(), start=100)]
+    fill(server, database, [VALUES, {"Id": 1}, {"Id": 2, "Small": 7}, *bad])
+    lake = make_lake(spark, tmp_path, server, database)
+    schema = "public" if kind == "postgresql" else database
+    result = lake.take(f"{schema}.Things", partition_column="Day", parts=3)
 
-        refused = make_lake(spark, tmp_path, server, database, Path="string")
-        with pytest.raises(ContractError, match=r"columns \['Path'\] are of types that a snapshot does not read"):
-            refused.take(f"{schema}.Things", again=True)
-    padded = "ab  " if kind is PostgreSQL else "ab"
+    refused = make_lake(spark, tmp_path, server, database, Path="string")
+    with pytest.raises(ContractError, match=r"columns \['Path'\] are of types that a snapshot does not read"):
+        refused.take(f"{schema}.Things", again=True)
+    padded = "ab  " if kind == "postgresql" else "ab"
     expected = {name.lower(): value for name, (_, value) in COLUMNS.items()} | {"padded": padded}
     rows = {row["id"]: row for row in lake.rows("things_log")}
     assert {name: in_utc(rows[2**62][name]) for name in expected} == expected
@@ -180,7 +179,7 @@ CONNECTORS_FIELDS: list[dict[str, Any]] = [
 """As Debezium's connector of PostgreSQL describes the table, with decimals in bytes."""
 
 
-def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path):
+def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path, postgresql: Server):
     document = {
         "lake": "things",
         "source": {"topics": ["erp.*"]},
@@ -190,12 +189,11 @@ def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path):
     }
     spec = tmp_path / "lake.yaml"
     spec.write_text(yaml.safe_dump(document), encoding="utf-8")
-    with running(PostgreSQL(port=free_port())) as server:
-        database = server.new_database()
-        fill(server, database, [VALUES, {"Id": 1, "Small": 3, "Words": "a"}])
-        lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=jdbc_url(server, database))
-        lake.take("public.Things", partition_column="Id", parts=2, max_rows=1)
-        position = lake.snapshot("public.Things", log="things_log").source
+    database = postgresql.new_database()
+    fill(postgresql, database, [VALUES, {"Id": 1, "Small": 3, "Words": "a"}])
+    lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=jdbc_url(postgresql, database))
+    lake.take("public.Things", partition_column="Id", parts=2, max_rows=1)
+    position = lake.snapshot("public.Things", log="things_log").source
     changed = {**dict.fromkeys(COLUMNS), "Id": 1, "Small": 4, "Day": 0}
     source = {**position, "snapshot": "false", "lsn": position["lsn"] + 500}
     lake.land(

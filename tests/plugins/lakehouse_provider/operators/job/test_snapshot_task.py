@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.databases import PASSWORD, USER, PostgreSQL, running
+from local_stack.databases import PASSWORD, USER, Server
 from local_stack.lake_view import read_with_rust
-from local_stack.ports import free_port
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.operators import run_task
 from tests.support.sales_sources import SalesSource
@@ -18,25 +17,24 @@ from tests.support.sales_sources import SalesSource
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
 
 
-def test_a_table_of_the_form_is_in_the_log(tmp_path: Path) -> None:
-    with running(PostgreSQL(port=free_port())) as server:
-        source = SalesSource(server, seed=5)
-        source.change(400)
-        expected = source.rows()
-        facts = {"conn_type": "postgres", "host": "127.0.0.1", "port": server.port, "schema": source.database}
-        facts |= {"login": USER, "password": PASSWORD, "extra": {"ApplicationName": "lake"}}
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
-        environment |= {
-            "AIRFLOW_HOME": str(tmp_path / "airflow"),
-            "AIRFLOW_CONN_LAKEHOUSE_SOURCE_ERP": json.dumps(facts),
-            "AIRFLOW_CONN_LAKEHOUSE_SPARK": json.dumps({"conn_type": "spark", "host": "local[2]"}),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
-            "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}",
-            "LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"),
-            "LAKEHOUSE_DRIVER_MEMORY": "1g",
-        }
-        form = {"table": source.tables, "server_name": "erp", "connection": "lakehouse_source_erp"}
-        result = run_task("snapshot", "snapshot", {**form, "partition_column": "SaleId", "parts": 3}, environment)
+def test_a_table_of_the_form_is_in_the_log(postgresql: Server, tmp_path: Path) -> None:
+    source = SalesSource(postgresql, seed=5)
+    source.change(400)
+    expected = source.rows()
+    facts = {"conn_type": "postgres", "host": "127.0.0.1", "port": postgresql.port, "schema": source.database}
+    facts |= {"login": USER, "password": PASSWORD, "extra": {"ApplicationName": "lake"}}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    environment |= {
+        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "AIRFLOW_CONN_LAKEHOUSE_SOURCE_ERP": json.dumps(facts),
+        "AIRFLOW_CONN_LAKEHOUSE_SPARK": json.dumps({"conn_type": "spark", "host": "local[2]"}),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
+        "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}",
+        "LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"),
+        "LAKEHOUSE_DRIVER_MEMORY": "1g",
+    }
+    form = {"table": source.tables, "server_name": "erp", "connection": "lakehouse_source_erp"}
+    result = run_task("snapshot", "snapshot", {**form, "partition_column": "SaleId", "parts": 3}, environment)
     assert (result["counters"]["parts"], result["counters"]["has_more"]) == (3, 0)
     logged = read_with_rust(str(tmp_path / "lake" / "sales_log"))
     assert {row["sale_id"]: row["unit_id"] for row in logged} == {key: row["UnitId"] for key, row in expected.items()}

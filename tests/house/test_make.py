@@ -26,6 +26,7 @@ TARGETS = {
     "services-full",
     "bench",
     "faults",
+    "mutants",
     "lock",
     "format",
     "clean",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.mutants.patches import ARCHITECTURE, FOLDER, ROOT, PatchError, read_patches, read_promises
-from tests.mutants.runs import is_named
+from tests.mutants.bugs import ARCHITECTURE, FOLDER, ROOT, PatchError, read_patches, read_promises
+from tests.mutants.runs import Verdict, is_named, run_clean, try_patch
 from tests.mutants.table import PAGE, fill_page
-from tests.mutants.trees import check_patches, write_working_tree
+from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
 
 LEAST = 80
 """How many bugs there are to plant, at least."""
@@ -110,3 +112,40 @@ def test_a_patch_that_does_not_apply_is_named(tmp_path):
 )
 def test_a_node_id_names_a_test_with_all_its_parameters(name, node, expected):
     assert is_named(name, node) is expected
+
+
+BUGS = {"seen": "A = 2", "not-seen": "A = 1.0", "broken": "A = "}
+"""Lines in the place of ``A = 1``."""
+SMALL_TESTS = "from spark_jobs.a import A\n\ndef test_one():\n    assert A == 1\n\ndef test_two():\n    assert A != 2\n"
+
+
+def test_a_bug_is_caught_by_a_test_that_fails_and_by_nothing_else(tmp_path, monkeypatch):
+    """In a repository of its own; a module that cannot be imported is an error of the patch."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name, line in BUGS.items():
+        write_tree(tmp_path, HEADER + DIFF.replace("A = 2", line))
+        shutil.move(tmp_path / FOLDER / "area" / "name.patch", tmp_path / FOLDER / "area" / f"{name}.patch")
+    files = {"spark_jobs/a.py": "A = 1\n", "tests/test_a.py": SMALL_TESTS, "pytest.ini": "[pytest]\npythonpath = .\n"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "tests" / "mutants" / "recorder.py", tmp_path / "tests" / "mutants" / "recorder.py")
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    for words in (["init", "-q"], ["add", "tests"], ["commit", "-qm", "tests"]):
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *words]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    patches = read_patches(tmp_path)
+    tree = write_working_tree(tmp_path)
+    check_patches(patches, tree, tmp_path)
+    with open_copy(commit_tree(tree, tmp_path), tmp_path) as copy:
+        clean = run_clean(patches, copy)
+        assert {name: test.outcome for name, test in clean.tests.items()} == {"tests/test_a.py::test_one": "passed"}
+        found = {patch.name: try_patch(patch, copy, clean).verdict for patch in patches}
+        assert (copy / "spark_jobs" / "a.py").read_text(encoding="utf-8") == "A = 1\n"
+    assert found == {"seen": Verdict.CAUGHT, "not-seen": Verdict.SURVIVED, "broken": Verdict.ERROR}
+    (tmp_path / "spark_jobs" / "a.py").write_text("A = 3\n", encoding="utf-8")
+    with (
+        open_copy(commit_tree(write_working_tree(tmp_path), tmp_path), tmp_path) as copy,
+        pytest.raises(PatchError, match="test_one does not pass without any bug"),
+    ):
+        run_clean(patches, copy)

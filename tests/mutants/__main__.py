@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutants.patches import Patch, PatchError, read_patches, read_promises
+from tests.mutants.bugs import Patch, PatchError, read_patches, read_promises
 from tests.mutants.runs import Clean, Tried, Verdict, run_clean, try_patch
 from tests.mutants.table import PAGE, format_tried, write_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree

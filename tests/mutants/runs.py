@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tests.mutants.patches import Patch, PatchError
+from tests.mutants.bugs import Patch, PatchError
 from tests.mutants.recorder import VARIABLE
 from tests.mutants.trees import planted
 

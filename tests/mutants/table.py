@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spark_jobs.contracts.text_table import format_table
-from tests.mutants.patches import ROOT, Patch, read_promises
+from tests.mutants.bugs import ROOT, Patch, read_promises
 from tests.mutants.runs import Tried
 
 PAGE = Path("docs/testing.md")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.mutants.patches import ROOT, Patch, PatchError
+from tests.mutants.bugs import ROOT, Patch, PatchError
 
 LINKED = (".venv", ".jars")
 """What set-up made, shared by all copies."""

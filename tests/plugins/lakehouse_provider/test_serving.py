@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from airflow.sdk import Connection
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
 from lakehouse_provider.serving import serving_url
@@ -75,3 +78,18 @@ def test_a_connection_given_as_a_url_is_that_url(text: str) -> None:
 def test_a_connection_that_cannot_work_is_refused(facts: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError, match=sentence):
         url_of(**facts)
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+@given(login=TEXT, password=TEXT, schema=TEXT, value=TEXT)
+def test_whatever_login_password_database_and_parameters_are(
+    login: str, password: str, schema: str, value: str
+) -> None:
+    facts = Connection(conn_id="c", conn_type="postgres", host="db", port=1, extra=json.dumps({"options": value}))
+    facts.login, facts.password, facts.schema = login, password, schema
+    url = make_url(serving_url(facts))
+    assert (url.username, url.password, dict(url.query)) == (login, password, {"options": value})
+    assert (url.host, url.port) == ("db", 1)
+    assert unquote(url.database or "") == schema

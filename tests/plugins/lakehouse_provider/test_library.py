@@ -168,3 +168,15 @@ def test_no_setting_that_can_hold_a_secret_is_ever_shown() -> None:
         }.get(name, "canary-word")
         assert "canary-word" in find_secrets({f"LAKEHOUSE_{name.upper()}": secret}), name
         assert "canary-word" not in repr(Settings.from_environment({f"LAKEHOUSE_{name.upper()}": secret})), name
+
+
+def test_a_driver_elsewhere_is_told_where_the_lake_is_also_when_nobody_set_it() -> None:
+    """Its own defaults would be folders of another machine."""
+    sent = remote_environment({})
+    settings = Settings()
+    assert sent == {
+        "LAKEHOUSE_BASE_PATH": settings.base_path,
+        "LAKEHOUSE_LANDING_PATH": settings.landing_path,
+        "TZ": "UTC",
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -10,7 +10,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report bench faults lock format clean
+.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report mutants bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -79,6 +79,9 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 
 faults: setup  ## stop the storage at every operation of writers and services, and see that nothing is lost, doubled or stuck
 	@$(JAVA) $(VENV)/python -m tests.faults.campaign --workers 4
+
+mutants: setup  ## plant known bugs one at a time, and see that the tests named for each notice
+	@$(JAVA) $(VENV)/python -m tests.mutants
 
 lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt

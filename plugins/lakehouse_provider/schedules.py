@@ -11,6 +11,7 @@ from airflow.sdk import AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, Par
 
 from lakehouse_provider.alerts import failure_alert
 from spark_jobs.contracts.arguments import Interval, parse_clock
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 
 if TYPE_CHECKING:
@@ -90,8 +91,13 @@ def clock_schedule(cron: str) -> CronTriggerTimetable:
 
 
 def event_interval(dag_run: Any, params: Mapping[str, Any]) -> Interval | None:
-    """Event dates a run must read again: the day of a backfill run, or those in the form; None means what is new."""
-    if params.get("from_date") and params.get("to_date"):
+    """Event dates a run must read again: the day of a backfill run, or those in the form; None means what is new.
+
+    ContractError when the form has one date of the two, or the last one before the first.
+    """
+    if bool(params.get("from_date")) != bool(params.get("to_date")):
+        raise ContractError("the form has one of its two dates; give the first and the last event date, or neither")
+    if params.get("from_date"):
         end = parse_clock(params["to_date"]) + timedelta(days=1)
         return Interval(start=parse_clock(params["from_date"]), end=end)
     if dag_run.run_type == "backfill":

@@ -17,6 +17,7 @@ from tests.support.hostile_names import HOSTILE
 DAGS = PROJECT_ROOT / "dags"
 PROBE = """
 import json, sys
+from copy import deepcopy
 from datetime import datetime, UTC
 from pathlib import Path
 from airflow.dag_processing.dagbag import DagBag
@@ -28,7 +29,7 @@ def takes(param):
     taken = []
     for name in json.loads(sys.argv[2]):
         try:
-            param.resolve(name)
+            deepcopy(param).resolve(name)  # which keeps what it is given
         except ParamValidationError:
             continue
         taken.append(name)
@@ -81,8 +82,55 @@ for kind in ("scheduled", "asset_triggered", "backfill", "manual"):
         run = SimpleNamespace(run_type=DagRunType(kind))
         task.render_template_fields({"params": {"move_cut": wish}, "dag_run": run}, task.get_template_env())
         moves[f"{kind} {wish}"] = task.arguments["move_cut"]
+class Run(SimpleNamespace):
+    def __init__(self, kind="manual", day=None):
+        super().__init__(run_type=DagRunType(kind), start_date=NOW, logical_date=day, conf={})
+NOW, DAY = datetime(2026, 8, 15, 9, 30, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+def options(dag, run, form):
+    # the command line of each task that runs a job, by the task's name
+    params = {name: dag.params.get_param(name) for name in dag.params}
+    defaults = {name: param.value if param.has_value else None for name, param in params.items()}
+    context = {"params": {**defaults, **form}, "dag_run": run, "run_id": "r"}
+    found = {}
+    for task in dag.tasks:
+        if type(task).__name__ == "LakehouseJobOperator":
+            task = task.prepare_for_execution()
+            task.render_template_fields(context, task.get_template_env())
+            found[task.task_id] = [*task._options(context), f"source={task.source_conn_id}"]
+    return found
+TRIES = (True, 7, "2026-03-05", "day-20260131T000000", "public.orders", "lakehouse_source_9", "12345", "abc")
+def values_of(param):
+    # what can be filled in there beside what stands there already
+    offered = [*param.schema.get("enum", ()), False, *TRIES]
+    taken = []
+    for value in offered:
+        try:
+            deepcopy(param).resolve(value)
+        except ParamValidationError:
+            continue
+        taken += [value] if value is not None and value != param.value and value not in taken else []
+    return taken
+MUST = {"table": "a.b", "server_name": "c"}
+forms = {}
+for dag_id, dag in bag.dags.items():
+    plain = MUST if dag_id == "snapshot" else {}
+    before = options(dag, Run(), plain)
+    for name in dag.params:
+        value = next((each for each in values_of(dag.params.get_param(name)) if each != plain.get(name)), None)
+        if value is None:  # the lake has nothing to choose from
+            continue
+        form = {"from_date": value, "to_date": value} if name in ("from_date", "to_date") else {name: value}
+        after = options(dag, Run(), {**plain, **form})
+        new = {task: [word for word in words if word not in before[task]] for task, words in after.items()}
+        forms[f"{dag_id}.{name}"] = {"value": value, "new": {task: words for task, words in new.items() if words}}
+runs = {
+    f"{dag_id} {kind}": options(dag, Run(kind, DAY), MUST if dag_id == "snapshot" else {})
+    for dag_id, dag in bag.dags.items()
+    for kind in ("scheduled", "asset_triggered", "manual", "backfill")
+}
 heavy = sorted({"pyspark", "pandas", "numpy", "pyarrow", "grpc", "great_expectations", "sqlglot"} & set(sys.modules))
 found = {"dags": facts, "moves": moves, "filled": filled, "errors": bag.import_errors, "heavy": heavy}
+found |= {"forms": forms, "runs": runs}
 print(json.dumps(found, default=lambda _no_value: None))
 """
 ASKED = {

@@ -28,6 +28,7 @@ TARGETS = {
     "test-report",
     "bench",
     "faults",
+    "mutants",
     "lock",
     "format",
     "clean",

@@ -5,13 +5,20 @@ Every case is a real process. Its landing folder and lake are empty.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Never
 
 import pytest
 
 from local_stack.ports import free_port
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs import entrypoint
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
+from spark_jobs.contracts.outcomes import JobOutcome
+from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import JOBS, parse_arguments
 from tests.support.commands import run
 
@@ -140,3 +147,60 @@ def test_arguments_reach_the_job():
 def test_every_job_has_its_module():
     folder = Path(__file__).resolve().parents[2] / "spark_jobs" / "jobs"
     assert [name for name in JOBS if not (folder / f"{name}.py").exists()] == []
+
+
+SECRETS = {
+    "AWS_SECRET_ACCESS_KEY": "canary-of-s3",
+    "AWS_SESSION_TOKEN": "canary-of-token",
+    "LAKEHOUSE_JDBC_PASSWORD": "canary-of-source",
+    "LAKEHOUSE_SERVING_URL": "postgresql://me:canary-of-store@host/db",
+    "LAKEHOUSE_SPARK_REMOTE": "sc://host:1/;token=canary-of-spark",
+    "LAKEHOUSE_KAFKA_PROPERTIES": '{"sasl.password": "canary-of-kafka", "ssl.key.pem": "canary-of-pem"}',
+}
+ENDINGS = [(ContractError, 2), (SettingsError, 2), (TransientError, 1), (RuntimeError, 1), (OSError, 1)]
+
+
+def ended(
+    error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, JobOutcome]:
+    """Exit code, all that was said, and the outcome in the file, of a job that raises."""
+
+    def failing(_arguments: JobArguments, _settings: Settings) -> Never:
+        raise error
+
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(entrypoint, "run_job", failing)
+    logging.getLogger().handlers.clear()
+    code = entrypoint.main(["--result-path", f"{folder}/outcome", "ingest"])
+    outcome = JobOutcome.from_json((folder / "outcome").read_text(encoding="utf-8"))
+    return code, "".join(capsys.readouterr()), outcome
+
+
+@pytest.fixture
+def own_logging() -> Iterator[None]:
+    """The root logger as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("own_logging")
+@pytest.mark.parametrize(("kind", "expected"), ENDINGS)
+def test_no_error_tells_a_secret_whatever_kind_it_is(kind, expected, tmp_path, monkeypatch, capsys):
+    """Neither its line, nor its traceback, nor the file for those who wait elsewhere."""
+    code, said, outcome = ended(kind(" and ".join(SECRETS.values())), tmp_path, monkeypatch, capsys)
+    assert (code, outcome.exit_code) == (expected, expected)
+    assert outcome.line.startswith("try again: " if expected == 1 else "error: ")
+    assert outcome.line in said
+    assert "canary" not in said + outcome.line
+
+
+@pytest.mark.usefixtures("own_logging")
+@pytest.mark.parametrize("kind", [ContractError, RuntimeError])
+@pytest.mark.parametrize("before", range(280, 302))
+def test_a_long_message_is_not_cut_in_the_middle_of_a_secret(kind, before, tmp_path, monkeypatch, capsys):
+    _, said, outcome = ended(kind("x" * before + "canary-of-source"), tmp_path, monkeypatch, capsys)
+    assert "canary" not in said + outcome.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -155,3 +156,58 @@ def test_what_nobody_was_told_of_is_news_as_soon_as_somebody_listens(
     assert variables.kept == {}
     ongoing_alert()(failed())
     assert len(variables.kept) == 1
+
+
+@pytest.mark.parametrize(("hours", "count"), [(0.1, 0), (12, 0), (23.9, 0), (24.1, 1), (48, 1)])
+def test_what_lasts_is_told_again_after_a_day_and_not_before(
+    service: AlertService, variables: KeptVariables, hours: float, count: int
+):
+    ongoing_alert()(failed())
+    (key,) = variables.kept
+    at = datetime.now(UTC) - timedelta(hours=hours)
+    variables.set(key, {**json.loads(variables.kept[key]), "at": at.isoformat()}, serialize_json=True)
+    service.told.clear()
+    ongoing_alert()(failed())
+    assert len(service.told) == count
+    again = datetime.fromisoformat(json.loads(variables.kept[key])["at"])
+    assert (again > at) == bool(count), "the day begins with what was told last"
+
+
+def test_each_task_is_told_of_by_itself(service: AlertService, variables: KeptVariables):
+    tasks = [(dag, name) for dag in ("freshness", "fast_layer") for name in ("check", "fast")]
+    for dag_id, task_id in tasks:
+        ongoing_alert()(failed(ti=SimpleNamespace(dag_id=dag_id, task_id=task_id, try_number=1)))
+    assert [title for title, _ in service.told] == [f"{dag_id}.{task_id} failed" for dag_id, task_id in tasks]
+    service.told.clear()
+    all_clear()(failed(ti=SimpleNamespace(dag_id="freshness", task_id="check", try_number=1)))
+    assert [title for title, _ in service.told] == ["freshness.check is well again"]
+    assert len(variables.kept) == 3
+
+
+@pytest.fixture
+def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AlertService]]:
+    with running_alert_service() as one, running_alert_service() as two, running_alert_service() as three:
+        found = [one, two, three]
+        config = [entry for each in found for entry in json.loads(each.connection)["extra"]["config"]]
+        monkeypatch.setenv(VARIABLE, json.dumps({"conn_type": "apprise", "extra": {"config": config}}))
+        yield found
+
+
+def test_every_service_of_the_connection_is_told(services: list[AlertService]):
+    failure_alert()(failed())
+    assert [len(each.told) for each in services] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("refusing", [0, 1, 2])
+def test_one_service_that_does_not_take_it_keeps_none_of_the_others_from_it(
+    services: list[AlertService], refusing: int
+):
+    services[refusing].is_refusing = True
+    with pytest.raises(AirflowException, match="did not take the alert"):
+        failure_alert()(failed())
+    assert [len(each.told) for each in services] == [int(number != refusing) for number in range(3)]
+
+
+def test_of_several_things_to_decide_one_that_is_not_taken_keeps_the_others_from_nobody(service: AlertService):
+    tell_to_decide("ingest_sales.ingest", [f"column {name}" for name in "abc"])
+    assert [body for _, body in service.told] == ["column a", "column b", "column c"]

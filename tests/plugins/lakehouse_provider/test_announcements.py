@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lakehouse_provider.announcements import plan_announcements
 from lakehouse_provider.assets import LakeAssets, load_assets, table_of
@@ -97,3 +99,30 @@ def test_assets_are_named_after_lake_and_table(assets: LakeAssets) -> None:
     tables = [table_of(asset) for asset in assets.tables]
     assert tables == ["units", "buildings", "projects", "statuses", "agents", "customers", "sales"]
     assert table_of(assets.split) == "sales_log/split"
+
+
+TABLES = ("units", "buildings", "projects", "statuses", "agents", "customers", "sales")
+INSTANTS = st.dictionaries(st.sampled_from(TABLES), st.one_of(st.none(), st.integers(1, 3)))
+
+
+@given(now=INSTANTS, told=INSTANTS, up_to=st.integers(0, 3), told_up_to=st.one_of(st.none(), st.integers(0, 3)))
+def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
+    assets: LakeAssets, now: dict[str, int | None], told: dict[str, int | None], up_to: int, told_up_to: int | None
+) -> None:
+    window = SourceWindow(table="sales_log", after=instant(0), up_to=instant(up_to) if up_to else "0" * 17)
+    tables = tuple(outcome(table, number, rows=number or 0) for table, number in now.items())
+    result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=tables, source=window)
+    last: dict[str, dict[str, Any]] = {f"sales/{t}": {"instant": instant(n)} if n else {} for t, n in told.items()}
+    if told_up_to is not None:
+        last["sales/sales_log/split"] = {"source": {"up_to": instant(told_up_to)}}
+    outlets = [*assets.tables, assets.split]
+    planned = plan_announcements(result, outlets, last, run_id="r", is_interval=False)
+    moved = {table: n for table, n in now.items() if n and n != told.get(table)}
+    assert {name: facts["instant"] for name, facts in planned.items() if "instant" in facts} == {
+        f"sales/{table}": instant(n) for table, n in moved.items()
+    }
+    assert {name: facts["rows"] for name, facts in planned.items() if "rows" in facts} == {
+        f"sales/{table}": n for table, n in moved.items()
+    }
+    assert ("sales/sales_log/split" in planned) == (up_to > 0 and up_to != told_up_to)
+    assert all(facts["run_id"] == "r" and facts["clock"] == result.clock for facts in planned.values())

@@ -194,3 +194,21 @@ def test_a_secret_stays_on_this_machine(tmp_path: Path, jars: dict[str, str]) ->
         Facts("spark", host="local[1]"), ["serve"], environment=jars, work_path=tmp_path, secrets=SECRET_URL
     )
     assert here.environment["LAKEHOUSE_SERVING_URL"] == SECRET_URL["LAKEHOUSE_SERVING_URL"]
+
+
+NEEDED = {f"LAKEHOUSE_JDBC_{name}": "canary" for name in ("URL", "USER", "PASSWORD")} | SECRET_URL
+
+
+@pytest.mark.parametrize("missing", NEEDED)
+def test_every_secret_that_a_driver_elsewhere_needs_has_to_be_there(
+    tmp_path: Path, jars: dict[str, str], missing: str
+) -> None:
+    """Whichever of several variables its cluster does not set."""
+    prefix = "spark.kubernetes.driver.secretKeyRef."
+    conf = {f"{prefix}{name}": f"lakehouse:{name.lower()}" for name in NEEDED if name != missing}
+    facts = Facts("spark", host="yarn", extra_dejson={**CLUSTER, "conf": conf})
+    with pytest.raises(SettingsError, match=f"this job needs {missing}, and a driver elsewhere is sent no secrets"):
+        on_cluster(facts, tmp_path, jars, secrets=NEEDED)
+    facts.extra_dejson["conf"] = {**conf, f"{prefix}{missing}": "lakehouse:it"}
+    command, _ = on_cluster(facts, tmp_path, jars, secrets=NEEDED)
+    assert "canary" not in " ".join(command.arguments)

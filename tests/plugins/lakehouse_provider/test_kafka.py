@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Connection
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lakehouse_provider.kafka import kafka_environment
 from spark_jobs.contracts.errors import SettingsError
@@ -51,3 +53,31 @@ def test_a_connection_without_a_server_is_refused() -> None:
 def test_what_a_client_may_not_set_is_refused_by_its_name() -> None:
     with pytest.raises(SettingsError, match=r"plugin\.library\.paths"):
         environment_of(host="broker", extra={"plugin.library.paths": "/tmp/x.so"})
+
+
+TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, categories=("L", "N", "P", "S")), min_size=1)
+
+
+@given(login=TEXT, password=TEXT, extra=st.dictionaries(st.sampled_from(["ssl.key.password", "client.id"]), TEXT))
+def test_whatever_login_password_and_properties_are(login: str, password: str, extra: dict[str, str]) -> None:
+    connection = Connection(conn_id="c", conn_type="kafka", host="broker", extra=json.dumps(extra))
+    connection.login, connection.password = login, password
+    settings = Settings.from_environment(kafka_environment(connection))
+    expected = {**extra, "sasl.username": login, "sasl.password": password}
+    assert json.loads(settings.kafka_properties) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "servers"),
+    [
+        ("one,two,three", None, "one:9092,two:9092,three:9092"),
+        ("one:1, two , three:3", 7, "one:1,two:7,three:3"),
+    ],
+)
+def test_every_server_is_kept_with_its_own_port_or_the_connections(host: str, port: int | None, servers: str) -> None:
+    assert environment_of(host=host, port=port)["LAKEHOUSE_KAFKA_SERVERS"] == servers
+
+
+@pytest.mark.parametrize("name", ["group.id", "enable.auto.commit", "auto.offset.reset"])
+def test_what_decides_what_is_read_is_left_out(name: str) -> None:
+    assert "LAKEHOUSE_KAFKA_PROPERTIES" not in environment_of(host="broker", extra={name: "x"})

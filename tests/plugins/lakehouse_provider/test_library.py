@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from lakehouse_provider.library import build_library_zip, remote_environment
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 
 AT_RUN_TIME = ("lakes", "marts", "expectations", "rules", "sql")
@@ -20,6 +23,7 @@ import json, sys
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
 from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.views import load_views
@@ -112,6 +116,67 @@ def test_variables_of_a_driver_elsewhere_are_those_that_were_set_and_no_secret()
         "LAKEHOUSE_LANDING_PATH": "s3a://b/landing",
         "LAKEHOUSE_CATALOG": "glue",
         "AWS_ENDPOINT_URL": "http://s3",
+        "TZ": "UTC",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+HERE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}
+"""Of this machine alone."""
+SHIPPED = {"lake_spec", "views_path", "checks_path", "rules_path"}
+"""Lie in the zip where the defaults look."""
+SECRET = {"serving_url", "jdbc_url", "jdbc_password", "kafka_properties", "spark_remote"}
+VALUES = {
+    "spark_remote": "sc://canary:1",
+    "driver_memory": "8g",
+    "lock_servers": "canary:2181",
+    "kafka_servers": "canary:9092",
+    "s3_encryption": "AES256",
+    "catalog": "thrift://canary:9083",
+    "catalog_database": "canary_db",
+    "athena_results": "s3://canary/",
+}
+"""Where not every text will do."""
+
+
+def test_every_setting_reaches_a_driver_elsewhere_but_secrets_and_what_is_of_this_machine() -> None:
+    given = {
+        field.name: VALUES.get(field.name) or ("77" if isinstance(field.default, int) else f"s3a://canary/{field.name}")
+        for field in fields(Settings)
+    }
+    given["athena_workgroup"] = "canary"
+    variables = {f"LAKEHOUSE_{name.upper()}": value for name, value in given.items()}
+    sent = remote_environment({**variables, "AWS_SECRET_ACCESS_KEY": "canary", "AWS_SESSION_TOKEN": "canary"})
+    expected = {name: value for name, value in given.items() if name not in HERE | SHIPPED | SECRET}
+    assert sent == {f"LAKEHOUSE_{name.upper()}": value for name, value in expected.items()} | {
+        "TZ": "UTC", "PYTHONUNBUFFERED": "1"
+    }  # fmt: skip
+
+
+def test_no_setting_that_can_hold_a_secret_is_ever_shown() -> None:
+    """By their names, and by what is looked for in messages."""
+    word = re.compile("url|remote|password|secret|token|properties|credential|key$")
+    named = {field.name for field in fields(Settings) if word.search(field.name)} - {"s3_kms_key"}
+    assert named == SECRET
+    assert {field.name for field in fields(Settings) if not field.repr} == SECRET
+    for name in SECRET:
+        secret = {
+            "serving_url": "mysql://u:canary-word@h/d",
+            "jdbc_url": "jdbc:mysql://h/d?password=canary-word",
+            "kafka_properties": '{"sasl.password": "canary-word"}',
+            "spark_remote": "sc://h:1/;token=canary-word",
+        }.get(name, "canary-word")
+        assert "canary-word" in find_secrets({f"LAKEHOUSE_{name.upper()}": secret}), name
+        assert "canary-word" not in repr(Settings.from_environment({f"LAKEHOUSE_{name.upper()}": secret})), name
+
+
+def test_a_driver_elsewhere_is_told_where_the_lake_is_also_when_nobody_set_it() -> None:
+    """Its own defaults would be folders of another machine."""
+    sent = remote_environment({})
+    settings = Settings()
+    assert sent == {
+        "LAKEHOUSE_BASE_PATH": settings.base_path,
+        "LAKEHOUSE_LANDING_PATH": settings.landing_path,
         "TZ": "UTC",
         "PYTHONUNBUFFERED": "1",
     }

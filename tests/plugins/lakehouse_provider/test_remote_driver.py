@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,10 +44,11 @@ class Cluster:
 
     folder: Path
 
-    def becomes(self, script: str) -> None:
+    def becomes(self, script: str, *, running: Sequence[str] = (ID,)) -> None:
+        """``running`` are the applications that `yarn` lists."""
         self._write("spark-submit", script)
-        asked = self.folder / "asked"
-        self._write("yarn", f'#!/bin/sh\necho "$@" >> {asked}\ncase "$*" in *-list*) echo "{ID}\tlakehouse" ;; esac\n')
+        asked, listed = self.folder / "asked", "\\n".join(f"{each}\tlakehouse" for each in running)
+        self._write("yarn", f'#!/bin/sh\necho "$@" >> {asked}\ncase "$*" in *-list*) printf "{listed}\\n" ;; esac\n')
 
     @property
     def asked(self) -> list[str]:
@@ -147,3 +149,15 @@ def test_killing_asks_yarn_for_the_applications_of_this_attempt_alone(cluster: C
         "application -list -appTags lakehouse-a7 -appStates NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING",
         f"application -kill {ID}",
     ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_killing_ends_every_application_of_the_attempt(cluster: Cluster, count: int) -> None:
+    """A driver that YARN began again has another one."""
+    running = [ID.replace("_0001", f"_000{number + 1}") for number in range(count)]
+    cluster.becomes("#!/bin/sh\n", running=running)
+    facts = Facts("spark", host="yarn", extra_dejson={"deploy-mode": "cluster", "jars": "provided"})
+    environment = {"PATH": f"{cluster.folder}:{os.environ['PATH']}"}
+    command = build_job_command(facts, ["ingest"], environment=environment, work_path=cluster.folder, attempt="a7")
+    assert subprocess.run(command.afterwards, env=dict(command.environment)).returncode == 0
+    assert cluster.asked[1:] == ([f"application -kill {' '.join(running)}"] if running else [])

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 from airflow.sdk import AssetAny
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lakehouse_provider.assets import load_assets
-from lakehouse_provider.schedules import DEFAULT_INGEST_CRON, catalog_schedule, event_interval, ingest_schedule
+from lakehouse_provider.schedules import (
+    DEFAULT_INGEST_CRON,
+    catalog_schedule,
+    event_interval,
+    ingest_schedule,
+    recompute_dates,
+)
+from spark_jobs.contracts.errors import ContractError
 
 VARIABLE = "AIRFLOW_VAR_LAKEHOUSE_INGEST_CRON"
 
@@ -22,6 +31,7 @@ class Run:
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NEXT_DAY = datetime(2026, 3, 2, tzinfo=UTC)
+RUN_TYPES = ("scheduled", "manual", "asset_triggered", "backfill")
 
 
 def test_ingest_runs_every_five_minutes_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +71,35 @@ def test_the_forms_last_date_is_included() -> None:
     interval = event_interval(Run("manual"), {"from_date": "2026-03-01", "to_date": "2026-03-01"})
     assert interval is not None
     assert (interval.start, interval.end) == (DAY, NEXT_DAY)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("2026-03-01", None), (None, "2026-03-01"), ("", "2026-03-01"), ("2026-03-02", "2026-03-01")]
+)
+@pytest.mark.parametrize("run_type", ["manual", "backfill"])
+def test_a_form_with_one_date_or_with_the_last_before_the_first_is_refused(
+    run_type: str, first: str | None, last: str | None
+) -> None:
+    with pytest.raises(ContractError):
+        event_interval(Run(run_type, DAY), {"from_date": first, "to_date": last})
+
+
+@given(day=st.dates(date(2015, 1, 1), date(2040, 1, 1)), days=st.integers(0, 400), run_type=st.sampled_from(RUN_TYPES))
+def test_the_interval_of_a_form_is_its_days_whatever_starts_the_run(day: date, days: int, run_type: str) -> None:
+    form = {"from_date": day.isoformat(), "to_date": (day + timedelta(days=days)).isoformat()}
+    interval = event_interval(Run(run_type, DAY), form)
+    assert interval is not None
+    assert interval.start == datetime.combine(day, time(), UTC)
+    assert interval.end - interval.start == timedelta(days=days + 1)
+
+
+@given(day=st.dates(date(2015, 1, 1), date(2040, 1, 1)))
+def test_the_months_of_a_recompute_backfill_are_whole_and_meet(day: date) -> None:
+    dates = recompute_dates(Run("backfill", datetime.combine(day, time(), UTC)), {})
+    first, last = (date.fromisoformat(dates[name]) for name in ("from", "to"))
+    assert first <= day <= last
+    assert (first.day, (last + timedelta(days=1)).day) == (1, 1)
+    assert (first.year, first.month) == (last.year, last.month)
 
 
 def test_a_catalog_follows_every_table_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Connection
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
 from lakehouse_provider.serving import serving_url
@@ -70,8 +72,24 @@ def test_a_connection_given_as_a_url_is_that_url(text: str) -> None:
         ({"conn_type": "generic", "host": "h", "schema": "d"}, "names no kind of database"),
         ({"host": "h", "schema": "d"}, "names no kind of database"),
         ({"conn_type": "mysql", "host": "h"}, "names no database; give one as its schema"),
+        ({"conn_type": "mysql", "host": "h", "schema": "a?b"}, r"a name with \? cannot be a URL's database"),
     ],
 )
 def test_a_connection_that_cannot_work_is_refused(facts: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError, match=sentence):
         url_of(**facts)
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+@given(login=TEXT, password=TEXT, schema=TEXT.filter(lambda name: "?" not in name), value=TEXT)
+def test_whatever_login_password_database_and_parameters_are(
+    login: str, password: str, schema: str, value: str
+) -> None:
+    facts = Connection(conn_id="c", conn_type="postgres", host="db", port=1, extra=json.dumps({"options": value}))
+    facts.login, facts.password, facts.schema = login, password, schema
+    url = make_url(serving_url(facts))
+    assert (url.username, url.password, dict(url.query)) == (login, password, {"options": value})
+    assert (url.host, url.port) == ("db", 1)
+    assert url.database == schema

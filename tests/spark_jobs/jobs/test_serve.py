@@ -20,7 +20,9 @@ import pytest
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, TableBusyError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
+from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs import serve as job
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import mart_layout
@@ -138,6 +140,27 @@ def test_one_writer_a_mart(lake: Lake):
     arguments = JobArguments(job="serve", clock=CLOCK, options={"layer": ["fast"], "mart": [MART]})
     with hold_tables((f"{MART}.serving",), job="another", settings=impatient), pytest.raises(TableBusyError):
         job.run(lake.spark, arguments, impatient)
+
+
+@pytest.fixture(scope="module")
+def spec() -> LakeSpec:
+    return load_lake_spec(Settings().lake_spec)
+
+
+@pytest.mark.parametrize("layers", [["fast"], ["stitch"], ["slow"], ["fast", "stitch"], ["slow", "stitch", "fast"]])
+def test_every_mart_of_every_layer_is_served_and_no_cache(spec: LakeSpec, layers: list[str]):
+    def names_of(**options: Any) -> list[str]:
+        return [mart.name for mart in job._marts_of(spec, JobArguments(job="serve", clock=CLOCK, options=options))]
+
+    expected = {mart.name for mart in spec.marts if mart.layer in layers} - set(spec.caches)
+    assert expected
+    for given in (layers, [",".join(layers)], [*layers, *layers]):
+        assert set(names_of(layer=given)) == expected
+        assert len(names_of(layer=given)) == len(expected)
+        for mart in expected:
+            assert names_of(layer=given, mart=[mart]) == [mart]
+        assert set(names_of(layer=given, mart=sorted(expected))) == expected
+        assert set(names_of(layer=given, mart=[",".join(expected)])) == expected
 
 
 @pytest.mark.spark

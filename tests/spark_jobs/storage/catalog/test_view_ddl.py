@@ -5,6 +5,7 @@ Fixture: ``sales`` has ``status_id`` with its order and ``is_deleted``; ``sales_
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.visible import hides_deleted
 from spark_jobs.jobs import views
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
 from tests.support.athena_api import running_athena, statements
@@ -85,6 +87,52 @@ def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
         assert "'***' AS \"agent_name\"" in made.statements[table]
         assert made.statements[table].count("agent_name") == 1, "the column itself is not read"
     assert '"erp_views"' not in "".join(made.statements.values())
+
+
+@pytest.fixture
+def whole_lake(tmp_path: Path) -> HandMadeLake:
+    """Every table, with every column of the spec and all that the engine adds."""
+    made = HandMadeLake(tmp_path / "whole")
+    spec = load_lake_spec(made.settings.lake_spec)
+    technical = ["event_order", "row_order", "deleted_order", "is_deleted", "m__s", "cell_id"]
+    for table in made.layouts:
+        columns = [*spec.columns_by_name, *technical]
+        made.commit(table, 1, {f"{name}{end}": "string" for name in columns for end in ("", "_order")})
+    return made
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_every_name_of_a_person_is_masked_in_every_view_of_every_engine(whole_lake: HandMadeLake, engine: Engine):
+    spec = load_lake_spec(whole_lake.settings.lake_spec)
+    people = {column for person in spec.people for column in person.columns}
+    assert len(people) > 1
+    masked, open_to_all = build(whole_lake, engine, is_masked=True), build(whole_lake, engine)
+    assert masked.statements.keys() == open_to_all.statements.keys()
+    q, seen = engine.quote, set()
+    for layout in whole_lake.layouts:
+        for person in people:
+            statement = masked.statements.get(layout, "")
+            shown = f"{q}{person}{q}" in open_to_all.statements.get(layout, "")
+            assert statement.count(f"'***' AS {q}{person}{q}") == statement.count(f"{q}{person}{q}") == int(shown)
+            seen |= {person} if shown else set()
+    assert seen == people
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_no_view_of_a_table_with_deleted_rows_shows_them_or_an_order(
+    whole_lake: HandMadeLake, engine: Engine, is_masked: bool
+):
+    spec = load_lake_spec(whole_lake.settings.lake_spec)
+    made, q = build(whole_lake, engine, is_masked=is_masked), engine.quote
+    for table in spec.tables:
+        statement = made.statements[table.name]
+        hides = statement.endswith(f"WHERE NOT {q}is_deleted{q}")
+        assert hides == hides_deleted(table.name, spec), table.name
+        shown = statement.partition("FROM")[0]
+        assert not re.search(rf"{q}(\w+_order|is_deleted|_hoodie\w+){q}", shown), table.name
+    assert spec.quarantine not in made.statements
+    assert sum("is_deleted" in text for text in made.statements.values()) >= 1
 
 
 def test_the_job_lists_and_prints_them(lake: HandMadeLake, capsys: pytest.CaptureFixture[str]):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import traceback
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from local_stack.databases import PASSWORD
 from spark_jobs.contracts.errors import SettingsError, TransientError
@@ -144,3 +146,17 @@ def test_secrets_are_hidden_in_every_form():
     address = parse_address(Settings(serving_url=f"postgresql://me:{escaped}@host/db?sslpassword=other-one"))
     assert isinstance(address, ServingAddress)
     assert address.hide("said a/b c or a%2Fb%20c or a%2Fb+c,\n or other-one") == "said *** or *** or ***, or ***"
+
+
+WORD = st.text(st.characters(codec="utf-8", exclude_characters="\0<>*"), min_size=4, max_size=12)
+
+
+@given(password=WORD, more=WORD, name=st.sampled_from(["password", "sslpassword", "passwd", "token", "client_secret"]))
+def test_no_secret_of_a_url_is_told_in_any_form(password, more, name):
+    """Also when one of them begins another one."""
+    for other in (more, f"{password}{more}"):
+        query = urlencode({name: other})
+        address = parse_address(Settings(serving_url=f"postgresql://me:{quote(password, safe='')}@host/db?{query}"))
+        for secret in (password, other):
+            for form in (secret, quote(secret, safe=""), quote_plus(secret)):
+                assert address.hide(f"<{form}><{form}>") == "<***><***>"

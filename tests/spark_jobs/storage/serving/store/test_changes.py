@@ -160,18 +160,21 @@ def test_readers_keep_their_rights_on_a_table_made_anew(server_place: Place):
     store, server = server_place.store(), server_place.server
     assert server is not None
     serve(store, 1)
-    reader = f"reader_of_{server_place.name}"
-    account = f"{reader}@localhost" if server_place.database is Database.MYSQL else reader
-    server.admin(f"CREATE USER {account}")
-    server_place.ask(f"GRANT SELECT ON {MART} TO {account}")
+    readers = [f"reader_{number}_of_{server_place.name}" for number in range(3)]
+    for reader in readers:
+        account = f"{reader}@localhost" if server_place.database is Database.MYSQL else reader
+        server.admin(f"CREATE USER {account}")
+        server_place.ask(f"GRANT SELECT, UPDATE ON {MART} TO {account}")
     serve(store, 2, schema=OTHER)
-    with server_place.session() as connection:
-        if server_place.database is Database.POSTGRESQL:
-            connection.exec_driver_sql(f"SET ROLE {reader}")
-            assert connection.exec_driver_sql(f"SELECT COUNT(*) FROM {MART}").scalar() == len(rows(2))
-        else:
-            rights = [row[0] for row in connection.exec_driver_sql(f"SHOW GRANTS FOR {account}")]
-            assert any(f"GRANT SELECT ON `{server_place.name}`.`{MART}`" in right for right in rights)
+    for reader in readers:
+        with server_place.session() as connection:
+            if server_place.database is Database.POSTGRESQL:
+                connection.exec_driver_sql(f"SET ROLE {reader}")
+                assert connection.exec_driver_sql(f"SELECT COUNT(*) FROM {MART}").scalar() == len(rows(2))
+                assert connection.exec_driver_sql(f"UPDATE {MART} SET agent_id = 1 WHERE false").rowcount == 0
+            else:
+                rights = [row[0] for row in connection.exec_driver_sql(f"SHOW GRANTS FOR {reader}@localhost")]
+                assert any(f"GRANT SELECT, UPDATE ON `{server_place.name}`.`{MART}`" in right for right in rights)
 
 
 @pytest.mark.services

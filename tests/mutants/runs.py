@@ -1,0 +1,165 @@
+"""Runs of the named tests: once without any bug, then with each bug in turn."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tests.mutants.bugs import Patch, PatchError
+from tests.mutants.recorder import VARIABLE
+from tests.mutants.trees import planted
+
+HEAVY = frozenset({"spark", "hudi", "services", "e2e", "faults"})
+"""Markers of tests that start a session or a server."""
+LEAST_LIMIT = 180.0
+"""Seconds that a run may take whatever it took without the bug, for sessions and servers to start."""
+TIMES = 5.0
+"""A run may take that many times what its tests took without the bug, on top."""
+CLEAN_LIMIT = 3 * 3600.0
+_TAIL = 25
+
+
+class Verdict(StrEnum):
+    """What became of a planted bug."""
+
+    CAUGHT = "caught"
+    LATE = "caught: time limit"
+    SURVIVED = "SURVIVED"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One test of a run: its markers, what became of it, how long it took."""
+
+    marks: frozenset[str]
+    outcome: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One pytest process; no code when the time limit ended it."""
+
+    code: int | None
+    tests: Mapping[str, Ran]
+    seconds: float
+    output: str
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A bug that was planted, and what its tests made of it; the output when that was an error."""
+
+    patch: Patch
+    verdict: Verdict
+    seconds: float
+    output: str = ""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """The named tests on the tree without any bug."""
+
+    tests: Mapping[str, Ran]
+
+    def find(self, nodes: Iterable[str]) -> list[Ran]:
+        """The tests that node ids or paths of modules name."""
+        return [test for node in nodes for name, test in self.tests.items() if is_named(name, node)]
+
+    def is_heavy(self, patch: Patch) -> bool:
+        return any(test.marks & HEAVY for test in self.find(patch.tests))
+
+    def seconds(self, patch: Patch) -> float:
+        return sum(test.seconds for test in self.find(patch.tests))
+
+
+def is_named(name: str, node: str) -> bool:
+    """Whether a test is the one that a node id names, or one of those."""
+    return name == node or name.startswith((f"{node}::", f"{node}["))
+
+
+def run_clean(patches: Sequence[Patch], copy: Path) -> Clean:
+    """Run all tests that are named, without any bug.
+
+    Raises:
+        PatchError: One failed, was not run, or is outside the short run.
+    """
+    nodes = sorted({node for patch in patches for node in patch.tests})
+    run = run_tests(copy, nodes, limit=CLEAN_LIMIT)
+    clean = Clean(run.tests)
+    failed = [name for name, test in run.tests.items() if test.outcome == "failed"]
+    mistakes = [f"{name} does not pass without any bug" for name in failed]
+    if run.code in (0, 1, 5):  # else pytest itself says what is wrong
+        mistakes += [f"{node} is no test of the short run" for node in nodes if not clean.find([node])]
+    if mistakes or run.code != 0:
+        raise PatchError("\n".join([run.output, *mistakes, f"the run without any bug ended with {run.code}"]))
+    return clean
+
+
+def try_patch(patch: Patch, copy: Path, clean: Clean) -> Tried:
+    """Plant a bug and run its tests up to the first that fails.
+
+    It is caught when a test failed, or when the tests took longer than they may: a bug that makes a job hang is
+    noticed. Anything else that ends pytest, such as a module that cannot be imported, is an error of the patch.
+    """
+    with planted(patch, copy):
+        run = run_tests(copy, patch.tests, "-x", limit=LEAST_LIMIT + TIMES * clean.seconds(patch))
+    has_failed = any(test.outcome == "failed" for test in run.tests.values())
+    if run.code is None:
+        verdict = Verdict.LATE
+    elif run.code == 1 and has_failed:
+        verdict = Verdict.CAUGHT
+    else:
+        verdict = Verdict.SURVIVED if run.code == 0 else Verdict.ERROR
+    return Tried(patch, verdict, run.seconds, run.output if verdict is Verdict.ERROR else "")
+
+
+def run_tests(copy: Path, nodes: Sequence[str], *options: str, limit: float) -> Run:
+    """Run tests of a copy in a process group of their own, which ends when the time limit does."""
+    with tempfile.TemporaryDirectory(prefix="lakehouse-run-") as folder:
+        record, log = Path(folder) / "record.json", Path(folder) / "log"
+        command = [str(copy / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += ["-p", "tests.mutants.recorder", *options, *nodes]
+        # Without bytecode: what Python keeps of a file is told apart by size and second alone.
+        environment = {**os.environ, VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
+        started = time.monotonic()
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                command, cwd=copy, env=environment, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            code = _wait(process, limit)
+        seconds = time.monotonic() - started
+        output = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:])
+        return Run(code, _read_record(record), seconds, output)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    """The exit code, or None after the time limit. Whatever the tests started and left is ended too."""
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _read_record(record: Path) -> dict[str, Ran]:
+    if not record.exists():
+        return {}
+    tests = json.loads(record.read_text(encoding="utf-8"))
+    return {
+        name: Ran(frozenset(test["marks"]), str(test["outcome"]), float(test["seconds"]))
+        for name, test in tests.items()
+    }

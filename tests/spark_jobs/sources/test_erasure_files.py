@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.sources import file_blocks
 from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.redaction import Redactor
@@ -40,8 +41,9 @@ def wanted(record: bytes) -> bytes:
 
 
 @contextmanager
-def landed(content: bytes, *, is_packed: bool) -> Iterator[tuple[Filesystem, Path]]:
-    with tempfile.TemporaryDirectory() as folder:
+def landed(content: bytes, *, is_packed: bool, block_bytes: int = 2**20) -> Iterator[tuple[Filesystem, Path]]:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_blocks, "BLOCK_BYTES", block_bytes)
         path = Path(folder, "t", "file")
         path.parent.mkdir()
         path.write_bytes(gzip.compress(content) if is_packed else content)
@@ -53,14 +55,21 @@ def read(path: Path) -> bytes:
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
-@given(taken=records, later=records, last=st.sampled_from((b"", HERS, BROKEN)), is_packed=st.booleans())
+@given(
+    taken=records,
+    later=records,
+    last=st.sampled_from((b"", HERS, BROKEN)),
+    is_packed=st.booleans(),
+    block_bytes=st.sampled_from((7, 100, 700, 2**20)),
+)
 def test_what_was_taken_in_is_edited_and_what_comes_later_is_not(
-    taken: list[bytes], later: list[bytes], last: bytes, is_packed: bool
+    taken: list[bytes], later: list[bytes], last: bytes, is_packed: bool, block_bytes: int
 ):
+    """Wherever blocks of the file end: in a record, between two, behind all."""
     head = b"".join(record + b"\n" for record in taken)
     tail = b"".join(record + b"\n" for record in later) + last
     edited = b"".join(wanted(record) + b"\n" for record in taken)
-    with landed(head + tail, is_packed=is_packed) as (files, path):
+    with landed(head + tail, is_packed=is_packed, block_bytes=block_bytes) as (files, path):
         part = FilePart(path=str(path), is_settled=False, consumed=len(head), read_to=len(head))
         found = find_in_file(files, part, REDACTOR)
         theirs = [record for record in (*taken, *later) if record in (HERS, BROKEN)]

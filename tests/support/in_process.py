@@ -28,14 +28,26 @@ class Frame:
     def select(self, *names: str) -> Frame:
         return Frame([table.select([*names]) for table in self._partitions])
 
-    def mapInArrow(self, function: Callable[[Iterable[pa.RecordBatch]], Batches], _schema: str) -> Frame:
+    def __getattr__(self, name: str) -> Callable[..., Frame]:
+        if name == "mapInArrow":  # as Spark calls it
+            return self._map_in_arrow
+        raise AttributeError(name)
+
+    def _map_in_arrow(self, function: Callable[[Iterable[pa.RecordBatch]], Batches], _schema: str) -> Frame:
         """Each partition through the function, two rows a batch."""
         done = [[*function(iter(table.to_batches(max_chunksize=2)))] for table in self._partitions]
         return Frame([pa.Table.from_batches(batches) for batches in done if batches])
 
-    def rows(self) -> list[dict[str, Any]]:
-        """All rows."""
-        return [row for table in self._partitions for row in table.to_pylist()]
+    @property
+    def partitions(self) -> tuple[pa.Table, ...]:
+        """What there is, part by part."""
+        return tuple(self._partitions)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """All rows of what a function of the product gave, which it calls a DataFrame."""
+    assert isinstance(frame, Frame)
+    return [row for table in frame.partitions for row in table.to_pylist()]
 
 
 class Session:

@@ -31,7 +31,7 @@ from spark_jobs.sources.landing import LandingPlan, list_landing, plan_landing
 from spark_jobs.storage.filesystem import Filesystem
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
-from tests.support.in_process import Frame, Session
+from tests.support.in_process import Frame, Session, rows_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 SESSION: Any = Session()
@@ -101,7 +101,7 @@ def fate_of(row: Mapping[str, Any]) -> str:
 @given(folders)
 def test_every_line_is_one_row_at_its_own_place(landed: list[Landed]):
     with planned(landed) as (folder, plan, read):
-        rows = decode_chunks(SESSION, SPEC, folder, plan.chunks, plan.broken).rows()
+        rows = rows_of(decode_chunks(SESSION, SPEC, folder, plan.chunks, plan.broken))
         assert len(rows) == plan.records + len(plan.broken)
     expected = Counter((path, at, fate(text)) for path, file in read.items() for at, text in file.places())
     for path, file in read.items():
@@ -126,7 +126,7 @@ def test_the_bytes_of_a_record_are_found_by_file_and_place(landed: list[Landed],
             for path, lines in there.items()
             if lines
         }
-        found = read_lines(SESSION, folder, plan.chunks, wanted).rows()
+        found = rows_of(read_lines(SESSION, folder, plan.chunks, wanted))
     expected = Counter((path, at, there[path][at]) for path, places in wanted.items() for at in places)
     assert Counter((row["read_from"], row["read_offset"], row["raw"]) for row in found) == expected
 
@@ -135,12 +135,12 @@ def test_the_bytes_of_a_record_are_found_by_file_and_place(landed: list[Landed],
 def test_a_record_that_is_decoded_once_more_keeps_its_hash_and_its_place(kept: list[tuple[bytes, str, int]]):
     fields = [("record_hash", pa.string()), ("read_from", pa.string()), ("read_offset", pa.int64())]
     schema = pa.schema([*fields, ("raw", pa.binary()), ("state", pa.string())])
-    held = [
+    held: list[dict[str, Any]] = [
         {"record_hash": hashlib.sha256(raw).hexdigest(), "read_from": path, "read_offset": at, "raw": raw}
         for raw, path, at in kept
     ]
     frame: Any = Frame.of(held[::2], held[1::2], schema=schema)
-    rows = decode_records(SPEC, frame).rows()
+    rows = rows_of(decode_records(SPEC, frame))
     expected = {(row["record_hash"], row["read_from"], row["read_offset"], fate(row["raw"])) for row in held}
     assert {(row["__record"], row["read_from"], row["read_offset"], fate_of(row)) for row in rows} == expected
     assert len(rows) == len(held)

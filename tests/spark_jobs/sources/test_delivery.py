@@ -1,4 +1,4 @@
-"""What a commit of the log keeps of what was read, and what the next one carries on: nothing known before is forgotten."""
+"""What a commit of the log keeps of what was read, and what the next one carries on: nothing is forgotten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable
 
 KEYS = sorted({key for name, key in vars(delivery).items() if name.endswith("_KEY")})
-progress = st.builds(TopicProgress, topic_id=st.text(max_size=3), next=st.dictionaries(st.integers(0, 3), st.integers(0, 9)))
+progress = st.builds(
+    TopicProgress, topic_id=st.text(max_size=3), next=st.dictionaries(st.integers(0, 3), st.integers(0, 9))
+)
 
 
 @settings(max_examples=30)

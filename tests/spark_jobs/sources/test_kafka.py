@@ -22,12 +22,13 @@ from spark_jobs.sources.kafka import KafkaCluster, KafkaReadError, client_proper
 from spark_jobs.sources.kafka_plan import Span
 from tests.support.small_broker import SmallBroker, small_broker
 
-CANARY = "canary-5e1f/+@:\""
+CANARY = 'canary-5e1f/+@:"'
 PROPERTIES = (
     *("security.protocol", "sasl.mechanisms", "sasl.username", "sasl.password", "sasl.oauthbearer.config"),
-    *("ssl.key.pem", "ssl.key.password", "ssl.certificate.pem", "ssl.ca.location", "ssl.endpoint.identification.algorithm"),
+    *("ssl.key.pem", "ssl.key.password", "ssl.certificate.pem", "ssl.ca.location"),
     *("ssl.keystore.password", "ssl.keystore.location", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.method"),
-    *("enable.ssl.certificate.verification", "broker.address.family", "socket.timeout.ms", "client.rack", "ssl.sigalgs.list"),
+    *("ssl.endpoint.identification.algorithm", "ssl.sigalgs.list"),
+    *("enable.ssl.certificate.verification", "broker.address.family", "socket.timeout.ms", "client.rack"),
 )  # fmt: skip
 """Properties of every kind: words, numbers, files, keys, and what is one of a few."""
 
@@ -70,7 +71,12 @@ def test_a_span_that_is_not_there_to_its_end_is_an_error(broker, partition, star
 def test_whatever_property_a_secret_was_given_by_nobody_is_told(name, caplog: pytest.LogCaptureFixture):
     """A password may stand where it does not belong: it is in no message, no log, no traceback, no repr."""
     caplog.set_level(logging.DEBUG)
-    properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "me", name: CANARY}
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanisms": "PLAIN",
+        "sasl.username": "me",
+        name: CANARY,
+    }
     settings = Settings(kafka_servers=f"127.0.0.1:{free_port()}", kafka_properties=json.dumps(properties))
     cluster = KafkaCluster(properties=client_properties(settings))
     with pytest.raises(LakehouseError) as caught:

@@ -18,7 +18,7 @@ from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import Span, place_of
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
-from tests.support.in_process import Session
+from tests.support.in_process import Session, rows_of
 from tests.support.small_broker import SmallBroker, small_broker
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -68,7 +68,7 @@ def fate(value: bytes | None) -> str:
 @settings(max_examples=3)
 @given(st.fixed_dictionaries(dict.fromkeys(SENT, starts)))
 def test_every_message_is_one_row_at_its_own_place(broker, cuts):
-    rows = decode_spans(SESSION, SPEC, broker.properties, spans_of(cuts)).rows()
+    rows = rows_of(decode_spans(SESSION, SPEC, broker.properties, spans_of(cuts)))
     found = Counter((row["read_from"], row["read_offset"], row["reason"] or row["event_id"]) for row in rows)
     assert found == Counter(
         (place_of(*place), at, fate(value)) for place, values in SENT.items() for at, value in enumerate(values)
@@ -79,6 +79,6 @@ def test_every_message_is_one_row_at_its_own_place(broker, cuts):
 @given(st.fixed_dictionaries(dict.fromkeys(SENT, starts)), st.fixed_dictionaries(dict.fromkeys(SENT, starts)))
 def test_the_bytes_of_a_message_are_found_by_partition_and_offset(broker, cuts, wanted):
     places = {place_of(*place): frozenset(offsets) for place, offsets in wanted.items() if offsets}
-    rows = read_messages(SESSION, broker.properties, spans_of(cuts), places).rows()
+    rows = rows_of(read_messages(SESSION, broker.properties, spans_of(cuts), places))
     found = Counter((row["read_from"], row["read_offset"], row["raw"]) for row in rows)
     assert found == Counter((place_of(*of), at, SENT[of][at]) for of, offsets in wanted.items() for at in offsets)

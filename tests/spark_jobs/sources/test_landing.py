@@ -217,7 +217,7 @@ def oldest(landing: Landing) -> str | None:
     files = Filesystem(str(landing.root))
     entries, _ = list_landing(files, ("SALES",))
     found = find_oldest_unread(files, entries, landing.ledger, max_records=9, truncated_before_ns=5 * LONG_AGO)
-    return found and Path(found.path).name
+    return Path(found.path).name if found else None
 
 
 def test_what_has_waited_longest_is_the_oldest_file_of_which_something_would_be_read(landing):

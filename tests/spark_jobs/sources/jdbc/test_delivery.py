@@ -14,7 +14,7 @@ from spark_jobs.sources.jdbc.delivery import JdbcDelivery
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from tests.support.envelopes import START_MS
-from tests.support.in_process import Frame, Session
+from tests.support.in_process import Frame, Session, rows_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 SESSION: Any = Session()
@@ -24,7 +24,9 @@ BUILDER = EnvelopeBuilder(
      JdbcColumn(name="UnitName", kind=ColumnKind.TEXT, before="", behind="")],
     {"connector": "postgresql", "name": "erp", "schema": "public", "table": "SALES", "lsn": 7, "ts_ms": START_MS},
 )  # fmt: skip
-commits = st.lists(st.lists(st.lists(st.sampled_from(["1", "2", "18446744073709551615", None]), max_size=3), max_size=3), max_size=3)
+commits = st.lists(
+    st.lists(st.lists(st.sampled_from(["1", "2", "18446744073709551615", None]), max_size=3), max_size=3), max_size=3
+)
 """Of each commit its parts, of each part the keys of its rows; some cannot be used."""
 
 
@@ -35,7 +37,16 @@ def delivery_of(parts: list[list[str | None]], first: int) -> JdbcDelivery:
     ]
     frame: Any = Frame.of(*partitions, schema=SCHEMA)
     records = sum(map(len, parts))
-    return JdbcDelivery(rows_df=frame, builder=BUILDER, origin="erp.public.SALES", first=first, records=records, snapshots={}, has_more=False, may_be_known=False)
+    return JdbcDelivery(
+        rows_df=frame,
+        builder=BUILDER,
+        origin="erp.public.SALES",
+        first=first,
+        records=records,
+        snapshots={},
+        has_more=False,
+        may_be_known=False,
+    )
 
 
 @settings(max_examples=40)
@@ -44,12 +55,12 @@ def test_every_row_has_a_place_of_its_own_by_which_its_bytes_are_found(parts_of_
     found, first = [], 0
     for parts in parts_of_commits:
         delivery = delivery_of(parts, first)
-        rows = delivery.decode(SESSION, SPEC).rows()
+        rows = rows_of(delivery.decode(SESSION, SPEC))
         assert delivery.count_read({"records": -1}) == len(rows) == sum(map(len, parts))
         places: dict[str, set[int]] = {}
         for row in rows:
             places.setdefault(row["read_from"], set()).add(row["read_offset"])
-        lines = delivery.lines(SESSION, {name: frozenset(of) for name, of in places.items()}).rows()
+        lines = rows_of(delivery.lines(SESSION, {name: frozenset(of) for name, of in places.items()}))
         raw = {(row["read_from"], row["read_offset"]): row["raw"] for row in lines}
         assert len(raw) == len(lines) == len(rows)
         for row in rows:

@@ -33,10 +33,15 @@ class Frame:
             return self._map_in_arrow
         raise AttributeError(name)
 
-    def _map_in_arrow(self, function: Callable[[Iterable[pa.RecordBatch]], Batches], _schema: str) -> Frame:
+    def _map_in_arrow(self, function: Callable[[Iterable[pa.RecordBatch]], Batches], _schema: Any) -> Frame:
         """Each partition through the function, two rows a batch."""
         done = [[*function(iter(table.to_batches(max_chunksize=2)))] for table in self._partitions]
         return Frame([pa.Table.from_batches(batches) for batches in done if batches])
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Which functions are told as the form of their result."""
+        return self._partitions[0].schema
 
     @property
     def partitions(self) -> tuple[pa.Table, ...]:

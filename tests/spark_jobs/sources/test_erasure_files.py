@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources import file_blocks
-from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of
+from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of, redact_quarantine
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 from tests.support.envelopes import line, sqlserver
+from tests.support.in_process import Frame, rows_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 PERSON = Person(spec=PersonSpec(role="agent", key="agent_id", columns=("agent_name",)), id="17", names=("Ann Quux",))
@@ -104,6 +108,36 @@ def test_what_nobody_has_taken_in_is_found_and_left():
         assert (found.records, found.taken_in) == (1, 0)
         assert read(path) == HERS + b"\n"
         assert edited_ledger({}, [found]) == {}
+
+
+QUARANTINE = pa.schema(
+    [*((name, pa.string()) for name in ("record_hash", "detail", "history", "became")), ("raw", pa.binary())]
+)
+raws = st.sampled_from((HERS, OTHER, BROKEN, gzip.compress(HERS, mtime=0), gzip.compress(OTHER, mtime=0), None))
+words = st.sampled_from(("Ann Quux asked", "by Ann Quux", "Bob", "", "Ann"))
+attempts = st.fixed_dictionaries({"by": words, "because": words, "outcome": st.just("fine")})
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(raws, words, st.none() | st.lists(attempts, max_size=3)), max_size=8))
+def test_kept_records_lose_the_person_and_nothing_else(kept: list[tuple[bytes | None, str, Any]]):
+    """The bytes, the detail, and every word of every attempt; rows in which nothing changes are not written."""
+    rows: list[dict[str, Any]] = [
+        {"record_hash": f"{number}", "raw": raw, "detail": detail, "became": "x"}
+        | {"history": None if history is None else json.dumps(history, separators=(",", ":"))}
+        for number, (raw, detail, history) in enumerate(kept)
+    ]
+    frame: Any = Frame.of(rows[::2], rows[1::2], schema=QUARANTINE)
+    found = {row["record_hash"]: row for row in rows_of(redact_quarantine(frame, SPEC, PERSON))}
+    for row in rows:
+        raw = row["raw"] or b""
+        expected = {**row, "raw": b"" if raw == gzip.compress(HERS, mtime=0) else wanted(raw)}
+        expected["detail"] = "" if "Ann Quux" in (row["detail"] or "") else row["detail"]
+        if row["history"] and "Ann Quux" in row["history"]:
+            tried = json.loads(row["history"])
+            hushed = [{k: "" if "Ann Quux" in text else text for k, text in each.items()} for each in tried]
+            expected["history"] = json.dumps(hushed, separators=(",", ":"))
+        assert found.get(row["record_hash"]) == (expected if expected != {**row, "raw": raw} else None)
 
 
 @pytest.mark.parametrize(("size", "problem"), [(-9, "ends too early"), (0, "is damaged")])

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
+from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from tests.support import oracle
 from tests.support.envelopes import Envelope, envelope, line, postgres, sqlserver, wrapped
-from tests.support.mirrors import TYPES, change
+from tests.support.mirrors import TYPES, change, shop_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 DECODER = EnvelopeDecoder(SPEC)
@@ -146,15 +146,7 @@ def test_every_part_of_a_position_sorts_as_a_number_however_it_is_written(at, da
             assert (place < other) == (event.event_order < next_event.event_order)
 
 
-SHOP = parse_lake_spec(
-    {
-        "lake": "shop",
-        "source": {"topics": ["shop*"]},
-        "log": "log",
-        "quarantine": "bad",
-        "mirrors": [{"name": n, "database": "shop", "table": n, "key": ["id"]} for n in ("orders", "lines")],
-    }
-)
+SHOP = shop_of("orders", "lines")
 mirrored = st.builds(
     change,
     st.sampled_from("cud"),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from spark_jobs.contracts.kafka import Start, TopicProgress, pack_progress, unpack_progress
+from spark_jobs.sources import kafka_plan
 from spark_jobs.sources.kafka_plan import (
     SPAN_OFFSETS,
     Bounds,
@@ -166,6 +167,29 @@ def test_a_long_partition_is_read_side_by_side():
     ends = [5, 5 + SPAN_OFFSETS, 5 + 2 * SPAN_OFFSETS, bounds.latest]
     assert [(span.start, span.end) for span in plan.spans] == list(pairwise(ends))
     assert plan.spans[0].place == place_of("t", 0) == "kafka:t/0"
+
+
+@given(st.dictionaries(st.integers(0, 2), st.tuples(st.integers(0, 9), st.integers(0, 9))), st.integers(1, 30))
+def test_spans_hold_every_offset_once_whatever_their_length(partitions, most):
+    """Partitions begin anywhere and end anywhere, at multiples of a span's length and beside them."""
+    state = TopicState(
+        topic_id="1",
+        partitions={
+            n: Bounds(earliest=first, latest=first + more, start=first) for n, (first, more) in partitions.items()
+        },
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kafka_plan, "SPAN_OFFSETS", 3)
+        plan = plan_kafka({"t": state, "u": state}, {}, start=EARLIEST, max_records=most)
+    assert all(0 < span.end - span.start <= 3 for span in plan.spans)
+    read = Counter((span.topic, span.partition, at) for span in plan.spans for at in range(span.start, span.end))
+    wanted = {
+        (topic, number, at)
+        for topic, progress in plan.progress.items()
+        for number, end in progress.next.items()
+        for at in range(partitions[number][0], end)
+    }
+    assert read == Counter(wanted)
 
 
 @pytest.mark.parametrize(

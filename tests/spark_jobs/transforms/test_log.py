@@ -85,7 +85,12 @@ def test_bytes_are_those_of_the_record_in_its_own_file_for_whatever_reason_it_wa
     assert with_raw(aside_df, lines_df).count() == 5
 
 
-def test_a_broken_content_is_one_row_at_its_first_position(decoded_df):
+def test_a_broken_content_is_one_row_at_its_first_position(spark, decoded_df):
+    earlier = [(None,) * (5 + len(SPEC.source.columns)) + ("a file", at, "not_json", "why", b"?") for at in (80, 70)]
+    for order in (earlier, earlier[::-1]):
+        more_df = decoded_df.unionByName(with_day(spark.createDataFrame(order, decoded_schema(SPEC)), CLOCK))
+        (first,) = select_rejections(more_df, CLOCK).collect()
+        assert (first["read_from"], first["read_offset"]) == ("a file", 70), "of the first file by its name"
     (row,) = select_rejections(decoded_df, CLOCK).collect()
     assert (bytes(row["raw"]), row["reason"], row["detail"], row["read_offset"]) == (b"?", "not_json", "why", 10)
     assert row["record_hash"] == "8a8de823d5ed3e12746a62ef169bcf372be0ca44f0a1236abc35df05d96928e1"

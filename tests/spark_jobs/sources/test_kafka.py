@@ -60,11 +60,22 @@ def test_a_span_has_its_messages_and_no_others(broker, start, end):
     assert offsets(broker, "other", 0, start, end) == [(n, b"y%d" % n) for n in range(start, end)]
 
 
-@pytest.mark.parametrize(("partition", "start", "end"), [(1, 0, 5), (1, 17, 18), (0, 9, 10)])
-def test_a_span_that_is_not_there_to_its_end_is_an_error(broker, partition, start, end):
-    """One offset too many, or all: nothing else is read in its place, and what there is does not count as all."""
-    with pytest.raises(KafkaReadError, match=f"^{kafka.READ_FAILED}: kafka:one/{partition} "):
-        offsets(broker, "one", partition, start, end)
+@pytest.mark.parametrize(
+    ("partition", "start", "end", "why"),
+    [
+        (1, 0, 5, "gives nothing after offset 4"),
+        (0, 9, 10, "gives nothing after offset 9"),
+        (1, 17, 18, "from 17: _AUTO_OFFSET_RESET"),
+        (0, 10, 11, "from 10: _AUTO_OFFSET_RESET"),
+    ],
+)
+def test_a_span_that_is_not_there_to_its_end_is_an_error(broker, partition, start, end, why):
+    """One offset too many, or all: what there is does not count as all, and no other offset takes another's place."""
+    read: list[int] = []
+    messages = iter_messages(broker.properties, Span(topic="one", partition=partition, start=start, end=end))
+    with pytest.raises(KafkaReadError, match=f"^{kafka.READ_FAILED}: kafka:one/{partition} {why}"):
+        read.extend(message.offset() for message in messages)
+    assert read == [*range(start, (9, 4)[partition])]
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -15,7 +15,7 @@ from spark_jobs.contracts.names import show
 
 EARLIEST, LATEST = "earliest", "latest"
 _PROPERTIES = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.address.", "enable.ssl.")
-_LOADS_CODE = re.compile(r"engine|providers")
+_LOADS_CODE = re.compile(r"engine|providers|\.cmd$")
 _START_SAID = (
     f"give {EARLIEST}, {LATEST}, a time such as 2026-01-31T00:00:00Z, or the first offset of each partition as JSON: "
     f'{{"erp.dbo.SALES": {{"0": 17}}}}'

@@ -13,7 +13,7 @@ _ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "LAKEHOUSE_JDBC_PASSWORD
 _ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE", "LAKEHOUSE_JDBC_URL")
 """Variables that are a URL with a secret in it, before the host, in the query, or behind ``;`` as Spark Connect's."""
 _PROPERTIES = "LAKEHOUSE_KAFKA_PROPERTIES"
-_SECRET_PROPERTY = re.compile(r"password|secret|\.key\.pem$|oauthbearer\.config")
+_SECRET_PROPERTY = re.compile(r"password|passphrase|secret|\.key\.pem$|oauthbearer\.config")
 _NAME = re.compile("pass|secret|token|pwd|credential", re.IGNORECASE)
 _SHORTEST = 4
 """A shorter one stands in so much text that hiding it would tell more than it hides."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -107,7 +107,8 @@ class KafkaDelivery:
     others: Mapping[str, TopicProgress]
     """How far topics were read that are not the lake's at the moment."""
     messages: tuple[str, ...]
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
+    """How a client gets in; it may hold a password."""
 
     @property
     def is_empty(self) -> bool:

@@ -54,7 +54,7 @@ class KafkaCluster:
         TransientError: it does not answer.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
     _said: list[KafkaError] = field(default_factory=list)
 
     def topics(self, patterns: Sequence[str], start: Start) -> dict[str, TopicState]:

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
 from tests.support.envelopes import MINUTE_MS, START_MS, Envelope
 from tests.support.oracle import tie
 
@@ -34,6 +36,13 @@ def decimal_field(precision: int, scale: int) -> Field:
     """A ``decimal.handling.mode`` of ``precise``."""
     parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
     return {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": parameters}
+
+
+def shop_of(*tables: str) -> LakeSpec:
+    """A lake of mirrors of some tables of a shop, each with the key ``id``, and of nothing else."""
+    mirrors = [{"name": name, "database": "shop", "table": name, "key": ["id"]} for name in tables]
+    document = {"lake": "shop", "source": {"topics": ["shop*"]}, "log": "log", "quarantine": "bad", "mirrors": mirrors}
+    return parse_lake_spec(document)
 
 
 def change(

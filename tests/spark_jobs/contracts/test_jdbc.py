@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +74,17 @@ def test_a_table_has_a_schema():
 def test_what_is_no_tables_name_is_refused(name):
     with pytest.raises(ContractError, match="--table"):
         SourceTable.parse(name)
+
+
+_LETTERS = re.compile(r"[\w -]{1,128}")
+"""Letters of any script may be a name at the source, which is quoted and compared as it is."""
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE.values() if not _LETTERS.fullmatch(name)])
+@pytest.mark.parametrize("form", ["public.{}", "{}.SALES", "{0}.{0}"])
+def test_neither_schema_nor_table_is_more_than_a_name(form, name):
+    with pytest.raises(ContractError, match="--table"):
+        SourceTable.parse(form.format(name))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "erp:1", "..", "-rf", *map(HOSTILE.get, ("statement", "cyrillic"))])

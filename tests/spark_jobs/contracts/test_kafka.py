@@ -60,6 +60,7 @@ def test_properties_of_security_are_librdkafkas():
         '{"ssl.engine.location": "/tmp/x.so"}',
         '{"ssl.providers": "x"}',
         '{"plugin.library.paths": "x"}',
+        '{"sasl.kerberos.kinit.cmd": "x"}',
         '{"sasl.password": {"a": 1}}',
         '{"sasl.password": null}',
     ],

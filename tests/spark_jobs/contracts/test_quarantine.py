@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state, parse_history
 from spark_jobs.contracts.rejections import Reason
+from tests.support.hostile_names import HOSTILE, is_clear
 
 HASH = "0123456789abcdef" * 4
 ATTEMPTS = st.builds(Attempt, at=st.text(), by=st.text(), action=st.text(), because=st.text(), outcome=st.text())
@@ -45,6 +46,17 @@ def test_an_empty_word_does_not_mean_every_record(name):
 def test_what_is_no_beginning_of_a_hash_is_refused(text):
     with pytest.raises(ContractError, match="is no beginning of a hash"):
         Selection(record=text)
+
+
+@pytest.mark.parametrize("what", ["record", "reason", "rule"])
+def test_no_way_to_choose_takes_a_hostile_name(what):
+    """It is part of a question to the table, and of a message."""
+    for name in HOSTILE.values():
+        with pytest.raises(ContractError) as caught:
+            Selection(**{what: name})
+        assert is_clear(str(caught.value), most=600), name
+        with pytest.raises(ContractError):
+            Selection.of({what: name})
 
 
 def test_words_that_nobody_knows_are_refused_with_those_that_are():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,31 @@ def test_every_variable_reaches_its_setting():
         {"LAKEHOUSE_BASE_PATH": "/lake", "LAKEHOUSE_MAX_EVENTS": "12", "LAKEHOUSE_SPARK_REMOTE": "sc://host:15002"}
     )
     assert (settings.base_path, settings.max_events, settings.spark_remote) == ("/lake", 12, "sc://host:15002")
+
+
+VALID = {
+    "kafka_servers": "one:9092,two:9092",
+    "spark_remote": "sc://host:1",
+    "driver_memory": "7g",
+    "lock_servers": "one:2181",
+    "s3_encryption": "SSE-KMS",
+    "catalog": "thrift://host:9083",
+    "athena_results": "s3://bucket/folder/",
+}
+"""Of settings that take no other word; all others are given a word or number of their own."""
+
+
+def test_every_setting_is_read_from_its_own_variable_and_no_other():
+    wanted: dict[str, Any] = {
+        each.name: VALID.get(each.name) or (f"/own/{each.name}" if isinstance(each.default, str) else number)
+        for number, each in enumerate(fields(Settings), start=1)
+    }
+    wanted["catalog_database"], wanted["athena_workgroup"] = "own", "own"
+    settings = Settings.from_environment({f"LAKEHOUSE_{name.upper()}": str(value) for name, value in wanted.items()})
+    assert asdict(settings) == wanted
+    for name, value in wanted.items():
+        alone = Settings.from_environment({f"LAKEHOUSE_{name.upper()}": str(value)})
+        assert alone == replace(Settings(), **{name: value})
 
 
 def test_relative_paths_are_taken_from_here_and_addresses_left_alone():

@@ -64,8 +64,9 @@ def test_names_of_files_and_fields_are_data_whatever_they_are(lake):
 
 
 def test_every_kind_of_broken_record_in_one_batch_with_good_rows(lake):
+    """The good ones are of three days, and so is what comes once more, among which is one that is new."""
     broken = every_broken_record(first_key=1000)
-    good = [line(sqlserver("c", sale(n), n)) for n in range(1, len(broken) + 1)]
+    good = [line(sqlserver("c", sale(n), n * 40)) for n in range(1, len(broken) + 1)]
     mixed = [text for pair in zip(good, broken, strict=True) for text in pair]
     path = lake.land("mixed.jsonl", mixed)
     result = lake.run("ingest")

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of
+from spark_jobs.sources import file_blocks
+from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of, redact_quarantine
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 from tests.support.envelopes import line, sqlserver
+from tests.support.in_process import Frame, rows_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 PERSON = Person(spec=PersonSpec(role="agent", key="agent_id", columns=("agent_name",)), id="17", names=("Ann Quux",))
@@ -40,8 +45,9 @@ def wanted(record: bytes) -> bytes:
 
 
 @contextmanager
-def landed(content: bytes, *, is_packed: bool) -> Iterator[tuple[Filesystem, Path]]:
-    with tempfile.TemporaryDirectory() as folder:
+def landed(content: bytes, *, is_packed: bool, block_bytes: int = 2**20) -> Iterator[tuple[Filesystem, Path]]:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_blocks, "BLOCK_BYTES", block_bytes)
         path = Path(folder, "t", "file")
         path.parent.mkdir()
         path.write_bytes(gzip.compress(content) if is_packed else content)
@@ -53,14 +59,21 @@ def read(path: Path) -> bytes:
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
-@given(taken=records, later=records, last=st.sampled_from((b"", HERS, BROKEN)), is_packed=st.booleans())
+@given(
+    taken=records,
+    later=records,
+    last=st.sampled_from((b"", HERS, BROKEN)),
+    is_packed=st.booleans(),
+    block_bytes=st.sampled_from((7, 100, 700, 2**20)),
+)
 def test_what_was_taken_in_is_edited_and_what_comes_later_is_not(
-    taken: list[bytes], later: list[bytes], last: bytes, is_packed: bool
+    taken: list[bytes], later: list[bytes], last: bytes, is_packed: bool, block_bytes: int
 ):
+    """Wherever blocks of the file end: in a record, between two, behind all."""
     head = b"".join(record + b"\n" for record in taken)
     tail = b"".join(record + b"\n" for record in later) + last
     edited = b"".join(wanted(record) + b"\n" for record in taken)
-    with landed(head + tail, is_packed=is_packed) as (files, path):
+    with landed(head + tail, is_packed=is_packed, block_bytes=block_bytes) as (files, path):
         part = FilePart(path=str(path), is_settled=False, consumed=len(head), read_to=len(head))
         found = find_in_file(files, part, REDACTOR)
         theirs = [record for record in (*taken, *later) if record in (HERS, BROKEN)]
@@ -95,6 +108,36 @@ def test_what_nobody_has_taken_in_is_found_and_left():
         assert (found.records, found.taken_in) == (1, 0)
         assert read(path) == HERS + b"\n"
         assert edited_ledger({}, [found]) == {}
+
+
+QUARANTINE = pa.schema(
+    [*((name, pa.string()) for name in ("record_hash", "detail", "history", "became")), ("raw", pa.binary())]
+)
+raws = st.sampled_from((HERS, OTHER, BROKEN, gzip.compress(HERS, mtime=0), gzip.compress(OTHER, mtime=0), None))
+words = st.sampled_from(("Ann Quux asked", "by Ann Quux", "Bob", "", "Ann"))
+attempts = st.fixed_dictionaries({"by": words, "because": words, "outcome": st.just("fine")})
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(raws, words, st.none() | st.lists(attempts, max_size=3)), max_size=8))
+def test_kept_records_lose_the_person_and_nothing_else(kept: list[tuple[bytes | None, str, Any]]):
+    """The bytes, the detail, and every word of every attempt; rows in which nothing changes are not written."""
+    rows: list[dict[str, Any]] = [
+        {"record_hash": f"{number}", "raw": raw, "detail": detail, "became": "x"}
+        | {"history": None if history is None else json.dumps(history, separators=(",", ":"))}
+        for number, (raw, detail, history) in enumerate(kept)
+    ]
+    frame: Any = Frame.of(rows[::2], rows[1::2], schema=QUARANTINE)
+    found = {row["record_hash"]: row for row in rows_of(redact_quarantine(frame, SPEC, PERSON))}
+    for row in rows:
+        raw = row["raw"] or b""
+        expected = {**row, "raw": b"" if raw == gzip.compress(HERS, mtime=0) else wanted(raw)}
+        expected["detail"] = "" if "Ann Quux" in (row["detail"] or "") else row["detail"]
+        if row["history"] and "Ann Quux" in row["history"]:
+            tried = json.loads(row["history"])
+            hushed = [{k: "" if "Ann Quux" in text else text for k, text in each.items()} for each in tried]
+            expected["history"] = json.dumps(hushed, separators=(",", ":"))
+        assert found.get(row["record_hash"]) == (expected if expected != {**row, "raw": raw} else None)
 
 
 @pytest.mark.parametrize(("size", "problem"), [(-9, "ends too early"), (0, "is damaged")])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from spark_jobs.contracts.kafka import Start, TopicProgress, pack_progress, unpack_progress
+from spark_jobs.sources import kafka_plan
 from spark_jobs.sources.kafka_plan import (
     SPAN_OFFSETS,
     Bounds,
@@ -168,6 +169,29 @@ def test_a_long_partition_is_read_side_by_side():
     assert plan.spans[0].place == place_of("t", 0) == "kafka:t/0"
 
 
+@given(st.dictionaries(st.integers(0, 2), st.tuples(st.integers(0, 9), st.integers(0, 9))), st.integers(1, 30))
+def test_spans_hold_every_offset_once_whatever_their_length(partitions, most):
+    """Partitions begin anywhere and end anywhere, at multiples of a span's length and beside them."""
+    state = TopicState(
+        topic_id="1",
+        partitions={
+            n: Bounds(earliest=first, latest=first + more, start=first) for n, (first, more) in partitions.items()
+        },
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kafka_plan, "SPAN_OFFSETS", 3)
+        plan = plan_kafka({"t": state, "u": state}, {}, start=EARLIEST, max_records=most)
+    assert all(0 < span.end - span.start <= 3 for span in plan.spans)
+    read = Counter((span.topic, span.partition, at) for span in plan.spans for at in range(span.start, span.end))
+    wanted = {
+        (topic, number, at)
+        for topic, progress in plan.progress.items()
+        for number, end in progress.next.items()
+        for at in range(partitions[number][0], end)
+    }
+    assert read == Counter(wanted)
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -199,6 +223,50 @@ def test_a_topic_that_begins_at_its_end_is_remembered_before_it_has_anything():
     later = TopicState(topic_id="1", partitions={0: Bounds(earliest=0, latest=9, start=9)})
     after = plan_kafka({"t": later}, plan.progress, start=Start.parse("latest"), max_records=100)
     assert after.spans == (Span(topic="t", partition=0, start=7, end=9),)
+
+
+def test_a_partition_that_comes_later_begins_with_its_first_message_wherever_topics_begin():
+    """Of a topic that is known; what was sent to it before the next look would be lost else."""
+    known = {"t": TopicProgress(topic_id="1", next={0: 4})}
+    partitions = {n: Bounds(earliest=0, latest=4 + n, start=4 + n) for n in range(3)}
+    for word in ("latest", "earliest", '{"t": {"1": 3}}', "2026-01-01T00:00:00Z"):
+        topics = {"t": TopicState(topic_id="1", partitions=partitions)}
+        plan = plan_kafka(topics, known, start=Start.parse(word), max_records=100)
+        assert [(span.partition, span.start, span.end) for span in plan.spans] == [(1, 0, 5), (2, 0, 6)]
+
+
+bounds = st.tuples(st.integers(0, 4), st.integers(0, 4)).map(
+    lambda ends: Bounds(earliest=min(ends), latest=max(ends), start=min(ends))
+)
+states = st.builds(
+    TopicState, topic_id=st.sampled_from("12"), partitions=st.dictionaries(st.integers(0, 1), bounds, min_size=1)
+)
+known_progress = st.builds(
+    TopicProgress, topic_id=st.sampled_from("12"), next=st.dictionaries(st.integers(0, 1), st.integers(0, 4))
+)
+topics_of = st.sampled_from("abc")
+
+
+@given(st.dictionaries(topics_of, states), st.dictionaries(topics_of, known_progress), st.sets(topics_of))
+def test_a_loss_stops_the_run_until_it_is_accepted_of_each_topic_that_has_one(topics, known, accepted):
+    """Beside a model: of a topic that was read, every offset from the next one on is there, and none below is new."""
+    lost = set()
+    for topic, progress in known.items():
+        state = topics.get(topic)
+        numbers = {*progress.next, *(state.partitions if state else ())}
+        is_same = state is not None and state.topic_id == progress.topic_id
+        if not is_same or any(
+            number not in state.partitions
+            or not state.partitions[number].earliest <= progress.next.get(number, 0) <= state.partitions[number].latest
+            for number in numbers
+        ):
+            lost.add(topic)
+    plan = plan_kafka(topics, known, start=EARLIEST, max_records=1000, accepted=accepted)
+    assert {loss.topic for loss in plan.losses} == lost - accepted
+    if lost - accepted:
+        assert (plan.spans, dict(plan.progress), plan.is_news) == ((), known, False)
+    else:
+        assert len(plan.messages) == len(lost)
 
 
 LOST = {

@@ -13,7 +13,14 @@ import pytest
 
 from spark_jobs.sources.file_blocks import read_range
 from spark_jobs.sources.file_scan import CHUNK_BYTES, LedgerEntry
-from spark_jobs.sources.landing import LandingPlan, list_landing, pack_ledger, plan_landing, unpack_ledger
+from spark_jobs.sources.landing import (
+    LandingPlan,
+    find_oldest_unread,
+    list_landing,
+    pack_ledger,
+    plan_landing,
+    unpack_ledger,
+)
 from spark_jobs.storage.filesystem import Filesystem
 
 ONE, TWO, THREE = (b'{"n":%d}\n' % n for n in (1, 2, 3))
@@ -115,6 +122,17 @@ def test_half_a_line_that_nobody_finishes_goes_to_quarantine_once(landing, is_gz
     assert (again.chunks, again.broken) == ((), ())
 
 
+def test_a_gzip_file_that_nobody_finishes_is_told_wherever_it_was_cut_off(landing):
+    """Between two lines too, where nothing of a record is missing: more may have been to come."""
+    whole = b"".join(map(gzip.compress, (ONE, TWO, THREE)))
+    ends = {len(gzip.compress(ONE)), len(gzip.compress(ONE) + gzip.compress(TWO))}
+    for cut in range(2, len(whole)):
+        landing.put(f"{cut}.gz", whole[:cut])
+        (plan, again) = (landing.plan(truncated_before_ns=NOW) for _ in range(2))
+        assert [str(part.reason) for part in plan.broken] == ([] if cut in ends else ["truncated"]), cut
+        assert (again.chunks, again.broken) == ((), ())
+
+
 def test_what_was_given_up_is_read_when_it_is_finished_after_all(landing):
     landing.put("a", ONE + TWO[:4])
     landing.plan(truncated_before_ns=NOW)
@@ -193,6 +211,28 @@ def test_a_last_line_beyond_the_cap_is_next_and_not_given_up(landing):
     plan = landing.plan(limit=1, truncated_before_ns=NOW)
     assert ([(chunk.start, chunk.end) for chunk in plan.chunks], plan.has_more, plan.broken) == ([(0, 8)], True, ())
     assert landing.read(truncated_before_ns=NOW) == [TWO[:-1]]
+
+
+def oldest(landing: Landing) -> str | None:
+    files = Filesystem(str(landing.root))
+    entries, _ = list_landing(files, ("SALES",))
+    found = find_oldest_unread(files, entries, landing.ledger, max_records=9, truncated_before_ns=5 * LONG_AGO)
+    return Path(found.path).name if found else None
+
+
+def test_what_has_waited_longest_is_the_oldest_file_of_which_something_would_be_read(landing):
+    """Neither one that was read, nor a copy or an empty one, nor half a line that is still awaited."""
+    assert oldest(landing) is None
+    landing.put("read", ONE, modified_ns=1 * LONG_AGO)
+    landing.put("given up", TWO[:4], modified_ns=2 * LONG_AGO)
+    landing.plan(truncated_before_ns=5 * LONG_AGO)
+    landing.put("copy", ONE, modified_ns=3 * LONG_AGO)
+    landing.put("empty", b"", modified_ns=4 * LONG_AGO)
+    landing.put("half a line", TWO[:4], modified_ns=6 * LONG_AGO)
+    assert oldest(landing) is None
+    for name, content, age in (("c", THREE, 9), ("half a line", TWO, 8), ("b", TWO[:5], 4), ("read", ONE + TWO, 3)):
+        landing.put(name, content, modified_ns=age * LONG_AGO)
+        assert oldest(landing) == name
 
 
 def test_long_files_are_cut_into_chunks_at_line_ends(landing):

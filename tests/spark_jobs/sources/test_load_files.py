@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,3 +122,30 @@ def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path):
     path.unlink()
     with pytest.raises(TransientError, match="changed while it was read"):
         found.check_still()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "b.csv", "c.csv"])
+def test_of_several_files_each_is_looked_at_again(tmp_path: Path, name: str):
+    for each in ("a.csv", "b.csv", "c.csv"):
+        write_csv(tmp_path / each, [{**ROW, "currency": each}])
+    found = find(tmp_path)
+    found.check_still()
+    write_csv(tmp_path / name, [ROW, ROW])
+    with pytest.raises(TransientError, match=f"{name} changed while it was read"):
+        found.check_still()
+
+
+@pytest.mark.parametrize("changed", ["operation", "format_", "delimiter"])
+def test_every_argument_is_part_of_what_a_load_is_known_by(tmp_path: Path, changed: str):
+    """The file can be read in all these ways, and says the same columns in each."""
+    path = tmp_path / "keys"
+    load = replace(RATES, key=("currency",), columns=RATES.columns[:1], partition="", keep_days=0)
+    path.write_text("currency\n", encoding="utf-8")
+    usual = {"operation": LoadOperation.UPSERT, "format_": FileFormat.CSV, "delimiter": ","}
+    others = {"operation": LoadOperation.DELETE, "format_": FileFormat.JSON, "delimiter": ";"}
+
+    def fingerprint(**given: Any) -> str:
+        return find_files(str(path), load, **given).fingerprint
+
+    assert fingerprint(**usual) == fingerprint(**usual)
+    assert fingerprint(**{**usual, changed: others[changed]}) != fingerprint(**usual)

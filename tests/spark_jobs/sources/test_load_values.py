@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.loads import LoadOperation
 from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.sources import load_values
 from spark_jobs.sources.load_files import find_files
-from spark_jobs.sources.load_values import DETAIL, REASON, decode_files
+from spark_jobs.sources.load_values import AT, DETAIL, FILE, RAW, READ_FROM, REASON, decode_files
+from tests.support.in_process import Session, rows_of
 from tests.support.lakes import in_utc
 from tests.support.loading_lakes import lake_document, write_json
-
-pytestmark = pytest.mark.spark
 
 BUDGETS = parse_lake_spec(lake_document()).load("budgets")
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -33,6 +34,7 @@ def decode(spark: SparkSession, path: Path, operation: LoadOperation = LoadOpera
     return [(*(in_utc(row[name]) for name in names), row[REASON] and f"{row[REASON]}: {row[DETAIL]}") for row in rows]
 
 
+@pytest.mark.spark
 def test_values_of_parquet_keep_their_types(spark: SparkSession, tmp_path: Path) -> None:
     columns = {
         "team": pa.array([1, 2], pa.int32()),
@@ -52,6 +54,28 @@ def test_values_of_parquet_keep_their_types(spark: SparkSession, tmp_path: Path)
     assert second[:2] == (2, MARCH), "the same moment, whatever the zone it is told in"
 
 
+def test_every_row_is_placed_in_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three files of rows, good and bad, in batches of two; without an engine."""
+    monkeypatch.setattr(load_values, "_BATCH_ROWS", 2)
+    session: Any = Session()
+    for name in "abc":
+        write_json(
+            tmp_path / f"{name}.jsonl", [{"team": f"{name}" if n % 2 else n, "month": "2026-03-01"} for n in range(5)]
+        )
+    files = find_files(str(tmp_path), BUDGETS, LoadOperation.UPSERT, format_=None, delimiter=",")
+    frame: Any = decode_files(session, BUDGETS, files, LoadOperation.UPSERT, keeps_raw=True)
+    found = [
+        (row[READ_FROM], row[FILE], row[AT], row[REASON], json.loads(json.loads(row[RAW])["line"])["team"])
+        for row in rows_of(frame)
+    ]
+    assert sorted(found, key=lambda row: row[:3]) == [
+        (str(tmp_path / f"{name}.jsonl"), number, n + 1, "bad_integer" if n % 2 else None, name if n % 2 else n)
+        for number, name in enumerate("abc")
+        for n in range(5)
+    ]
+
+
+@pytest.mark.spark
 def test_values_of_json(spark: SparkSession, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"team": 1, "month": "2026-03-01", "amount": 1.25, "Final?": False, "more": [1]},

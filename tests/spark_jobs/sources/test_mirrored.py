@@ -161,8 +161,20 @@ def test_a_dropped_column_is_nowhere_and_a_masked_one_says_nothing():
     row = row_of({"email": "a@b", "phone": None, "iban": "x"}, None, mask=["email", "phone"], drop=["iban"])
     assert dict(row.values) == {"id": "1", "email": "***", "phone": None}
     assert "iban" not in dict(row.types)
-    number = row_of({"email": 7}, {"email": TYPES["int"]}, mask=["email"])
-    assert dict(number.types)["email"] == "string"
+
+
+@pytest.mark.parametrize(("field", "value", "type_", "text"), GOOD)
+def test_a_masked_or_dropped_column_says_nothing_whatever_its_type(field, value, type_, text):
+    """With a schema and without one, in either of two columns, also where the column is declared."""
+    declared = [{"name": "v", "source": "v", "type": "string"}]
+    for fields in ({"v": field, "w": field}, None):
+        for columns in ([], declared):
+            masked = row_of({"v": value, "w": value}, fields, mask=["v", "w"], columns=columns)
+            assert dict(masked.values) == {"id": "1", "v": "***", "w": "***"}
+            assert [dict(masked.types)[name] for name in ("v", "w")] == ["string", "string"]
+        dropped = row_of({"v": value, "w": value}, fields, drop=["v", "w"])
+        assert dict(dropped.values) == {"id": "1"}
+        assert dict(dropped.types).keys() == {"id"}
 
 
 def test_what_did_not_travel_is_not_known():
@@ -178,11 +190,18 @@ def test_of_a_deleted_row_the_key_alone_counts():
     assert row.values == (("id", "1"),)
 
 
-@pytest.mark.parametrize("row", [{}, {"id": None}])
-def test_a_row_without_its_key(row):
-    with pytest.raises(RejectedRecordError) as refused:
-        decode(change("c", "orders", row, 5))
+@pytest.mark.parametrize("op", ["c", "d"])
+@pytest.mark.parametrize("missing", ["id", "line", "part"])
+@pytest.mark.parametrize("is_null", [False, True])
+def test_a_row_without_a_column_of_its_key(op, missing, is_null):
+    spec, whole = spec_of(key=["id", "line", "part"]), {"id": 1, "line": 2, "part": 3}
+    row = {name: None if name == missing else value for name, value in whole.items() if is_null or name != missing}
+    with pytest.raises(RejectedRecordError, match=f"{missing} is missing") as refused:
+        decode(change(op, "orders", row, 5), spec)
     assert refused.value.reason is Reason.MISSING_KEY
+    mirrored = decode(change(op, "orders", {**whole, "more": 1}, 5), spec).mirrored
+    assert mirrored is not None
+    assert [name for name, _ in mirrored.values] == ["id", "line", "part", *(["more"] if op == "c" else [])]
 
 
 def test_events_of_other_tables_are_told_from_broken_ones():

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.sources.records import parse_record
+from spark_jobs.sources.records import MAX_DEPTH, MAX_RECORD_BYTES, parse_record
 
 CHARACTERS = ('"', "\\", ":", " ", "{", "}", ",", "a", "b", "é", "🏠", "\x00", "\n", "\u2028")
 NAMES = st.text(st.sampled_from(CHARACTERS), max_size=4)
@@ -89,6 +89,26 @@ def test_a_byte_too_many_is_found(text: str, at: int, byte: bytes) -> None:
     place = at % (len(line) + 1)
     line = line[:place] + byte + line[place:]
     assert found(line) == expected(line)
+
+
+@pytest.mark.parametrize("end", [b"", b"\r", b"  "])
+@pytest.mark.parametrize(("more", "reason"), [(-1, ""), (0, ""), (1, Reason.TOO_LONG)])
+def test_the_longest_record_is_one_byte_shorter_than_one_that_is_too_long(more: int, reason: str, end: bytes) -> None:
+    """Its line end on Windows and blanks behind it count as they stand there."""
+    line = b'{"a":"%s"}' % (b"x" * (MAX_RECORD_BYTES + more - 8 - len(end))) + end
+    assert len(line) == MAX_RECORD_BYTES + more
+    assert found(line)[0] == ("refused" if reason else "read")
+    assert not reason or found(line)[1] == reason
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(-1, True), (0, True), (1, False), (2, False)])
+@pytest.mark.parametrize(("left", "right"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[0,{"b":[],"a":', b"}]")])
+def test_the_deepest_record_has_one_level_less_than_one_that_is_too_deep(more, is_read, left, right) -> None:
+    levels = MAX_DEPTH + more - 1  # the record itself is one
+    depth, odd = divmod(levels, 2) if left.startswith(b"[0") else (levels, 0)
+    line = b'{"a":' + left * depth + b"[]" * odd + b"1" * (1 - odd) + right * depth + b"}"
+    assert found(line)[0] == ("read" if is_read else "refused")
+    assert is_read or found(line)[1] == Reason.TOO_DEEP
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.sources.decoding import decoded_schema
+from spark_jobs.sources.decoding import LINES, decoded_schema
 from spark_jobs.transforms.log import (
+    is_set_aside,
     log_columns,
     select_log_rows,
     select_rejections,
@@ -68,7 +70,27 @@ def test_what_breaks_a_rule_is_rejected_with_its_bytes(spark, decoded_df):
     }
 
 
-def test_a_broken_content_is_one_row_at_its_first_position(decoded_df):
+def test_bytes_are_those_of_the_record_in_its_own_file_for_whatever_reason_it_was_set_aside(spark, decoded_df):
+    """Four records at the same place of four files, two by a rule, two by the type of a column; one was not used."""
+    reasons = [Reason.BROKEN_RULE, Reason.OTHER_TYPE] * 2
+    empty = (None,) * (5 + len(SPEC.source.columns))
+    rows = [(*empty, f"file {n}", 7, reason.value, "why", None) for n, reason in enumerate(reasons)]
+    aside_df = spark.createDataFrame([*rows, (*empty, "file 4", 7, "not_json", "why", b"own")], decoded_schema(SPEC))
+    lines_df = spark.createDataFrame([(f"file {n}", 7, b"line %d" % n) for n in reversed(range(5))], LINES)
+    assert sorted(row["read_from"] for row in aside_df.where(is_set_aside()).collect()) == [
+        f"file {n}" for n in range(4)
+    ]
+    found = {row["read_from"]: bytes(row["raw"]) for row in with_raw(aside_df, lines_df).collect()}
+    assert found == {**{f"file {n}": b"line %d" % n for n in range(4)}, "file 4": b"own"}
+    assert with_raw(aside_df, lines_df).count() == 5
+
+
+def test_a_broken_content_is_one_row_at_its_first_position(spark, decoded_df):
+    earlier = [(None,) * (5 + len(SPEC.source.columns)) + ("a file", at, "not_json", "why", b"?") for at in (80, 70)]
+    for order in (earlier, earlier[::-1]):
+        more_df = decoded_df.unionByName(with_day(spark.createDataFrame(order, decoded_schema(SPEC)), CLOCK))
+        (first,) = select_rejections(more_df, CLOCK).collect()
+        assert (first["read_from"], first["read_offset"]) == ("a file", 70), "of the first file by its name"
     (row,) = select_rejections(decoded_df, CLOCK).collect()
     assert (bytes(row["raw"]), row["reason"], row["detail"], row["read_offset"]) == (b"?", "not_json", "why", 10)
     assert row["record_hash"] == "8a8de823d5ed3e12746a62ef169bcf372be0ca44f0a1236abc35df05d96928e1"

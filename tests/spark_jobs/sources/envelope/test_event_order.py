@@ -9,14 +9,17 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from tests.support import oracle
-from tests.support.envelopes import Envelope, line, postgres, sqlserver, wrapped
+from tests.support.envelopes import Envelope, envelope, line, postgres, sqlserver, wrapped
+from tests.support.mirrors import TYPES, change, shop_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 DECODER = EnvelopeDecoder(SPEC)
@@ -108,6 +111,76 @@ def test_positions_of_any_length_sort_as_numbers():
         record["source"]["lsn"] = lsn
     orders = [decode(record).event_order for record in records]
     assert orders == sorted(set(orders))
+
+
+places = st.tuples(*(st.sampled_from([0, 9, 10, 0xAF, 0xFA0]) | st.integers(0, 2**32 - 1) for _ in range(3)))
+"""Small numbers beside large ones: their digits have other lengths, and A to F other capitals."""
+
+
+def at_lsn(place: tuple[int, int, int], *, capitals: bool) -> Envelope:
+    commit, change, serial = place
+    record = sqlserver("c", {"SaleId": 1}, 0, serial=serial)
+    lsns = {"commit_lsn": f"{commit:08x}:{change:08x}:0001", "change_lsn": f"{change:08x}:{commit:08x}:0002"}
+    record["source"] |= {name: text.upper() if capitals else text for name, text in lsns.items()}
+    return record
+
+
+def at_binlog(place: tuple[int, int, int], *, capitals: bool) -> Envelope:
+    number, position, row = place
+    source = {"connector": "mysql", "name": "erp", "db": "erp", "table": "SALES", "ts_ms": 0}
+    file = f"{'BINLOG' if capitals else 'binlog'}.{number:06d}"
+    return envelope("c", {"SaleId": 1}, {**source, "file": file, "pos": position, "row": row})
+
+
+@pytest.mark.parametrize("at", [at_lsn, at_binlog])
+@given(st.data())
+def test_every_part_of_a_position_sorts_as_a_number_however_it_is_written(at, data):
+    """Neighbours share their first parts, so that each part decides in its turn."""
+    first = data.draw(places)
+    others = [(*first[:n], *data.draw(places)[n:]) for n in (0, 1, 2)]
+    written = [(place, decode(at(place, capitals=data.draw(st.booleans())))) for place in (first, *others)]
+    for place, event in written:
+        again = decode(at(place, capitals=True))
+        assert (again.event_order, again.event_id) == (event.event_order, event.event_id)
+        for other, next_event in written:
+            assert (place < other) == (event.event_order < next_event.event_order)
+
+
+SHOP = shop_of("orders", "lines")
+mirrored = st.builds(
+    change,
+    st.sampled_from("cud"),
+    st.sampled_from(["orders", "lines", "others"]),
+    st.fixed_dictionaries({"id": st.integers(1, 2)}, optional={"v": st.sampled_from([0, 5, 70_000, "5", None, 1.5])}),
+    st.integers(0, 3),
+    fields=st.none() | st.fixed_dictionaries({"id": st.just(TYPES["int"]), "v": st.sampled_from([*TYPES.values()])}),
+)
+signed = st.fixed_dictionaries({"SaleId": st.integers(1, 2), "ContractSigningDate": st.integers(0, 10**15)})
+wide = st.builds(
+    lambda make, op, row, fields: make(op, row, 5) if fields is None else wrapped(make(op, row, 5), fields),
+    st.sampled_from([sqlserver, postgres]),
+    ops,
+    signed,
+    st.none() | st.sampled_from(["MicroTimestamp", "Timestamp", "NanoTimestamp"]).map(
+        lambda name: [{"field": "ContractSigningDate", "type": "int64", "name": f"io.debezium.time.{name}"}]
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "drawn"), [(SPEC, wide), (SHOP, mirrored)], ids=["wide log", "mirrors"])
+@given(data=st.data())
+def test_a_record_is_read_the_same_whatever_was_read_before_it(spec, drawn, data):
+    """One decoder reads records of several connectors, tables and schemas, as the task of an executor does."""
+    decoder = EnvelopeDecoder(spec)
+    for record in data.draw(st.lists(drawn, min_size=2, max_size=8)):
+        assert outcome(decoder, record) == outcome(EnvelopeDecoder(spec), record)
+
+
+def outcome(decoder: EnvelopeDecoder, record: Envelope) -> object:
+    try:
+        return decoder.decode(line(record))
+    except (RejectedRecordError, OtherTableError) as error:
+        return repr(error)
 
 
 def test_both_halves_of_a_change_of_the_key_are_events():

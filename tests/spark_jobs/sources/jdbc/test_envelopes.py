@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -186,6 +186,14 @@ def test_a_decimal_in_bytes_is_the_same_number(text):
     packed = column.event_value(text)
     assert unpack_decimal(packed, 2, "v") == Decimal(text)
     assert column.field["parameters"] == {"scale": "2", "connect.decimal.precision": "11"}
+
+
+@given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38))
+def test_a_decimal_in_bytes_keeps_every_digit(unscaled: int, scale: int):
+    """As many as a database has, which are twice those of a floating-point number."""
+    column = JdbcColumn(name="v", kind=ColumnKind.DECIMAL, before="", behind="", digits=(38, scale))
+    exact = Decimal(unscaled).scaleb(-scale, Context(prec=80))
+    assert unpack_decimal(column.event_value(format(exact, "f")), scale, "v").as_tuple() == exact.as_tuple()
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])

@@ -1,0 +1,40 @@
+"""What a database's driver says, as Spark passes it on: one line that says what to do, without the login."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.errors import SettingsError, TransientError
+from spark_jobs.contracts.jdbc import JdbcAddress
+from spark_jobs.sources.jdbc.database import JdbcDatabase
+
+NO_SPARK: Any = None
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ('FATAL: password authentication failed for user "me"', SettingsError),
+        ("Access denied for user 'me'@'host' (using password: YES)", SettingsError),
+        ("ERROR: permission denied for table SALES", SettingsError),
+        ("Connection to host:5432 refused. Check that the hostname and port are correct", TransientError),
+        ("This connection has been closed.", TransientError),
+        ("ERROR: something nobody has thought of", TransientError),
+    ],
+)
+@pytest.mark.parametrize("form", ["org.postgresql.util.PSQLException: {}\n\tat x", "(java.sql.SQLException) {}"])
+def test_what_a_driver_says_becomes_one_line_without_the_login(words: str, kind: type, form: str):
+    database = JdbcDatabase(
+        spark=NO_SPARK,
+        address=JdbcAddress.parse("jdbc:postgresql://host:5432/erp?sslmode=require"),
+        user="me",
+        password="canary-5e1f",
+    )
+    with pytest.raises(kind) as caught, database.asking():
+        raise RuntimeError(f"An error occurred while calling o1.load\n{form.format(words)}\nmore of it")
+    assert "host:5432/erp" in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert "more of it" not in str(caught.value)
+    assert "canary" not in f"{caught.value} {database!r}"

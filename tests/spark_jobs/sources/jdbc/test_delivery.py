@@ -1,0 +1,74 @@
+"""Rows of a database as records of the log: over all commits of a snapshot no two share a place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.sources.jdbc.delivery import JdbcDelivery
+from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
+from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
+from tests.support.envelopes import START_MS
+from tests.support.in_process import Frame, Session, rows_of
+
+SPEC = load_lake_spec(Settings().lake_spec)
+SESSION: Any = Session()
+SCHEMA = pa.schema([("part", pa.int32()), ("place", pa.int64()), ("c0", pa.string()), ("c1", pa.string())])
+BUILDER = EnvelopeBuilder(
+    [JdbcColumn(name="SaleId", kind=ColumnKind.INTEGER, before="", behind=""),
+     JdbcColumn(name="UnitName", kind=ColumnKind.TEXT, before="", behind="")],
+    {"connector": "postgresql", "name": "erp", "schema": "public", "table": "SALES", "lsn": 7, "ts_ms": START_MS},
+)  # fmt: skip
+commits = st.lists(
+    st.lists(st.lists(st.sampled_from(["1", "2", "18446744073709551615", None]), max_size=3), max_size=3), max_size=3
+)
+"""Of each commit its parts, of each part the keys of its rows; some cannot be used."""
+
+
+def delivery_of(parts: list[list[str | None]], first: int) -> JdbcDelivery:
+    partitions = [
+        [{"part": part, "place": place, "c0": key, "c1": f"{first + part}/{place}"} for place, key in enumerate(keys)]
+        for part, keys in enumerate(parts)
+    ]
+    frame: Any = Frame.of(*partitions, schema=SCHEMA)
+    records = sum(map(len, parts))
+    return JdbcDelivery(
+        rows_df=frame,
+        builder=BUILDER,
+        origin="erp.public.SALES",
+        first=first,
+        records=records,
+        snapshots={},
+        has_more=False,
+        may_be_known=False,
+    )
+
+
+@settings(max_examples=40)
+@given(commits)
+def test_every_row_has_a_place_of_its_own_by_which_its_bytes_are_found(parts_of_commits: list[list[list[str | None]]]):
+    found, first = [], 0
+    for parts in parts_of_commits:
+        delivery = delivery_of(parts, first)
+        rows = rows_of(delivery.decode(SESSION, SPEC))
+        assert delivery.count_read({"records": -1}) == len(rows) == sum(map(len, parts))
+        places: dict[str, set[int]] = {}
+        for row in rows:
+            places.setdefault(row["read_from"], set()).add(row["read_offset"])
+        lines = rows_of(delivery.lines(SESSION, {name: frozenset(of) for name, of in places.items()}))
+        raw = {(row["read_from"], row["read_offset"]): row["raw"] for row in lines}
+        assert len(raw) == len(lines) == len(rows)
+        for row in rows:
+            part, place = int(row["read_from"].rpartition("/")[2]) - first, row["read_offset"]
+            key = parts[part][place]
+            text = raw[row["read_from"], place]
+            assert BUILDER.build([key, f"{first + part}/{place}"]) == text
+            assert (row["reason"], row["raw"]) == ((None, None) if key in ("1", "2") else (row["reason"], text))
+        found += [(row["read_from"], row["read_offset"]) for row in rows]
+        first += len(parts)
+    assert len(set(found)) == len(found)

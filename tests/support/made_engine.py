@@ -55,3 +55,10 @@ class MadeEngine:
         assert not [file for file in later if file.name.endswith(".savepoint")], "Hudi refuses to pass a savepoint"
         for file in later:
             file.unlink()
+
+    def _run_clean(self, timeline: Path, **_: str) -> None:
+        """Rolls back what writers began whose heartbeat is over, as Hudi does before it cleans."""
+        for file in [*timeline.glob("*.requested"), *timeline.glob("*.inflight")]:
+            instant, action, *_state = file.name.split(".")
+            if action in ("commit", "deltacommit", "inflight") and not (timeline / ".heartbeat" / instant).exists():
+                file.unlink()

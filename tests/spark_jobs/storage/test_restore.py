@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spark_jobs.contracts.errors import ContractError, TableVersionError, TransientError
+from spark_jobs.contracts.errors import ContractError, TableBusyError, TableVersionError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
@@ -30,6 +30,7 @@ from spark_jobs.storage.timeline import Timeline
 from tests.support.loading_lakes import lake_document
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
+from tests.support.shop_lakes import make_shop_lake
 
 SPEC = load_lake_spec(Settings().lake_spec)
 LAYOUTS = {layout.name: layout for layout in all_layouts(SPEC)}
@@ -130,7 +131,8 @@ def test_savepoints_of_any_state_that_goes_are_let_go_and_no_others(seed: int) -
     rng, names = random.Random(seed), ("units", "agents", "sales")
 
     def some(id_: str) -> Record:
-        return record(id_, **{name: rng.randrange(1, 6) for name in rng.sample(names, rng.randrange(1, 4))})
+        tables: Any = {name: rng.randrange(1, 6) for name in rng.sample(names, rng.randrange(1, 4))}
+        return record(id_, **tables)
 
     records, back_to = [some(str(number)) for number in range(6)], some("back")
     expected = [
@@ -191,6 +193,43 @@ def test_a_table_that_is_not_back_is_no_success(made: Made, monkeypatch: pytest.
     monkeypatch.setattr(MadeEngine, "_rollback_to_savepoint", lambda *_, **__: None)
     with pytest.raises(TransientError, match=f"units: it is not back at {at(2)}; run the restore again"):
         made.restore("units", 2)
+
+
+def test_what_a_dead_writer_began_is_rolled_back_first_and_one_at_work_is_waited_for(made: Made) -> None:
+    units = made.table("units", 1, 2, 3, savepoints=(2,)).pending(4, "deltacommit")
+    heartbeat = units.folder / ".hoodie/.heartbeat" / at(4)
+    heartbeat.parent.mkdir()
+    heartbeat.touch()
+    with pytest.raises(TableBusyError):
+        made.restore("units", 2)
+    assert [call[0] for call in made.engine.calls] == ["run_clean"]
+    assert len(made.timeline("units").writes) == 3
+    heartbeat.unlink()
+    assert made.restore("units", 2)
+    assert [call[0] for call in made.engine.calls[1:]] == ["run_clean", "rollback_to_savepoint"]
+
+
+def test_a_way_back_that_made_it_another_version_is_no_success(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    units, real = made.table("units", 1, 2, 3, savepoints=(2,)), MadeEngine._rollback_to_savepoint
+
+    def upgrade(engine: MadeEngine, timeline: Path, *, instant_time: str) -> None:
+        real(engine, timeline, instant_time=instant_time)
+        (units.folder / ".hoodie/hoodie.properties").write_text("hoodie.table.version=9\n")
+
+    monkeypatch.setattr(MadeEngine, "_rollback_to_savepoint", upgrade)
+    with pytest.raises(TableVersionError):
+        made.restore("units", 2)
+
+
+def test_mirrors_go_back_before_what_was_deleted_in_them_and_that_before_the_log(tmp_path: Path) -> None:
+    entries = [{"name": name, "key": ["id"], "deletes": deletes} for name, deletes in (("a", "hard"), ("b", "soft"))]
+    no_spark: Any = None
+    lake = make_shop_lake(no_spark, tmp_path, entries)
+    spec = load_lake_spec(lake.spec)
+    for layout in all_layouts(spec):
+        MadeTable(layout, Path(lake.path(layout.name))).commits(1)
+    order = [way.table for way in plan_restore(spec, record(), lake.settings)]
+    assert order == ["a", "b", "shop_log_deleted", "shop_quarantine", "shop_log"]
 
 
 PLACES = {"units": (1, 2, 4), "agents": (1, 3)}

@@ -58,7 +58,7 @@ def test_kept_are_the_states_that_some_record_names(settings: Settings, seed: in
             gone = there.pop(rng.choice(sorted(there)))
             records.release(session, gone)
         else:
-            tables = {name: rng.randrange(1, 4) for name in rng.sample(TABLES, rng.randrange(1, 4))}
+            tables: Any = {name: rng.randrange(1, 4) for name in rng.sample(TABLES, rng.randrange(1, 4))}
             one = record(f"day-{step:02}", **tables)
             records.keep(session, one)
             there[one.id] = one

@@ -60,5 +60,10 @@ class MadeEngine:
         """Rolls back what writers began whose heartbeat is over, as Hudi does before it cleans."""
         for file in [*timeline.glob("*.requested"), *timeline.glob("*.inflight")]:
             instant, action, *_state = file.name.split(".")
-            if action in ("commit", "deltacommit", "inflight") and not (timeline / ".heartbeat" / instant).exists():
+            is_done = any(timeline.glob(f"{instant}.*commit"))
+            if (
+                action in ("commit", "deltacommit", "inflight")
+                and not is_done
+                and not (timeline / ".heartbeat" / instant).exists()
+            ):
                 file.unlink()

@@ -102,7 +102,8 @@ def test_what_goes_is_what_no_kept_state_needs(tmp_path: Path, seed: int) -> Non
     chance = Chance(MadeTable(UNITS, tmp_path / "units"), rng).make()
     consumers, writes = consumers_of(rng, chance.writes), chance.writes
     savepoints = rng.sample(writes, min(len(writes), rng.randrange(3)))
-    chance.table.commits(*savepoints, action="savepoint")
+    of_archived = rng.sample([1, 40], rng.randrange(3))  # the commits that they are of are on the timeline no more
+    chance.table.commits(*savepoints, *(of_archived if rng.random() < 0.3 else ()), action="savepoint")
     targets = ServiceTargets(keep_commits=rng.randrange(1, 6), clean_files=rng.randrange(1, 5), archive_commits=4)
     places = {name: state.checkpoints.get("units", "") for name, state in consumers.items()}
     known = {name: place for name, place in places.items() if place in [at(number) for number in writes]}

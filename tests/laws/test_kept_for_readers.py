@@ -201,3 +201,20 @@ def test_a_reader_opens_the_newest_finished_slice_of_each_live_group(tmp_path: P
         bases = [file for file in of_partition if file.path.endswith(".parquet")]
         assert state.small_files(2).get(partition, 0) == len(bases)
         assert state.small_files(1).get(partition, 0) == 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_file_of_a_writer_that_died_takes_the_place_of_none(tmp_path: Path, seed: int) -> None:
+    """Whatever such files lie between those of commits, no file goes that a kept state needs."""
+    rng = random.Random(seed)
+    chance = Chance(MadeTable(UNITS, tmp_path / "units"), rng).make()
+    never = [number for number in range(chance.writes[0], 40) if number not in chance.writes]
+    for partition, id_ in list(chance.slices):
+        for number in rng.sample(never, 3):
+            chance.table.base(id_, number, partition=partition)
+            chance.table.logs(id_, number, rng.randrange(2))
+    state = chance.table.look()
+    for number in chance.writes:
+        gone = {Path(file.path).name for file in state.superseded(at(number))}
+        for kept in [each for each in chance.writes if each >= number]:
+            assert not gone & set(chance.opened_as_of(kept))

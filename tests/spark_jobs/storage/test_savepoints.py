@@ -59,7 +59,7 @@ def test_kept_are_the_states_that_some_record_names(settings: Settings, seed: in
             records.release(session, gone)
         else:
             tables: Any = {name: rng.randrange(1, 4) for name in rng.sample(TABLES, rng.randrange(1, 4))}
-            one = record(f"day-{step:02}", **tables)
+            one = record(f"day-{step:02}", rng.choice(("savepoint", "recompute")), **tables)
             records.keep(session, one)
             there[one.id] = one
         assert records.all() == [there[id_] for id_ in sorted(there)]

@@ -64,22 +64,26 @@ class Chance:
         return self
 
     def _group(self, partition: str, id_: str) -> None:
-        begun = sorted(self.rng.sample(self.writes, self.rng.randrange(1, min(len(self.writes), 4) + 1)))
+        """Slices of a base file or of log files alone, which are laid over those before them, or of both."""
+        begun = sorted(self.rng.sample(self.writes, self.rng.randrange(1, min(len(self.writes), 5) + 1)))
         for number in begun:
-            self.table.base(id_, number, partition=partition)
+            has_base = partition != "" or self.rng.random() < 0.7
+            if has_base:
+                self.table.base(id_, number, partition=partition)
             if partition == "":
-                self.table.logs(id_, number, self.rng.randrange(3))
-        self.slices[partition, id_] = {
-            number: {path.name for path in (self.table.folder / partition).glob(f"*{id_}*_{at(number)}*")}
-            for number in begun
-        }
+                self.table.logs(id_, number, self.rng.randrange(3) if has_base else 1)
+        self.slices[partition, id_] = {number: self._files(partition, id_, number) for number in begun}
+
+    def _files(self, partition: str, id_: str, number: int) -> set[str]:
+        return {path.name for path in (self.table.folder / partition).glob(f"*{id_}_*{at(number)}*")}
 
     def opened_as_of(self, number: int) -> Iterator[str]:
-        """Files of the groups that are there as of a write: the newest slice that had begun."""
+        """Files of the groups that are there as of a write: the newest base file, and all log files since."""
         for group, slices in self.slices.items():
-            begun = [each for each in slices if each <= number]
-            if begun and number < self.replaced.get(group, 1000):
-                yield from slices[max(begun)]
+            begun = {each: names for each, names in slices.items() if each <= number}
+            based = [each for each, names in begun.items() if any(name.endswith(".parquet") for name in names)]
+            if number < self.replaced.get(group, 1000):
+                yield from (name for each, of in begun.items() if each >= max(based, default=0) for name in of)
 
     def needs(self, consumers: dict[str, ConsumerState], targets: ServiceTargets) -> dict[Service, Need]:
         return {need.service: need for need in find_needs(self.table.look(), consumers, targets, CLOCK).needs}
@@ -205,7 +209,7 @@ def test_a_reader_opens_the_newest_finished_slice_of_each_live_group(tmp_path: P
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_file_of_a_writer_that_died_takes_the_place_of_none(tmp_path: Path, seed: int) -> None:
-    """Whatever such files lie between those of commits, no file goes that a kept state needs."""
+    """Whatever such files lie between those of commits: no file goes that a kept state needs, and all others do."""
     rng = random.Random(seed)
     chance = Chance(MadeTable(UNITS, tmp_path / "units"), rng).make()
     never = [number for number in range(chance.writes[0], 40) if number not in chance.writes]
@@ -216,5 +220,8 @@ def test_a_file_of_a_writer_that_died_takes_the_place_of_none(tmp_path: Path, se
     state = chance.table.look()
     for number in chance.writes:
         gone = {Path(file.path).name for file in state.superseded(at(number))}
-        for kept in [each for each in chance.writes if each >= number]:
-            assert not gone & set(chance.opened_as_of(kept))
+        before = [each for each in chance.writes if each < number][-1:]
+        kept = [*before, *(each for each in chance.writes if each >= number)]
+        needed = {name for each in kept for name in chance.opened_as_of(each)}
+        everything = {name for slices in chance.slices.values() for names in slices.values() for name in names}
+        assert gone & everything == everything - needed

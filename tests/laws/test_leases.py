@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import random
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,8 @@ class Store:
     slow: float = 0.0
     is_down: bool = False
     loses_answers: bool = False
+    meanwhile: Callable[[], None] | None = None
+    """What others do between a write and its answer."""
     objects: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
     exceptions: Any = field(default_factory=lambda: SimpleNamespace(ClientError=ClientError, NoSuchKey=NoObjectError))
 
@@ -44,8 +47,12 @@ class Store:
             self._refuse("PreconditionFailed" if there else "NoSuchKey", ClientError)
         tag = uuid.uuid4().hex
         self.objects[key] = (tag, given["Body"])
+        loses_answers = self.loses_answers
+        if meanwhile := self.meanwhile:
+            self.meanwhile = None
+            meanwhile()
         self.clock += self.slow
-        if self.loses_answers:  # the client tries again by itself, and the condition holds no more
+        if loses_answers:  # the client tries again by itself, and the condition holds no more
             self._refuse("PreconditionFailed", ClientError)
         return {"ETag": tag}
 
@@ -97,6 +104,14 @@ def step(rng: random.Random, store: Store, leases: list[Lease], holders: set[str
     lease = rng.choice(leases)
     store.is_down, store.loses_answers = rng.random() < 0.1, rng.random() < 0.15
     store.slow = rng.choice((0.0, 0.0, 3.0, 15.0))
+
+    def look_on() -> None:
+        store.is_down = store.loses_answers = False
+        for other in leases:
+            if other is not lease and other.who not in holders and not other.take():
+                holders.add(other.who)
+
+    store.meanwhile = look_on
     try:
         if lease.who not in holders:
             if not lease.take():
@@ -110,6 +125,7 @@ def step(rng: random.Random, store: Store, leases: list[Lease], holders: set[str
     except TransientError:
         assert store.is_down
     store.is_down = store.loses_answers = False
+    store.meanwhile = None
     store.clock += rng.choice((0.0, 1.0, RENEW_SECONDS, RENEW_SECONDS, EXPIRES_SECONDS / 2, EXPIRES_SECONDS))
 
 

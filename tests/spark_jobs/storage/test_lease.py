@@ -192,6 +192,10 @@ def test_whoever_wants_the_whole_takes_services_first_and_lets_them_go_when_a_wr
     with another_process(settings, service_lease("units")), pytest.raises(TableBusyError) as caught, whole:
         pytest.fail("two services of one table")
     assert caught.value.table == service_lease("units")
+    whole = hold_whole(("units",), services_of=("units",), job="erase", settings=settings)
+    with another_process(settings, "units", service_lease("units")), pytest.raises(TableBusyError) as caught, whole:
+        pytest.fail("two writers hold one table")
+    assert caught.value.table == service_lease("units"), "it is the first that is asked for"
 
 
 def test_a_lease_that_was_lost_is_known_by_its_lake_and_table_while_it_is_held(settings, monkeypatch):

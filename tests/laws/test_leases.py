@@ -126,7 +126,7 @@ def step(rng: random.Random, store: Store, leases: list[Lease], holders: set[str
         assert store.is_down
     store.is_down = store.loses_answers = False
     store.meanwhile = None
-    store.clock += rng.choice((0.0, 1.0, RENEW_SECONDS, RENEW_SECONDS, EXPIRES_SECONDS / 2, EXPIRES_SECONDS))
+    store.clock += rng.choice((0.0, RENEW_SECONDS, rng.uniform(0, EXPIRES_SECONDS / 2), rng.uniform(40, 62)))
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -197,3 +197,22 @@ def test_a_holder_whose_network_is_back_in_time_keeps_it(store: Store) -> None:
     assert mine.is_held()
     store.clock += 0.001
     assert not mine.is_held(), "it could be that somebody takes it over before the next look"
+
+
+@pytest.mark.parametrize("slow", [0.0, 5.0, 15.0, 40.0])
+@pytest.mark.parametrize("is_renewal", [False, True])
+def test_it_counts_from_when_others_may_have_seen_it(store: Store, slow: float, is_renewal: bool) -> None:
+    """The store wrote at once and answered late: a minute after the write somebody else has it, and this one knows."""
+    mine, yours = lease_of(store, "mine"), lease_of(store, "yours")
+    if is_renewal:
+        assert mine.take() == ""
+    store.slow, store.meanwhile = slow, lambda: None if yours.take() == "mine" else pytest.fail("two holders")
+    written = store.clock
+    if is_renewal:
+        renew(mine)
+    else:
+        assert mine.take() == ""
+    assert mine.is_held() is (slow < EXPIRES_SECONDS - RENEW_SECONDS)
+    store.slow, store.clock = 0.0, written + EXPIRES_SECONDS
+    assert yours.take() == ""
+    assert not mine.is_held()

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 from spark_jobs.storage.filesystem import FileEntry
 from spark_jobs.storage.layouts import TableLayout
@@ -44,12 +43,18 @@ class TableState:
 
         These lie in several slices while a compaction is planned: what is written meanwhile begins a new one.
         """
-        finished = [at for at, each in enumerate(group.slices) if each.base and self.timeline.is_finished(each.instant)]
+        finished = [at for at, _ in self._finished(group)]
         return tuple(
             each if at in finished else replace(each, base=None)
             for at, each in enumerate(group.slices)
             if at >= max(finished, default=0)
         )
+
+    def _finished(self, group: FileGroup) -> Iterator[tuple[int, Slice]]:
+        """The slices that have a base file of a finished commit, with their places."""
+        for at, each in enumerate(group.slices):
+            if each.base and self.timeline.is_finished(each.instant):
+                yield at, each
 
     def read_bytes(self) -> Mapping[str, int]:
         """Bytes of the files that a reader of the newest state opens, by partition."""
@@ -74,6 +79,5 @@ class TableState:
             if replaced_at is not None and replaced_at < earliest:
                 yield from (file for slice_ in group.slices for file in slice_.files)
                 continue
-            for older, newer in pairwise(group.slices):
-                if newer.instant < earliest and newer.base and self.timeline.is_finished(newer.instant):
-                    yield from older.files
+            newest = max((at for at, each in self._finished(group) if each.instant < earliest), default=0)
+            yield from (file for slice_ in group.slices[:newest] for file in slice_.files)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
@@ -25,6 +26,7 @@ from spark_jobs.storage.timeline import Timeline
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake
 from tests.support.loading_lakes import lake_document, make_loading_lake, rates_of, write_csv
+from tests.support.made_tables import MadeTable, at
 
 DAYS = ("2024-12-31", "2025-01-01", "2026-01-01", "2026-02-05")
 CLOCK = datetime(2026, 2, 5, 23, 59, tzinfo=UTC)
@@ -34,8 +36,6 @@ CLOCK = datetime(2026, 2, 5, 23, 59, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """An empty lake."""
-    import yaml
-
     folder = tmp_path_factory.mktemp("lake")
     (folder / "lake.yaml").write_text(yaml.safe_dump(lake_document()), encoding="utf-8")
     return Settings(base_path=str(folder / "lake"), lake_spec=str(folder / "lake.yaml"))
@@ -74,6 +74,41 @@ def test_an_engine_is_started_only_for_what_there_is_to_do(settings: Settings) -
     assert not partitions.needs_spark(arguments("retain"), settings)
     assert not partitions.needs_spark(arguments("retain --yes"), settings)
     assert partitions.run(None, arguments("retain --yes"), settings).status == NOTHING_TO_DO
+
+
+RETAIN_CLOCKS = (datetime(2026, 2, 5, tzinfo=UTC), datetime(2026, 2, 5, 23, 59, tzinfo=UTC))
+"""The first and the last minute of a day, 400 days after 2025-01-01."""
+
+
+@pytest.mark.parametrize("clock", RETAIN_CLOCKS)
+def test_by_age_those_before_the_first_day_that_stays_go_of_each_table_its_own(tmp_path: Path, clock: datetime) -> None:
+    """A day beside the border on each side; what is no day stays, and so does a partition without files."""
+    spec_path = tmp_path / "lake.yaml"
+    spec_path.write_text(yaml.safe_dump(lake_document()), encoding="utf-8")
+    settings, spec = Settings(base_path=str(tmp_path), lake_spec=str(spec_path)), load_lake_spec(str(spec_path))
+    days = {
+        "merged_rates": ("2024-12-31", "2025-01-01", "2025-01-02"),
+        "copied_rates": ("2023-01-01", "2024-12-30", "2026-02-05", "2024-13-01", "2024", "20241231"),
+        "budgets": ("2020-01",),
+    }
+    for name, of_table in days.items():
+        made = MadeTable(load_layout(spec.load(name)), tmp_path / name).commits(1, 2)
+        column = load_layout(spec.load(name)).partition
+        for number, day in enumerate(of_table):
+            made.base(f"f{number}", 1, partition=f"{column}={day}").base(f"f{number}", 2, partition=f"{column}={day}")
+        made.base("never", 9, partition=f"{column}=2020-01-01")
+    aged = {"merged_rates": ["2024-12-31"], "copied_rates": ["2023-01-01", "2024-12-30"]}
+    plan = partitions._plan(spec, arguments("retain", clock), settings)
+    assert {name: [each.value for each in of_table] for name, of_table in plan.items()} == aged
+    assert {(each.files, each.bytes, each.began) for of_table in plan.values() for each in of_table} == {(1, 1, at(2))}
+    alone = partitions._plan(spec, arguments("retain --table=copied_rates", clock), settings)
+    assert {name: [each.value for each in of_table] for name, of_table in alone.items()} == {
+        "copied_rates": aged["copied_rates"]
+    }
+    named = "delete --table=merged_rates --partition=2025-01-02,2023-01-01,2025-01"
+    plan = partitions._plan(spec, arguments(named, clock), settings)
+    assert [each.path for each in plan["merged_rates"]] == ["day=2025-01-02"]
+    assert set(plan) == {"merged_rates"}
 
 
 def folders(lake: Lake, table: str) -> set[str]:

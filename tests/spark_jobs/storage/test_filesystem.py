@@ -26,6 +26,24 @@ def test_a_write_replaces_in_one_step_and_leaves_nothing_else(tmp_path):
     assert files.read("folder/file") is None
 
 
+def test_a_reader_has_the_old_content_or_the_new_and_a_write_that_fails_changes_nothing(tmp_path, monkeypatch):
+    files = Filesystem(str(tmp_path))
+    files.write("folder/file", b"old " * 100)
+    with (tmp_path / "folder/file").open("rb") as reading:
+        assert reading.read(4) == b"old "
+        files.write("folder/file", b"new")
+        assert reading.read(4) == b"old "
+    assert files.read("folder/file") == b"new"
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        files.write("folder/file", b"newer")
+    assert files.read("folder/file") == b"new"
+
+
 def test_files_are_listed_by_path_with_size_and_time(tmp_path):
     files = Filesystem(str(tmp_path))
     for name in ("b/c", "a", "b/a"):

@@ -69,3 +69,34 @@ def test_a_table_without_heartbeats_is_not_waited_for(folder: Path):
     folder.rmdir()
     heartbeats(folder).wait_for_end([at(1)])
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("beating", [1, 2, 3])
+def test_of_several_the_last_is_waited_for_wherever_it_comes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, beating: int
+):
+    """The others ended long ago, or were never there."""
+    monkeypatch.setattr(module, "heartbeat_seconds", lambda: 0.5)
+    for number in (1, 2):
+        (folder / at(number)).touch()
+        os.utime(folder / at(number), (0, 0))
+    (folder / at(beating)).touch()
+    os.utime(folder / at(beating))
+    last_beat = (folder / at(beating)).stat().st_mtime
+    heartbeats(folder).wait_for_end([at(1), at(2), at(3)])
+    assert time.time() - last_beat > 0.5
+    assert all(path.is_file() for path in folder.iterdir())
+
+
+def test_of_several_only_those_that_would_not_end_are_fenced(folder: Path):
+    for number in (1, 2, 3):
+        (folder / at(number)).touch()
+    (folder / "other").touch()
+    late = heartbeats(folder)
+    late.fence_late([at(1)])
+    assert (folder / at(1)).is_file(), "it was not waited for"
+    late._begun -= 2 * ENDED
+    for _ in range(2):
+        late.fence_late([at(1), at(3)])
+    assert [path.is_dir() for path in sorted(folder.glob("0*"))] == [True, False, True]
+    assert late.names() == [at(2)]

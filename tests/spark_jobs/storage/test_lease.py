@@ -9,22 +9,22 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.errors import SettingsError, TableBusyError
+from spark_jobs.contracts.errors import LeaseLostError, SettingsError, TableBusyError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.storage import file_leases
+from spark_jobs.storage import file_leases, lease
 from spark_jobs.storage.file_leases import lease_folder
-from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.lease import check_lease, hold_tables, hold_whole, service_lease
 
 HOLDER = """
 import sys
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.lease import check_lease, hold_tables, hold_whole, service_lease
 with hold_tables(sys.argv[2:], job="split", settings=Settings(base_path=sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -145,3 +145,82 @@ def test_leases_of_a_remote_lake_are_kept_on_this_machine():
     folder = lease_folder("gs://bucket/lake")
     assert folder.is_absolute()
     assert folder != lease_folder("gs://bucket/other")
+
+
+def is_free(settings: Settings, name: str) -> bool:
+    try:
+        with hold_tables((name,), job="test", settings=settings):
+            return True
+    except TableBusyError:
+        return False
+
+
+def test_all_of_several_tables_are_held_until_the_end_and_then_none(settings):
+    tables, other = ("units", "agents", "sales"), replace(settings, base_path=f"{settings.base_path}2")
+
+    def fail_while_they_are_held() -> None:
+        with hold_tables(tables, job="split", settings=settings):
+            assert [is_free(settings, table) for table in tables] == [False] * 3
+            assert is_free(settings, "unit")
+            assert [is_free(other, table) for table in tables] == [True] * 3, "another lake has tables of its own"
+            raise ValueError("of the job")
+
+    with pytest.raises(ValueError, match="of the job"):
+        fail_while_they_are_held()
+    assert [is_free(settings, table) for table in tables] == [True] * 3
+
+
+def test_the_whole_of_some_tables_is_them_and_their_services(settings):
+    """Of other tables those are held that were named: a mart's services may be at work while its tables are erased."""
+    names = ("units", "agents", service_lease("units"), service_lease("sales"))
+    free = ("sales", service_lease("agents"), "unrelated")
+    with hold_whole(("units", "agents"), services_of=("units", "sales"), job="erase", settings=settings):
+        assert [name for name in names if is_free(settings, name)] == []
+        assert [name for name in free if is_free(settings, name)] == list(free)
+    assert all(is_free(settings, name) for name in names)
+
+
+def test_whoever_wants_the_whole_takes_services_first_and_lets_them_go_when_a_writer_is_at_work(settings):
+    """In the order of a service: the other way round each could wait for what the other has."""
+    whole = hold_whole(("units",), services_of=("units",), job="erase", settings=settings)
+    with another_process(settings, "units"):
+        with pytest.raises(TableBusyError) as caught, whole:
+            pytest.fail("two writers hold one table")
+        assert caught.value.table == "units"
+        assert is_free(settings, service_lease("units"))
+    whole = hold_whole(("units",), services_of=("units",), job="erase", settings=settings)
+    with another_process(settings, service_lease("units")), pytest.raises(TableBusyError) as caught, whole:
+        pytest.fail("two services of one table")
+    assert caught.value.table == service_lease("units")
+    whole = hold_whole(("units",), services_of=("units",), job="erase", settings=settings)
+    with another_process(settings, "units", service_lease("units")), pytest.raises(TableBusyError) as caught, whole:
+        pytest.fail("two writers hold one table")
+    assert caught.value.table == service_lease("units"), "it is the first that is asked for"
+
+
+def test_a_lease_that_was_lost_is_known_by_its_lake_and_table_while_it_is_held(settings, monkeypatch):
+    """ZooKeeper and S3 may take a lease away; here a set says which."""
+    lost: set[tuple[str, str]] = set()
+
+    def holder(_stack, _who, of):
+        return lambda table: nullcontext(lambda: (of.base_path, table) not in lost)
+
+    def lost_ones() -> list[str]:
+        return [f"{lake.base_path[-1]} {table}" for lake in lakes for table in tables if is_lost(lake, table)]
+
+    def is_lost(lake: Settings, table: str) -> bool:
+        try:
+            check_lease(table, lake)
+        except LeaseLostError as error:
+            return error.exit_code == 1
+        return False
+
+    monkeypatch.setattr(lease, "_holder", holder)
+    lakes, tables = [replace(settings, base_path=f"/lake{n}") for n in (1, 2)], ("agents", "units", "units.services")
+    with hold_tables(tables, job="split", settings=lakes[0]), hold_tables(tables, job="split", settings=lakes[1]):
+        assert lost_ones() == []
+        lost.add(("/lake1", "units"))
+        assert lost_ones() == ["1 units"]
+        lost.add(("/lake2", "units.services"))
+        assert lost_ones() == ["1 units", "2 units.services"]
+    assert lost_ones() == [], "who holds none has lost none"

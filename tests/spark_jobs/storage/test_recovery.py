@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
+from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError, TableVersionError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage import recovery
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import settled_timeline, settled_timelines
+from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
 
 UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
@@ -96,3 +98,78 @@ def test_what_is_left_of_a_creation_that_died_is_removed_once_it_is_quiet(tmp_pa
         os.utime(path, (long_ago, long_ago))
     settle_below(tmp_path)
     assert not (tmp_path / "units").exists()
+
+
+class Engine(MadeEngine):
+    """Rolls back as Hudi does what has no heartbeat."""
+
+    def _run_clean(self, timeline: Path, **given: str) -> None:
+        assert int(given["retain_commits"]) > 100_000, "it would clean what is still read"
+        super()._run_clean(timeline, **given)
+
+
+def begin(table: MadeTable, *numbers: int, is_alive: bool) -> None:
+    for number in numbers:
+        table.pending(number, "deltacommit")
+        if is_alive:
+            heartbeat = table.folder / ".hoodie/.heartbeat" / at(number)
+            heartbeat.parent.mkdir(exist_ok=True)
+            heartbeat.touch()
+
+
+def test_of_two_that_are_unfinished_the_dead_one_is_rolled_back_and_the_other_waited_for(units: MadeTable):
+    begin(units, 5, is_alive=False)
+    begin(units, 6, 7, is_alive=True)
+    engine: Any = Engine()
+    settings = Settings(base_path=str(units.folder.parent), lease_wait_seconds=0)
+    with pytest.raises(TableBusyError) as caught:
+        settled_timeline(engine, "units", settings)
+    assert caught.value.holder == f"pending {at(6)}, {at(7)}"
+    assert all((units.folder / ".hoodie/.heartbeat" / at(number)).is_file() for number in (6, 7)), "they are at work"
+    units.commits(6)
+    (units.folder / ".hoodie/.heartbeat" / at(7)).unlink()
+    settled = settled_timeline(engine, "units", settings)
+    assert [write.time for write in settled.writes] == [at(3), at(4), at(6)]
+    assert settled.pending == frozenset()
+
+
+def test_a_table_at_rest_is_taken_as_it_is(units: MadeTable):
+    """A plan that waits is no unfinished write, and nothing is cleaned for it."""
+    units.pending(5, "compaction").pending(6, "replacecommit", "..CLUSTER..")
+    engine: Any = Engine(fails_at=0)
+    settled = settled_timeline(engine, "units", Settings(base_path=str(units.folder.parent), lease_wait_seconds=0))
+    assert settled.last == at(4)
+    units.pending(7, "replacecommit", "..INSERT_OVERWRITE..")
+    with pytest.raises(KeyboardInterrupt):
+        settled_timeline(engine, "units", Settings(base_path=str(units.folder.parent), lease_wait_seconds=0))
+
+
+def test_tables_are_settled_each_by_itself_and_given_in_their_order(tmp_path: Path):
+    """Among them one that is not there; one that is of another version stops the job before anything is written."""
+    for name, number in (("units", 5), ("agents", 3), ("sales", 4)):
+        MadeTable(replace(UNITS, name=name), tmp_path / name).commits(number)
+    engine: Any = Engine(fails_at=0)
+    settings, names = Settings(base_path=str(tmp_path), lease_wait_seconds=0), ("units", "nowhere", "agents", "sales")
+    found = settled_timelines(engine, names, settings)
+    assert [(each.table, each.last) for each in found] == [*zip(names, [at(5), None, at(3), at(4)], strict=True)]
+    (tmp_path / "sales/.hoodie/hoodie.properties").write_text("hoodie.table.version=9\n")
+    with pytest.raises(TableVersionError, match="sales: the table on disk has Hudi table version 9"):
+        settled_timelines(engine, names, settings)
+
+
+def test_a_rollback_is_dead_when_none_of_its_files_changed_for_long(units: MadeTable):
+    """There may be several, and each has two states: one of them that is young is enough to wait."""
+    folder = units.folder / ".hoodie"
+    names = [f"{at(number)}.rollback.{state}" for number in (7, 8) for state in ("requested", "inflight")]
+    long_ago = time.time() - 1000
+    for young in (*names, None):
+        for name in names:
+            (folder / name).touch()
+            os.utime(folder / name, None if name == young else (long_ago, long_ago))
+        engine: Any = Engine(fails_at=0)
+        settings = Settings(base_path=str(units.folder.parent), lease_wait_seconds=0)
+        if young:
+            assert settled_timeline(engine, "units", settings).last == at(4)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                settled_timeline(engine, "units", settings)

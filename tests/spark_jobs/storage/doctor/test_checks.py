@@ -158,3 +158,85 @@ def test_an_erasure_that_was_cut_off_is_named_but_not_whom(tmp_path: Path):
     path = erasures.finish("agent", "2026-11-22T07:00:00Z", [])
     assert Path(path).name == "agent-20261122T070000.json"
     assert erasures.pending() is None
+
+
+def test_of_several_of_a_kind_those_are_named_that_are_wrong(units: MadeTable):
+    """Two orphans of different groups and partitions, beside an archived file, one at work and one that a plan has."""
+    units.pending(7, "commit").pending(8, "replacecommit", "..CLUSTER..")
+    for number, id_ in ((1, "archived"), (7, "at_work"), (8, "planned"), (6, "orphan"), (9, "later")):
+        units.base(id_, number, partition="day=1" if id_ == "later" else "")
+        if number != 1:
+            heartbeat(units, f".temp/{at(number)}/{id_}.marker.CREATE")
+    heartbeat(units, f".temp/{at(4)}/a.marker.CREATE")
+    by_kind = {finding.ailment: finding for finding in found(units)}
+    assert set(by_kind) == {Ailment.PENDING_WRITE, Ailment.PENDING_PLAN, Ailment.ORPHAN, Ailment.MARKERS}
+    orphans = {Path(path).name.partition("_")[0] for path in by_kind[Ailment.ORPHAN].paths}
+    assert orphans == {"orphan", "later"}
+    assert {Path(path).name for path in by_kind[Ailment.MARKERS].paths} == {at(4), at(6), at(9)}
+    before = {path for path in units.folder.rglob("*") if path.is_file()}
+    for finding in by_kind.values():
+        remove(str(units.folder), finding.paths)
+    gone = {path.name.partition("_")[0].partition(".")[0] for path in before if not path.exists()}
+    assert gone == {"orphan", "later", "a"}, "files of these, and markers of what ended"
+    assert {finding.ailment for finding in found(units)} == {Ailment.PENDING_WRITE, Ailment.PENDING_PLAN}
+
+
+@pytest.mark.parametrize(("lock", "is_found"), [("lock", True), (".locks/a", True), ("locked", False)])
+@pytest.mark.parametrize("is_at_work", [False, True])
+def test_a_lock_is_stale_when_nothing_is_written(units: MadeTable, lock: str, is_found: bool, is_at_work: bool):
+    heartbeat(units, lock)
+    if is_at_work:
+        units.pending(6, "commit")
+    kinds = [finding.ailment for finding in found(units)]
+    assert (Ailment.LOCK in kinds) is (is_found and not is_at_work)
+
+
+def test_what_is_an_hour_old_to_the_second_may_still_be_at_work(units: MadeTable):
+    file = next((units.base("a", 6).folder).glob(f"*{at(6)}*"))
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    os.utime(file, (moment.timestamp(), moment.timestamp()))
+    kinds = [[f.ailment for f in found(units, moment + timedelta(seconds=s))] for s in (3599, 3600, 3601)]
+    assert kinds == [[], [], [Ailment.ORPHAN]]
+
+
+def test_consumers_are_looked_at_one_by_one_on_every_table(units: MadeTable, tmp_path: Path):
+    agents = MadeTable(TableLayout(name="agents", record_key="id", form=StorageForm.KEYED), tmp_path / "agents")
+    agents.commits(7, action="commit")
+    empty = MadeTable(TableLayout(name="empty", record_key="id", form=StorageForm.KEYED), tmp_path / "empty")
+    timelines = {table.layout.name: table.look().timeline for table in (units, agents, empty)}
+    consumers = {
+        "right": ConsumerState(checkpoints={"units": at(4), "agents": at(7)}),
+        "lost": ConsumerState(checkpoints={"agents": at(7), "empty": at(1), "units": at(2)}),
+        "ahead": ConsumerState(checkpoints={"units": at(6), "agents": at(6)}),
+    }
+    told = [(finding.table, finding.what) for finding in check_consumers(timelines, consumers)]
+    assert [(table, what.split()[1], what.split(", ")[1].split(" its")[0]) for table, what in told] == [
+        ("agents", "ahead", "no longer on"),
+        ("units", "ahead", "ahead of"),
+        ("units", "lost", "no longer on"),
+    ]
+
+
+def test_each_table_is_looked_at_beside_each_of_its_sources(units: MadeTable, tmp_path: Path):
+    """Two marts of two sources; the older of two commits does not count."""
+    made = {"units": units}
+    for name in ("agents", "first", "second"):
+        layout = TableLayout(name=name, record_key="id", form=StorageForm.KEYED)
+        made[name] = MadeTable(layout, tmp_path / name).commits(4, action="commit")
+    said = {"first": {"units": 5, "agents": 9}, "second": {"units": 6, "agents": 4}}
+    for name, places in said.items():
+        extra = {f"lakehouse.checkpoint.{source}": at(place) for source, place in places.items()}
+        made[name].commits(5, action="commit", extraMetadata={key: at(99) for key in extra})
+        made[name].commits(6, action="commit", extraMetadata=extra)
+    findings = list(check_checkpoints({name: table.look().timeline for name, table in made.items()}))
+    assert [(f.table, f.what.split()[1], f.ailment) for f in findings] == [
+        ("first", "agents", Ailment.CHECKPOINT),
+        ("second", "units", Ailment.CHECKPOINT),
+    ]
+
+
+def test_a_timeline_is_long_beyond_twice_its_target(units: MadeTable):
+    units.commits(6, action="commit").commits(7, action="clean")
+    assert found(units) == []
+    units.commits(8, action="commit")
+    assert [finding.ailment for finding in found(units)] == [Ailment.TIMELINE]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
@@ -205,3 +206,28 @@ def test_a_consumer_that_holds_a_long_past_or_lost_its_place_is_named(tmp_path: 
         "units: consumer slow is 6 commits behind, and nothing newer than its place can be cleaned"
     )
     assert find_needs(table.look(), {"quick": reader("units", 16)}, TARGETS, CLOCK).warnings == ()
+
+
+@pytest.mark.parametrize("version", ["5", "8", ""])
+def test_a_table_of_another_version_is_not_served(tmp_path: Path, version: str):
+    table = MadeTable(KEYED, tmp_path / "t").commits(1)
+    (tmp_path / "t/.hoodie/hoodie.properties").write_text(f"hoodie.table.version={version}\n")
+    with pytest.raises(TableVersionError):
+        table.look()
+
+
+def test_a_plan_of_one_service_makes_no_other_due(tmp_path: Path):
+    """Hudi plans a clustering of any table, and the log may have been compacted by somebody else's writer."""
+    text = "..CLUSTER.."
+    keyed = needs_of(MadeTable(KEYED, tmp_path / "a").commits(1).pending(2, "replacecommit", text))
+    log = needs_of(MadeTable(LOG, tmp_path / "b").commits(1).pending(2, "compaction"))
+    assert (keyed[Service.COMPACTION].is_due, log[Service.CLUSTERING].is_due) == (False, False)
+
+
+@pytest.mark.parametrize(("place", "is_told"), [(11, True), (14, True), (15, False), (17, False)])
+def test_a_consumer_is_told_of_when_it_holds_more_than_half_of_a_timeline(tmp_path: Path, place: int, is_told: bool):
+    """Of seven commits, where six are many; a savepoint that holds as much is nobody's fault."""
+    table = MadeTable(COPIED, tmp_path / "t").commits(*range(11, 18), action="commit")
+    assert bool(find_needs(table.look(), {"slow": reader("units", place)}, TARGETS, CLOCK).warnings) is is_told
+    table.commits(11, action="savepoint")
+    assert find_needs(table.look(), {}, TARGETS, CLOCK).warnings == ()

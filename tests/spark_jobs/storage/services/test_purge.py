@@ -33,6 +33,7 @@ def test_only_the_newest_state_is_left(table: NumberedTable):
     registry, name = ConsumerRegistry(table.settings.base_path), table.layout.name
     registry.write("mart", ConsumerState(checkpoints={"log": last}, tables={name: last}, notes={"clock": "x"}), CLOCK)
     registry.write("other", ConsumerState(checkpoints={name: last}, tables={name: first}), CLOCK)
+    registry.write("behind", ConsumerState(checkpoints={name: first, "log": last}, tables={"x": last}), CLOCK)
     registry.write("outside", ConsumerState(checkpoints={name: last}), CLOCK)
     removed = purge(table.spark, table.layout, table.settings, CLOCK)
     assert_newest_alone(table, 4)
@@ -49,6 +50,8 @@ def test_only_the_newest_state_is_left(table: NumberedTable):
     other = registry.read("other")
     assert other.tables == {name: first}, "it did not know the newest state before either"
     assert other.checkpoints == {name: now}, "it had read all: the empty commit makes nobody compute anew"
+    assert registry.read("behind").checkpoints == {name: first, "log": last}, "it has changes yet to read"
+    assert registry.read("behind").tables == {"x": last}, "an instant of another table, which happens to be the same"
     assert registry.read("outside").checkpoints == {name: last}, "who reads from outside keeps their own place"
     assert read_pull(table.spark, table.timeline.path, plan_pull(table.timeline, after=last)).collect() == []
     assert purge(table.spark, table.layout, table.settings, CLOCK) == 0

@@ -1,0 +1,149 @@
+"""How far an index is trusted: by the instants and columns that its manifest names, table by table; without rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.row_index import RowIndex, drop_row_index
+from spark_jobs.storage.timeline import Timeline
+from tests.support.made_tables import MadeTable, at
+
+COLUMNS = {"units": ["unit_id bigint", "unit_name string"], "agents": ["agent_id bigint", "agent_name string"]}
+
+
+class Recorded(RowIndex):
+    """Writes folders of as many bytes as it was given parts, and remembers what it read."""
+
+    def __init__(self, settings: Settings, columns: Mapping[str, Sequence[str]] = COLUMNS) -> None:
+        nothing: Any = None
+        super().__init__("sales", columns, settings, pack=nothing, merge=nothing)
+        self.read: list[tuple[str, str | None]] = []
+        self.written = 0
+
+    def _read_beyond(self, spark: Any, table: str, timeline: Timeline) -> Any:
+        self.read.append((table, self._manifest.instants.get(table)))
+        return None
+
+    def _add(self, spark: Any, parts: Sequence[Any]) -> None:
+        self._manifest = self._with_folder(self.write_layer(parts))
+
+    def write_layer(self, packed: Any) -> str:
+        self.written += 1
+        name = f"folder{len(list(Path(self._root).glob('folder*')))}"
+        self._files.write(f"{name}/part", b"x" * len(packed))
+        return name
+
+    def bring(self, **numbers: Sequence[int]) -> list[tuple[str, str | None]]:
+        """Catch up with tables of these commits; gives of which table what came after which instant was read."""
+        self.read = []
+        nobody: Any = None
+        base = Path(self._root).parents[1]
+        timelines = {table: _table(base, table, of_table) for table, of_table in numbers.items()}
+        self.catch_up(nobody, timelines)
+        return self.read
+
+
+def _table(base: Path, name: str, numbers: Sequence[int]) -> Timeline:
+    folder = base / name
+    if folder.exists():
+        for file in (folder / ".hoodie").glob("0*"):
+            file.unlink()
+    else:
+        MadeTable(TableLayout(name=name, record_key="id", form=StorageForm.KEYED), folder)
+    for number in numbers:
+        (folder / ".hoodie" / f"{at(number)}.commit").write_text("{}")
+    return Timeline(table=name, path=str(folder))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A lake with an index of units up to 4 and of agents up to 3."""
+    settings = Settings(base_path=str(tmp_path))
+    assert Recorded(settings).bring(units=[2, 4], agents=[3]) == [("units", None), ("agents", None)]
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("units", "agents", "read"),
+    [
+        ([2, 4], [3], []),
+        ([2, 4, 5], [3], [("units", at(4))]),
+        ([2, 4], [3, 4, 9], [("agents", at(3))]),
+        ([4, 5], [3, 6], [("units", at(4)), ("agents", at(3))]),
+        # Restored, and written since: the state that is indexed lies before the newest instant, and never was.
+        ([2], [3], [("units", None), ("agents", None)]),
+        ([2, 5], [3], [("units", None), ("agents", None)]),
+        ([2, 3, 5], [3, 4], [("units", None), ("agents", None)]),
+        ([2, 4], [2, 4], [("units", None), ("agents", None)]),
+        # Made anew, or archived further than the index got.
+        ([8, 9], [3], [("units", None), ("agents", None)]),
+        ([2, 4], [], [("units", None)]),
+    ],
+    ids=str,
+)
+def test_an_index_goes_on_from_its_instants_or_is_built_again_as_a_whole(
+    settings: Settings, units: list[int], agents: list[int], read: list[tuple[str, str | None]]
+) -> None:
+    index = Recorded(settings)
+    assert index.bring(units=units, agents=agents) == read
+    root = Path(settings.table_path(".row_index")) / "sales"
+    manifest = json.loads((root / "manifest.json").read_text())
+    assert manifest["instants"] == {name: at(max(of)) for name, of in (("units", units), ("agents", agents)) if of}
+    is_anew = bool(read) and read[0][1] is None
+    assert list(manifest["folders"]) == (["folder1"] if is_anew else ["folder0", "folder1"] if read else ["folder0"])
+    assert sorted(path.name for path in root.glob("folder*")) == sorted(manifest["folders"]), "others are gone"
+    assert Recorded(settings).bring(units=units, agents=agents) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_known"),
+    [
+        ({**COLUMNS, "agents": [*COLUMNS["agents"], "agent_mail string"]}, True),
+        ({**COLUMNS, "agents": COLUMNS["agents"][:1]}, False),
+        ({**COLUMNS, "agents": COLUMNS["agents"][::-1]}, False),
+        ({**COLUMNS, "agents": ["agent_id bigint", "agent_name bigint"]}, False),
+        ({**COLUMNS, "units": ["unit_id bigint", "agent_name string"]}, False),
+    ],
+)
+def test_slots_that_stand_for_other_columns_are_not_believed(
+    settings: Settings, columns: dict[str, list[str]], is_known: bool
+) -> None:
+    read = Recorded(settings, columns).bring(units=[2, 4], agents=[3])
+    assert read == ([] if is_known else [("units", None), ("agents", None)])
+
+
+def test_a_table_that_it_did_not_know_is_added_to_the_others(settings: Settings) -> None:
+    more = {**COLUMNS, "sales": ["sale_id bigint"]}
+    assert Recorded(settings, more).bring(units=[2, 4], agents=[3], sales=[1]) == [("sales", None)]
+    assert Recorded(settings, more).bring(units=[2, 4], agents=[3], sales=[1]) == []
+
+
+def test_what_was_committed_counts_for_those_tables_alone(settings: Settings) -> None:
+    index = Recorded(settings)
+    assert index.bring(units=[2, 4], agents=[3]) == []
+    index.accept(index.write_layer([1]), {"units": at(5)})
+    assert Recorded(settings).bring(units=[2, 4, 5], agents=[3, 6]) == [("agents", at(3))]
+    lost = Recorded(settings)
+    lost.bring(units=[2, 4, 5], agents=[3, 6])
+    lost.write_layer([1])  # of a run whose commits failed
+    root = Path(settings.table_path(".row_index")) / "sales"
+    before = len(list(root.glob("folder*")))
+    assert Recorded(settings).bring(units=[2, 4, 5], agents=[3, 6]) == []
+    assert len(list(root.glob("folder*"))) == before - 1
+
+
+def test_dropped_is_the_index_of_the_lake_alone(settings: Settings) -> None:
+    spec, folder = load_lake_spec(Settings().lake_spec), Path(settings.table_path(".row_index"))
+    (folder / "other").mkdir()
+    for _ in range(2):
+        drop_row_index(spec, settings)
+        assert [path.name for path in folder.iterdir()] == ["other"]
+    assert Recorded(settings).bring(units=[2, 4], agents=[3]) == [("units", None), ("agents", None)]

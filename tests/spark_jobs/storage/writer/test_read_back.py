@@ -1,0 +1,163 @@
+"""A commit is reported when it is on the timeline, by what it says itself; on tables made by hand.
+
+The rows are those of a stand-in whose ``save`` does to the table what a test says: another writer's commit, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contracts.errors import CommitLostError, ContractError, LeaseLostError, TransientError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage import lease
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.options import Operation
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import Commit, commit, fit_layout
+from tests.support.made_tables import MadeTable, at
+
+UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, buckets=3)
+RUN = "lakehouse.run"
+Save = Callable[[dict[str, str]], None]
+
+
+class Rows:
+    """A DataFrame of which only the writing is looked at."""
+
+    def __init__(self, save: Save) -> None:
+        self.given: dict[str, str] = {}
+        self._save = save
+
+    @property
+    def write(self) -> Rows:
+        return self
+
+    def format(self, name: str) -> Rows:
+        assert name == "hudi"
+        return self
+
+    def options(self, **given: str) -> Rows:
+        self.given |= given
+        return self
+
+    def mode(self, name: str) -> Rows:
+        assert name == "append"
+        return self
+
+    def save(self, _path: str) -> None:
+        self._save({key: value for key, value in self.given.items() if key.startswith("lakehouse.")})
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> MadeTable:
+    return MadeTable(UNITS, tmp_path / "units").commits(3, extraMetadata={RUN: "another's"})
+
+
+def write(table: MadeTable, save: Save, **more: Any) -> tuple[Commit, dict[str, str]]:
+    rows: Any = Rows(save)
+    settings = Settings(base_path=str(table.folder.parent))
+    return commit(rows, UNITS, metadata={"checkpoint.log": at(9)}, settings=settings, **more), rows.given
+
+
+def stats(rows: int) -> dict[str, Any]:
+    return {"partitionToWriteStats": {"": [{"numInserts": rows}]}}
+
+
+@pytest.mark.parametrize("later", [(), (6,), (6, 7)], ids=str)
+def test_reported_is_the_own_commit_also_when_others_came_after_it(units: MadeTable, later: tuple[int, ...]) -> None:
+    def save(extra: dict[str, str]) -> None:
+        units.commits(4, **stats(9), extraMetadata={RUN: "of somebody who was quicker"})
+        units.commits(5, **stats(2), extraMetadata=extra)
+        for number in later:
+            units.commits(number, operationType="COMPACT", **stats(7), extraMetadata={})
+
+    done, given = write(units, save)
+    assert done == Commit(instant=at(5), rows=2)
+    assert (given["lakehouse.checkpoint.log"], given["lakehouse.buckets"]) == (at(9), "3")
+    assert given["hoodie.datasource.write.operation"] == "upsert"
+
+
+def test_two_writes_are_two_runs(units: MadeTable) -> None:
+    numbers = [4, 5]
+
+    def save(extra: dict[str, str]) -> None:
+        units.commits(numbers.pop(0), extraMetadata=extra)
+
+    (first, given), (second, given_then) = write(units, save), write(units, save)
+    assert (first.instant, second.instant) == (at(4), at(5))
+    assert given[RUN] != given_then[RUN]
+
+
+@pytest.mark.parametrize("left", ["nothing", "another's commit", "a commit begun"])
+def test_one_that_is_not_on_the_timeline_is_no_commit(units: MadeTable, left: str) -> None:
+    def save(extra: dict[str, str]) -> None:
+        if left == "another's commit":
+            units.commits(4, extraMetadata={**extra, RUN: "x"})
+        elif left == "a commit begun":
+            units.pending(4, "deltacommit", str(extra))
+
+    with pytest.raises(CommitLostError):
+        write(units, save)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("x org.apache.hudi.exception.HoodieWriteConflictException: y", TransientError),
+        ("HoodieLockException: no lock", TransientError),
+        ("Heartbeat for instant 3 has expired", TransientError),
+        ("a value of the partition column cannot be a folder", ContractError),
+        ("No space left on device", RuntimeError),
+    ],
+)
+def test_an_error_is_what_it_is_and_nothing_is_reported(units: MadeTable, message: str, kind: type[Exception]) -> None:
+    def save(_extra: dict[str, str]) -> None:
+        raise RuntimeError(message)
+
+    with pytest.raises(kind) as caught:
+        write(units, save)
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("held_for", [0, 1])
+def test_who_lost_the_lease_writes_nothing_or_reports_nothing(
+    units: MadeTable, monkeypatch: pytest.MonkeyPatch, held_for: int
+) -> None:
+    answers, saved = [True] * held_for + [False] * 5, []
+    monkeypatch.setitem(lease._HELD, (str(units.folder.parent), "units"), lambda: answers.pop(0))
+
+    def save(extra: dict[str, str]) -> None:
+        saved.append(extra)
+        units.commits(4, extraMetadata=extra)
+
+    with pytest.raises(LeaseLostError):
+        write(units, save)
+    assert len(saved) == held_for
+
+
+def test_partitions_to_delete_are_named_and_none_are_otherwise(units: MadeTable) -> None:
+    def save(extra: dict[str, str]) -> None:
+        units.commits(int(Timeline(table="units", path=str(units.folder)).writes[-1].time) + 1, extraMetadata=extra)
+
+    _, given = write(units, save, operation=Operation.DELETE_PARTITIONS, partitions=["day=1", "day=2"])
+    assert given["hoodie.datasource.write.partitions.to.delete"] == "day=1,day=2"
+    assert given["hoodie.datasource.write.operation"] == "delete_partition"
+    assert "hoodie.datasource.write.partitions.to.delete" not in write(units, save)[1]
+
+
+@pytest.mark.parametrize("declared", [1, 2, 3, 8])
+def test_a_table_is_written_in_the_buckets_that_it_has(tmp_path: Path, declared: int) -> None:
+    """Those of its newest commit that says so: a compaction after a rescale says nothing."""
+    layout = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, buckets=declared)
+    made = MadeTable(layout, tmp_path / "units")
+    assert fit_layout(layout, made.look().timeline).buckets == declared
+    made.commits(1, 2, extraMetadata={"lakehouse.buckets": "1"}).commits(3, extraMetadata={"lakehouse.buckets": "4"})
+    assert fit_layout(layout, made.look().timeline).buckets == 4
+    made.commits(4, 5, operationType="COMPACT")
+    assert fit_layout(layout, made.look().timeline) == TableLayout(
+        name="units", record_key="id", form=StorageForm.KEYED, buckets=4
+    )

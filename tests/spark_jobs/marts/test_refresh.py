@@ -7,38 +7,24 @@ Timelines and the consumer's file are written by hand, in the form in which the 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.marts.refresh import Refresh
+from spark_jobs.contracts.arguments import Interval, format_clock
 from spark_jobs.marts.scopes import windows
-from spark_jobs.marts.views import Views
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
-from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
+from tests.support.refreshes import MART, NOON, SPEC, refresh_of, settings_of
 
-SPEC = load_lake_spec(Settings().lake_spec)
-MART = SPEC.mart("fast_daily_deals")
 SOURCES = tuple(read.table for read in MART.reads)
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 KEPT = {f"lakehouse.checkpoint.{source}": at(3) for source in SOURCES}
 KEPT |= {"lakehouse.clock": format_clock(NOON), "lakehouse.definition": MART.definition}
-
-
-def settings_of(folder: Path) -> Settings:
-    return Settings(base_path=str(folder / "lake"))
 
 
 def table(folder: Path, name: str, *numbers: int, **metadata: str) -> MadeTable:
@@ -52,22 +38,6 @@ def more_commits(folder: Path, name: str, *numbers: int) -> None:
     hoodie = folder / "lake" / name / ".hoodie"
     for number in numbers:
         (hoodie / f"{at(number)}.commit").write_text('{"operationType": "UPSERT"}')
-
-
-def refresh_of(
-    folder: Path, clock: datetime = NOON, *, mart: MartSpec = MART, interval: Interval | None = None, **options: Any
-) -> Refresh:
-    settings = settings_of(folder)
-    return Refresh(
-        views=cast(Views, None),
-        spec=SPEC,
-        settings=settings,
-        arguments=JobArguments(job="mart", clock=clock, interval=interval, options={"layer": "fast", **options}),
-        mart=mart,
-        query=analyse_mart(MART, SPEC),
-        timeline=Timeline(table=MART.name, path=settings.table_path(MART.name)),
-        state=ConsumerRegistry(settings.base_path).read(MART.name),
-    )
 
 
 def remember(folder: Path, instant: int, clock: datetime, checkpoints: dict[str, int]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,7 +33,7 @@ TABLE = MirrorTable(spec=SPEC, columns=COLUMNS)
 FORMS = {each.source: (each.name, each.type) for each in COLUMNS}
 
 
-def with_column(number: int, **other: str) -> MirrorTable:
+def with_column(number: int, **other: Any) -> MirrorTable:
     changed = [replace(each, **other) if at == number else each for at, each in enumerate(COLUMNS)]
     return replace(TABLE, columns=tuple(changed))
 

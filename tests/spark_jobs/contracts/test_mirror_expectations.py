@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -139,6 +140,17 @@ def test_what_can_never_be_asked_is_refused_before_any_event(entry: dict[str, An
         expectations_of(spec_with(orders={"it_is_so": entry}), "orders")
     assert reason in str(caught.value)
     assert is_clear(str(caught.value), most=600)
+
+
+def test_every_column_of_a_key_is_known_and_of_no_other_mirror():
+    """Whatever their order, and wherever they stand among the columns."""
+    lines = replace(mirror_of(SPEC), key=("Line", "Id"), drop=(), mask=())
+    columns = (column("total"), column("Id", "id"), column("day"), column("Line", "line"), column("id_", "id_"))
+    found = {each.name: each.columns for each in implied_of_mirror(SPEC, lines, columns)}
+    assert {columns for name, columns in found.items() if name.endswith("_is_known")} == {("id",), ("line",)}
+    usual = {columns for name, columns in found.items() if name.endswith("_as_usual")}
+    assert usual == {("total",), ("day",), ("id_",)}
+    assert found["row_key_is_unique"] == ("row_key",)
 
 
 @given(st.sets(st.from_regex(r"[a-z](_?[a-z0-9]){0,10}", fullmatch=True), max_size=6), st.integers(0, 50))

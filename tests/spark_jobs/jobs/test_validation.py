@@ -1,0 +1,119 @@
+"""What ``validate`` knows without an engine: the day that a state is of, what is asked, what it holds and lets go."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.expectations import Action, Expectation, Kind
+from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.mirror_expectations import Expected
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs import validate
+from spark_jobs.jobs.validation import Found, Validation, plan_asks
+from spark_jobs.quality.holds import Holds
+from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.storage.layouts import all_layouts
+from tests.support.made_tables import MadeTable, at
+
+SPEC = load_lake_spec(Settings().lake_spec)
+CLOCK = datetime(2026, 3, 10, 12, tzinfo=UTC)
+TABLES = ("sales", "units", "agents")
+ZONES = ("UTC", "Europe/Paris", "America/New_York", "Pacific/Auckland")
+
+
+def arguments(clock: datetime = CLOCK, **options: Any) -> JobArguments:
+    return JobArguments(job="validate", clock=clock, options={"tables": "", **options})
+
+
+@given(
+    moment=st.integers(0, 10**5).map(lambda minutes: CLOCK + timedelta(minutes=7 * minutes)),
+    zone=st.sampled_from(ZONES),
+)
+def test_a_state_is_of_a_day_of_the_lakes_time_zone(moment: datetime, zone: str):
+    spec = replace(SPEC, time_zone=zone)
+    run = Validation(
+        spark=cast(SparkSession, None),
+        spec=spec,
+        expected=Expected(spec=spec, columns_of=lambda _: ()),
+        arguments=arguments(),
+        settings=Settings(),
+    )
+    place = run._place("sales", format_instant(moment))
+    assert place.day == moment.astimezone(ZoneInfo(zone)).date().isoformat()
+
+
+def verdict(table: str, name: str, outcome: Outcome) -> Verdict:
+    each = Expectation(table=table, name=name, kind=Kind.NOT_NULL, columns=("id",), action=Action.STOP)
+    return Verdict(expectation=each, asked=5, broken=2, outcome=outcome)
+
+
+def found(table: str, *outcomes: Outcome) -> Found:
+    return Found(instant="7", verdicts=tuple(verdict(table, f"rule_{n}", out) for n, out in enumerate(outcomes)))
+
+
+def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_are_right(tmp_path: Path):
+    """``sales`` was held by this job and is right, ``units`` too and is wrong, ``agents`` is held by its gate."""
+    own = Settings(base_path=str(tmp_path))
+    holds = Holds(own)
+    for table, job in zip(TABLES, ("validate", "validate", "split"), strict=True):
+        holds.hold(
+            table, job, [verdict(table, "rule_0", Outcome.STOPPED)], CLOCK, instant="1" if job != "split" else ""
+        )
+    what = {
+        "sales": found("sales", Outcome.HELD, Outcome.WARNED, Outcome.ACCEPTED),
+        "units": found("units", Outcome.HELD, Outcome.STOPPED),
+        "agents": found("agents", Outcome.HELD),
+    }
+    later = arguments(CLOCK + timedelta(hours=1))
+    validate._hold(what, later, own)
+    validate._let_go(what, later, own)
+    left = {hold.table: (hold.job, hold.expectations, hold.instant) for hold in holds.held()}
+    assert left == {"units": ("validate", ("rule_1",), "7"), "agents": ("split", ("rule_0",), "")}
+    assert {hold.since for hold in holds.held()} == {format_clock(CLOCK)}
+
+
+def test_a_table_that_was_not_asked_stays_held(tmp_path: Path):
+    own = Settings(base_path=str(tmp_path))
+    holds = Holds(own)
+    holds.hold("units", "validate", [verdict("units", "rule_0", Outcome.STOPPED)], CLOCK, instant="1")
+    validate._let_go({"sales": found("sales", Outcome.HELD)}, arguments(), own)
+    assert [hold.table for hold in holds.held()] == ["units"]
+
+
+def made(folder: Path, table: str, *numbers: int, **metadata: str) -> None:
+    layout = next(each for each in all_layouts(SPEC) if each.name == table)
+    table_made = MadeTable(layout, folder / table)
+    table_made.commits(*numbers, action="commit", extraMetadata=metadata, operationType="UPSERT")
+
+
+@pytest.mark.parametrize("is_increment", [False, True])
+def test_increments_are_asked_of_tables_that_are_due_and_have_commits_since(tmp_path: Path, is_increment: bool):
+    """``sales`` was asked up to its newest commit, ``units`` has one more, ``agents`` was asked just now."""
+    minutes = SPEC.quality.every_minutes
+    for table in TABLES:
+        made(tmp_path, table, 1, 2)
+    ago = format_clock(CLOCK - timedelta(minutes=minutes))
+    just_now = format_clock(CLOCK - timedelta(minutes=minutes) + timedelta(seconds=1))
+    known = {
+        "sales": {"instant": at(2), "at": ago},
+        "units": {"instant": at(1), "at": ago},
+        "agents": {"instant": at(1), "at": just_now},
+    }
+    made(tmp_path, SPEC.quality.table, 3, **{"lakehouse.asked": json.dumps(known)})
+    run = arguments(increment=is_increment)
+    asks = plan_asks(SPEC, [*TABLES, "projects"], run, Settings(base_path=str(tmp_path)))
+    new = {ask.table: [write.time for write in ask.timeline.changes_in(ask.new.window)] for ask in asks}
+    assert new == ({"units": [at(2)]} if is_increment else {"sales": [], "units": [at(2)], "agents": [at(2)]})
+    assert {ask.instant for ask in asks} == {at(2)}

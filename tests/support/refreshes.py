@@ -1,0 +1,49 @@
+"""Refreshes of a shipped mart over timelines that were written by hand, in the form in which the jobs leave them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from spark_jobs.contracts.arguments import Interval, JobArguments
+from spark_jobs.contracts.mart_sql import analyse_mart
+from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.views import Views
+from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.timeline import Timeline
+
+SPEC = load_lake_spec(Settings().lake_spec)
+MART = SPEC.mart("fast_daily_deals")
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def settings_of(folder: Path) -> Settings:
+    """Of the lake in a folder."""
+    return Settings(base_path=str(folder / "lake"))
+
+
+def refresh_of(
+    folder: Path,
+    clock: datetime = NOON,
+    *,
+    mart: MartSpec = MART,
+    interval: Interval | None = None,
+    views: Views | None = None,
+    **options: Any,
+) -> Refresh:
+    """A refresh of the mart, at a clock; without ``views`` for what needs no engine."""
+    settings = settings_of(folder)
+    return Refresh(
+        views=cast(Views, views),
+        spec=SPEC,
+        settings=settings,
+        arguments=JobArguments(job="mart", clock=clock, interval=interval, options={"layer": mart.layer, **options}),
+        mart=mart,
+        query=analyse_mart(MART, SPEC),
+        timeline=Timeline(table=mart.name, path=settings.table_path(mart.name)),
+        state=ConsumerRegistry(settings.base_path).read(mart.name),
+    )

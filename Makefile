@@ -3,12 +3,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11
 VENV := .venv/bin
 JAVA = JAVA_HOME="$$($(VENV)/python -m local_stack java-home)"
 CODE := $(wildcard spark_jobs local_stack plugins dags tests bench)
-FAST := not spark and not hudi and not services and not e2e
+SLICE ?= $(shell $(PYTHON) -m tests.run.levels)
+# One folder for the results of everything that this call runs.
+export LAKEHOUSE_TEST_RESULTS ?= $(CURDIR)/.test-results/$(shell date -u +%Y%m%dT%H%M%S)-$(shell echo $$PPID)
 LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform linux \
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud live up down secrets test check services-full bench faults lock format clean
+.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report services-full bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,10 +44,19 @@ check: setup  ## lint, types, import rules and the tests that need no Spark; und
 	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
 	$(VENV)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yaml
 	$(VENV)/hadolint include/docker/*/Dockerfile
-	$(VENV)/python -m pytest -n 2 --dist loadfile -m "$(FAST)"
+	$(VENV)/python -m tests.run check
 
-test: check  ## all that a developer must pass: `make check`, then every test that needs Spark, Hudi or a service
-	$(JAVA) $(VENV)/python -m tests.side_by_side
+test: check  ## what every change must pass: `make check`, then the tests with Spark, Hudi, servers and Airflow
+	$(JAVA) $(VENV)/python -m tests.run short
+
+test-slice: setup  ## one slice of the slow tests: SLICE=<name>; by default the one that CI runs for this commit
+	$(JAVA) $(VENV)/python -m tests.run slice $(SLICE)
+
+test-all: test  ## everything: `make test`, then every slice of the slow tests one after another
+	$(JAVA) $(VENV)/python -m tests.run slice all
+
+test-report: setup  ## where the time of the last test run went, by level, module and test; servers and sessions started
+	@$(VENV)/python -m tests.run report
 
 services-full: setup  ## the tests on S3 and `make cloud` on a second S3 server, which is built with Go the first time
 	$(JAVA) LAKEHOUSE_TEST_S3=gateway $(VENV)/python -m pytest tests/spark_jobs/storage tests/local_stack/test_bucket.py -k "test_s3 or test_bucket"
@@ -87,6 +98,6 @@ format: setup  ## put the code into its form
 
 clean:  ## remove caches and what demo and tests made; keeps .venv/ and the jars
 	-@test ! -d .run || test ! -x $(VENV)/python || $(VENV)/python -m local_stack down
-	rm -rf data .run .ivy .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
+	rm -rf data .run .ivy .test-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
 	rm -rf spark-warehouse metastore_db derby.log
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,16 +1,19 @@
-"""What all tests share: one Spark session for those that ask for it, and Hypothesis without a clock."""
+"""What all tests share: sessions, database servers, how tests are spread over processes, Hypothesis without a clock."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from local_stack.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.ports import free_port
 from spark_jobs.contracts.settings import Settings
+from tests.run import recorder, spreading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +24,23 @@ if TYPE_CHECKING:
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis_settings.load_profile("repeatable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the run when its results are kept."""
+    recorder.register(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check slices, and spread the tests over the processes of a run."""
+    spreading.check_slices(items)
+    spreading.sort_by_level(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.ModuleScheduling:
+    """Spread whole modules over the processes."""
+    return spreading.ModuleScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +55,20 @@ def spark() -> Iterator[SparkSession]:
     session = open_session(settings, app_name="lakehouse-tests")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A real PostgreSQL; each test takes a database of its own."""
+    with running(PostgreSQL(port=free_port())) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Server]:
+    """A real MariaDB; each test takes a database of its own."""
+    with running(MariaDB(port=free_port())) as server:
+        yield server
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from local_stack import databases
 from local_stack.airflow_api import DagRun
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.chain import Chain
-from local_stack.databases import PASSWORD, PostgreSQL, Server
+from local_stack.databases import PASSWORD, Server
 from local_stack.demo_data import TOPIC, Arrivals
 from local_stack.lake_view import TableView, read_with_rust, view_lake
 from local_stack.ports import free_port
@@ -70,14 +69,7 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def database() -> Iterator[Server]:
-    """PostgreSQL for what Airflow knows: other tests keep the machine busy, and SQLite does not stand that."""
-    with databases.running(PostgreSQL()) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """2,000 events in two arrivals, each followed by the scheduler to the end of the chain; then the slow layer."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
@@ -88,7 +80,7 @@ def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "LAKEHOUSE_UI_PORT": str(free_port()),
     }
     settings = Settings.from_environment(environ)
-    environ[DATABASE_VARIABLE] = database.url(database.new_database())
+    environ[DATABASE_VARIABLE] = postgresql.url(postgresql.new_database())
     given = {name: new_canary() for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
     environ |= {**given, "AWS_ACCESS_KEY_ID": "known-to-all"}
     canaries = {**given, "lakehouse_serving": new_canary(), "lakehouse_athena": new_canary(), "metadata": PASSWORD}
@@ -99,7 +91,7 @@ def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with stack.folder.stopping(), watching_command_lines() as command_lines:
         arrivals.deliver(1, environ)
         stack.start(ingest_cron="0 0 * * *")
-        serving_url = make_connections(stack, database, canaries)
+        serving_url = make_connections(stack, postgresql, canaries)
         chain = Chain(stack.airflow.api, tell=runs.append)
         chain.wait_for_first()
         arrivals.deliver(2, environ)
@@ -119,13 +111,19 @@ def running(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
         )
 
 
-def make_connections(stack: Stack, database: Server, canaries: Mapping[str, str]) -> str:
+def make_connections(stack: Stack, postgresql: Server, canaries: Mapping[str, str]) -> str:
     """Connections with passwords that nobody else has, as a person makes them; gives the serving store's URL."""
-    name, password = database.new_database(), canaries["lakehouse_serving"]
-    database.admin(f"CREATE USER {SERVING_USER} SUPERUSER PASSWORD '{password}'")
-    store = {"conn_type": "postgres", "login": SERVING_USER, "password": password, "schema": name}
-    extra = json.dumps({"host": str(database.folder)})
+    name, password = postgresql.new_database(), canaries["lakehouse_serving"]
+    postgresql.admin(f"CREATE USER {SERVING_USER} SUPERUSER PASSWORD '{password}'")
+    store = {
+        "conn_type": "postgres",
+        "login": SERVING_USER,
+        "password": password,
+        "schema": name,
+        "port": postgresql.port,
+    }
+    extra = json.dumps({"host": str(postgresql.folder)})
     stack.airflow.api.make_connection("lakehouse_serving", {**store, "extra": extra})
     athena = {"conn_type": "generic", "login": "known-to-all", "password": canaries["lakehouse_athena"]}
     stack.airflow.api.make_connection("lakehouse_athena", athena)
-    return database.url(name)
+    return postgresql.url(name)

@@ -24,7 +24,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.alert_services import AlertService, running_alert_service
 from tests.support.processes import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.slice(name="airflow")]
 LIMIT_SECONDS = 300
 SLEEPER = '''
 """A run that takes longer than its deadline allows."""
@@ -49,7 +49,7 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def watched(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("alerts")
     dags, landing = folder / "dags", folder / "landing" / "erp.SALES"
     for made in (dags, landing):
@@ -63,7 +63,7 @@ def watched(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with running_alert_service() as service, run.stopping():
         environ = {**os.environ, "LAKEHOUSE_BASE_PATH": str(folder / "lake"), "LAKEHOUSE_UI_PORT": str(free_port())}
         environ |= {"LAKEHOUSE_LANDING_PATH": str(landing.parent)}
-        environ[DATABASE_VARIABLE] = database.url(database.new_database())
+        environ[DATABASE_VARIABLE] = postgresql.url(postgresql.new_database())
         airflow = AirflowHome(run, environ=environ)
         airflow.environment["AIRFLOW__CORE__DAGS_FOLDER"] = str(dags)
         airflow.environment["AIRFLOW_CONN_LAKEHOUSE_ALERTS"] = service.connection

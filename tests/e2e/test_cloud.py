@@ -18,18 +18,18 @@ from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.aws import right_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="cloud")]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')
 _QUERY = re.compile(r"^(?P<reader>Trino|Athena's client): SELECT .+\n(?P<table>(?:  .+\n)+)", re.MULTILINE)
 
 
-def test_every_reader_agrees_on_the_lake_on_s3(database: Server, tmp_path: Path) -> None:
+def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "LAKEHOUSE_SPARK_"))}
     environ |= {
         "LAKEHOUSE_RUN_PATH": str(tmp_path / "run"),
         "LAKEHOUSE_DRIVER_MEMORY": "2g",
         "LAKEHOUSE_UI_PORT": str(free_port()),
-        DATABASE_VARIABLE: database.url(database.new_database()),
+        DATABASE_VARIABLE: postgresql.url(postgresql.new_database()),
     }
     line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)

@@ -16,17 +16,17 @@ from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="live")]
 
 
-def test_what_is_done_at_the_source_reaches_the_lake(database: Server, tmp_path: Path) -> None:
+def test_what_is_done_at_the_source_reaches_the_lake(postgresql: Server, tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("LAKEHOUSE_")}
     environ |= {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
     environ |= {
         "LAKEHOUSE_RUN_PATH": str(tmp_path / "run"),
         "LAKEHOUSE_DRIVER_MEMORY": "2g",
         "LAKEHOUSE_UI_PORT": str(free_port()),
-        DATABASE_VARIABLE: database.url(database.new_database()),
+        DATABASE_VARIABLE: postgresql.url(postgresql.new_database()),
     }
     line = [sys.executable, "-m", "local_stack", "live", "--database", "mariadb"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)

@@ -19,7 +19,7 @@ from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.processes import wait_until_gone
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.slice(name="airflow")]
 LOGIN = re.compile(r"at (?P<url>http://\S+)\n\s+user (?P<user>\S+), password (?P<password>\S+)")
 
 

@@ -1,7 +1,7 @@
 """What becomes of a driver elsewhere when spark-submit has ended: its own words, or where its log is.
 
 spark-submit is a script here that runs the real command line as a process with the zip and nothing else, as a cluster
-would, or that ends without having done so. Test of a real cluster: test_job_on_yarn.py.
+would, or that ends without having done so. Test of a real cluster: operators/job/test_on_yarn.py.
 """
 
 from __future__ import annotations

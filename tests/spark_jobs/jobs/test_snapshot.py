@@ -1,7 +1,7 @@
 """snapshot of a table in a real database: the lake equals it, and what was changed later wins, and nothing earlier.
 
 Fixture: a table SALES of some hundred rows, changed at random. The types that a database has are tried in
-test_snapshot_values.py.
+snapshot/test_values.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The hash of Hudi's bucket index: against Java's documented values, and against file groups that Hudi 1.2.0 wrote.
 
 The file groups are of merge-on-read tables of 37 and of 64 buckets, written by this project's writer, one by a first
-commit (`bulk_insert`) and an upsert over it; test_rescale.py looks at new ones.
+commit (`bulk_insert`) and an upsert over it; tests/spark_jobs/storage/services/run/test_rescale.py looks at new ones.
 """
 
 from __future__ import annotations

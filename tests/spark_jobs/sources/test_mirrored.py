@@ -1,6 +1,6 @@
 """Row images of mirrored tables: every type that a Connect schema names, values without one, and what cannot be read.
 
-Texts are what Spark turns back into the same value; the test of the whole way is tests/spark_jobs/jobs/test_mirrors.py.
+Texts are what Spark turns back into the same value; the test of the whole way is tests/laws/test_mirrors.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The SQL of each dialect: names are quoted whatever is in them, and each kind of value has its text.
 
 SQL Server cannot be asked here: its SQL is what its documentation says. PostgreSQL and MariaDB are asked in
-tests/spark_jobs/jobs/test_snapshot_values.py.
+tests/spark_jobs/jobs/snapshot/test_values.py.
 """
 
 from __future__ import annotations

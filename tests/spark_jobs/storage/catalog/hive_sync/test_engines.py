@@ -39,7 +39,7 @@ from tests.support.schedules import build_schedule
 from tests.support.service_lakes import make_service_lake
 from tests.support.trino import running_trino
 
-pytestmark = [pytest.mark.services, pytest.mark.hudi]
+pytestmark = [pytest.mark.services, pytest.mark.hudi, pytest.mark.slice(name="engines")]
 DATABASE = "engines"
 MERGED = "sales"
 LATER = timedelta(days=2)

@@ -162,7 +162,7 @@ def test_a_process_that_is_killed_while_rows_come(place: Place, schema: str):
         "import os, signal; from spark_jobs.contracts.settings import Settings;"
         "from spark_jobs.storage.serving.address import parse_address;"
         "from spark_jobs.storage.serving.store import ServingStore;"
-        "from tests.spark_jobs.storage.serving import test_lost_sessions as here;"
+        "from tests.spark_jobs.storage.serving.store import test_lost_sessions as here;"
         "store = ServingStore(parse_address(Settings.from_environment()), wait_seconds=60);"
         f"here.serve(store, 2, here.interrupted(lambda: os.kill(os.getpid(), signal.SIGKILL)), schema=here.{schema})"
     )

@@ -9,17 +9,17 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from pathlib import Path
 
 import pytest
 
+from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support import oracle
 from tests.support.envelopes import POSTGRES_TOPIC
 from tests.support.lakes import Lake, assert_equals_oracle, tables_by_spark
 
 pytestmark = pytest.mark.hudi
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "debezium-postgres"
+FOLDER = PROJECT_ROOT / "tests" / "data" / "debezium-postgres"
 LINES = gzip.decompress((FOLDER / "erp.public.SALES.jsonl.gz").read_bytes()).splitlines()
 SOURCE_AT_THE_END = json.loads((FOLDER / "source-at-the-end.json").read_text())
 

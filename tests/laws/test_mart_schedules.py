@@ -1,6 +1,6 @@
 """Law 5 and every mode of marts: 30 seeded schedules, ten side by side in each of three lakes.
 
-As in tests/spark_jobs/jobs/test_schedules.py, sources deliver badly and runs die. After each round the marts of all
+As in tests/laws/test_schedules.py, sources deliver badly and runs die. After each round the marts of all
 layers are brought on as chance has it: some of them, some killed before or after their commit, some with a move of the
 cut, or a cut moved while nothing is new, a consumer's file lost, a source restored to an earlier commit. In two of the
 lakes the tables' services run between them: files are merged, cleaned and instants archived as soon as that is allowed.

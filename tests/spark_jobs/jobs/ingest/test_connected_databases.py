@@ -31,7 +31,13 @@ from tests.support.sales_sources import SalesSource
 from tests.support.shop_lakes import make_shop_lake, without_hidden
 from tests.support.shop_sources import KEYS, ShopSource, as_read
 
-pytestmark = [pytest.mark.e2e, pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.hudi,
+    pytest.mark.services,
+    pytest.mark.timeout(900),
+    pytest.mark.slice(name="databases"),
+]
 
 STATEMENTS, SHOP_STATEMENTS = 800, 1_700
 """In each of the three parts, between which something happens: of the wide log, and of the shop's tables."""

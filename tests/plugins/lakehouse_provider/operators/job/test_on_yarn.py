@@ -24,7 +24,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.operators import run_operator
 from tests.support.processes import wait_until
 
-pytestmark = [pytest.mark.services, pytest.mark.hudi]
+pytestmark = [pytest.mark.services, pytest.mark.hudi, pytest.mark.slice(name="clusters")]
 CONF = {
     "spark.yarn.jars": f"local:{spark_home()}/jars/*",  # else all of Spark is packed and unpacked for each job
     "spark.pyspark.python": sys.executable,

@@ -138,12 +138,14 @@ def test_and_by_spark_submit_which_tells_nobody_a_secret(environment: dict[str, 
     assert "running " in said
 
 
+@pytest.mark.slice(name="clusters")
 def test_and_on_a_cluster_by_spark_submit(master: str, environment: dict[str, str]) -> None:
     small = {"spark.executor.cores": 1, "spark.executor.memory": "768m", "spark.sql.shuffle.partitions": 2}
     facts = {"host": master, "extra": {"engine": "standalone", "conf": small}}
     check_truth(json.dumps({"conn_type": "spark", **facts}), environment)
 
 
+@pytest.mark.slice(name="clusters")
 def test_and_on_a_cluster_by_spark_connect(server_on_cluster: Service, environment: dict[str, str]) -> None:
     check_truth(connection("spark_connect", server_on_cluster), environment)
 

@@ -1,0 +1,63 @@
+"""The levels of the test suite: what `make check`, `make test` and each slice run, as pytest marker expressions.
+
+Every test is in exactly one of three places. Tests without an engine or a server are part of `make check`. Tests with
+one are part of `make test`. What takes too long for every change carries the marker `slice` with a name and runs in
+that slice only; `make test-all` runs all of them. This module needs the standard library alone: CI calls it before
+anything is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINES = "spark or hudi or services or e2e"
+CHECK = f"not slice and not ({ENGINES})"
+"""No JVM, no server: part of `make check`."""
+SHORT = f"not slice and ({ENGINES})"
+"""With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
+SLICES = {
+    "airflow": "alerts out of a running Airflow; the stack started, started again and stopped",
+    "cloud": "the whole pipeline on an S3 server with a metastore, Trino and Athena's client",
+    "clusters": "the jobs on a standalone Spark cluster and on YARN",
+    "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",
+    "engines": "tables, views and checks read by Trino through a Hive metastore",
+    "faults": "the campaign of faults",
+    "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
+}
+"""The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""
+
+
+def slice_expression(name: str) -> str:
+    """The marker expression that selects one slice."""
+    return f"slice(name='{name}')"
+
+
+def choose_slice(tree: str) -> str:
+    """The slice for a tree of files, by its git hash: the same tree gives the same slice on every day and machine."""
+    names = sorted(SLICES)
+    return names[int(tree, 16) % len(names)]
+
+
+def read_tree(folder: Path = ROOT) -> str:
+    """The hash of the tree of the checked-out commit."""
+    command = ["git", "rev-parse", "HEAD^{tree}"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main() -> None:
+    """Print the slice of the checked-out tree, or all slices."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.run.levels", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print every slice with what it covers")
+    if parser.parse_args().list:
+        width = max(map(len, SLICES))
+        for name, what in sorted(SLICES.items()):
+            print(f"{name:{width}}  {what}")
+    else:
+        print(choose_slice(read_tree()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What a test process and everything it started have used, and which programs it started: facts of /proc and Popen."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PROGRAMS = {
+    "Spark Connect server": r"SparkConnectServer",
+    "Kafka Connect": r"ConnectDistributed|ConnectStandalone",
+    "Kafka": r"kafka\.Kafka\b",
+    "Hive metastore": r"HiveMetaStore",
+    "ZooKeeper": r"ZooKeeperServerMain",
+    "Trino": r"trino.*launcher|io\.trino\.server",
+    "YARN": r"yarn\.server\.|MiniYARN|ResourceManager|NodeManager",
+    "Spark standalone": r"deploy\.(?:master|worker)\.",
+    "PostgreSQL": r"\bpostgres -D",
+    "MariaDB": r"\bmariadbd\b",
+    "S3 server": r"moto_server|moto\.server|versitygw|local_stack\.aws_server",
+    "Airflow": r"airflow.*(?:scheduler|api-server|dag-processor|triggerer)",
+    "make or local_stack": r"-m local_stack ",
+    "Spark session": r"pyspark-shell",
+    "job process": r"-m spark_jobs\.entrypoint|spark-submit",
+}
+"""Programs worth counting, by what their command line contains; the first that fits."""
+
+
+def used_seconds() -> float:
+    """Processor seconds of this process and of its descendants, those that ended among them."""
+    return sum(_used(pid) for pid in _family(os.getpid()))
+
+
+def name_program(words: Sequence[str]) -> str:
+    """Which of the counted programs a command line starts; empty for any other."""
+    line = " ".join(words)
+    return next((name for name, pattern in _PROGRAMS.items() if re.search(pattern, line)), "")
+
+
+def watch_programs(report: Callable[[str], None]) -> None:
+    """Call ``report`` with the name of each counted program that this process starts from now on."""
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen":
+            words = arguments[1]
+            line = [words] if isinstance(words, str) else [os.fsdecode(word) for word in words]
+            if name := name_program(line):
+                report(name)
+
+    sys.addaudithook(hook)
+
+
+def _family(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and (fields := _fields(int(folder.name))):
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found, queue = [], [root]
+    while queue:
+        pid = queue.pop()
+        found.append(pid)
+        queue += children.get(pid, [])
+    return found
+
+
+def _used(pid: int) -> float:
+    fields = _fields(pid)
+    return sum(map(int, fields[11:15])) / _TICKS if fields else 0.0
+
+
+def _fields(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -16,9 +16,9 @@ import org.apache.hadoop.util.Progressable
   */
 object Faults {
   private val unlike = Seq(
+    "(attempt|task)_\\d+_\\d+_m_\\d+(_\\d+)?" -> "<$1>",
     "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}" -> "<id>",
     "\\d{17}" -> "<instant>",
-    "(attempt|task)_\\d+_\\d+_m_\\d+(_\\d+)?" -> "<$1>",
     "_\\d+-\\d+-\\d+" -> "_<task>")
   private val heartbeat = ".*/\\.hoodie/\\.heartbeat/\\d{17}"
   private val names = new util.ArrayList[String]()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -169,6 +169,7 @@ class LakeTrial:
 
         point = judge_lake(self.kind, operation, self.lake, assert_right, stuck=stuck, seconds=seconds)
         if not point.wrong:
+            point = replace(point, left_over=", ".join(self.lake.left_over()))
             shutil.rmtree(self.lake.folder)
         return point
 

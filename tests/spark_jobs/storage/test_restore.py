@@ -26,3 +26,16 @@ def test_every_table_of_data_goes_back_the_log_last(tmp_path: Path) -> None:
     assert sorted(way.table for way in ways) == sorted(spec.data_tables)
     assert [way.table for way in ways][-2:] == [spec.quarantine, spec.log]
     assert {"merged_rates", "countries"} < {way.table for way in ways}
+
+
+def test_a_table_whose_removal_was_cut_off_is_still_to_be_removed(tmp_path: Path) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(yaml.safe_dump(lake_document()), encoding="utf-8")
+    settings, spec = Settings(base_path=str(tmp_path / "lake"), lake_spec=str(path)), load_lake_spec(str(path))
+    file = Path(settings.table_path("countries"), "rows.parquet")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    before = Record(id="x", made_by="savepoint", made_at="2026-01-01T00:00:00Z", what="", tables={}, consumers={})
+    assert [(way.table, way.back_to, way.commits) for way in plan_restore(spec, before, settings)] == [
+        ("countries", None, 0)
+    ]

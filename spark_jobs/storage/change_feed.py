@@ -96,18 +96,25 @@ def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], setti
     removed = 0
     for folder in sorted(set(files.folders()) - needed):
         if now_ns - files.newest_change(folder) > MIN_AGE_NS:
-            # The mark goes first: a removal that is cut off leaves a folder that counts as gone.
-            files.delete(f"{folder}/{_COMPLETE}")
-            with suppress(FileNotFoundError):
-                Filesystem(f"{_root(timeline.table, settings)}/{folder}").delete_tree()
+            _remove(files, folder)
             removed += 1
     return removed
 
 
 def drop_changes(table: str, settings: Settings) -> None:
     """Remove the whole feed of a table: readers that had not read it compute anew."""
+    files = Filesystem(_root(table, settings))
+    for folder in files.folders():
+        _remove(files, folder)
     with suppress(FileNotFoundError):
-        Filesystem(_root(table, settings)).delete_tree()
+        files.delete_tree()
+
+
+def _remove(files: Filesystem, folder: str) -> None:
+    """Remove a folder, its mark first: a removal that is cut off leaves a folder that counts as gone."""
+    files.delete(f"{folder}/{_COMPLETE}")
+    with suppress(FileNotFoundError):
+        files.delete_tree(folder)
 
 
 def _root(table: str, settings: Settings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +13,10 @@ from typing import Any
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.names import show, spell
 from spark_jobs.storage.s3 import endpoint_of, is_s3, region_of, split_uri
+
+_TEMPORARY = ".tmp"
+_ABANDONED_SECONDS = 60
+"""A temporary file that nobody wrote to for so long is of a writer that died: they are written in one go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +118,10 @@ class Filesystem:
             raise _cannot("read", absolute_path, error) from error
 
     def write(self, path: str, content: bytes) -> None:
-        """Replace a file below the root in one step: readers see the old or the new content, never a part."""
+        """Replace a file below the root in one step: readers see the old or the new content, never a part.
+
+        What a writer of the same file left that died halfway is removed once it is old.
+        """
         target = self._at(path)
         try:
             if not self.is_local:
@@ -121,12 +129,13 @@ class Filesystem:
                     stream.write(content)
                 return
             self._fs.create_dir(os.path.dirname(target), recursive=True)
-            temporary = f"{target}.{uuid.uuid4().hex}.tmp"
+            temporary = f"{target}.{uuid.uuid4().hex}{_TEMPORARY}"
             with open(temporary, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
+            _remove_abandoned(target)
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise _cannot("write", target, error) from error
 
@@ -147,6 +156,17 @@ class Filesystem:
     def delete_tree(self, path: str = "") -> None:
         """Remove a folder (the root itself by default) and everything in it."""
         self._fs.delete_dir(self._at(path))
+
+
+def _remove_abandoned(target: str) -> None:
+    """Remove the temporary files of writers of ``target`` that died before they gave them its name."""
+    folder, name = os.path.split(target)
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.startswith(f"{name}.") and entry.name.endswith(_TEMPORARY):
+                with suppress(FileNotFoundError):  # its writer lives, and has just given it its name
+                    if time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
+                        os.unlink(entry.path)
 
 
 def _cannot(what: str, path: str, error: OSError) -> SettingsError:

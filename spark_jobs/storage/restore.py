@@ -66,7 +66,7 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
         timeline.check_version()
         back_to = record.tables.get(name)
         if back_to is None:
-            if timeline.writes:
+            if Filesystem(timeline.path).changed_ns("") is not None:  # also what a removal left
                 yield TableReturn(table=name, newest=timeline.newest or "", back_to=None, commits=len(timeline.writes))
             continue
         if back_to not in timeline.savepoints or not timeline.holds(back_to):

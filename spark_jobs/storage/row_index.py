@@ -174,5 +174,7 @@ class RowIndex:
 
 def drop_row_index(spec: LakeSpec, settings: Settings) -> None:
     """Remove the index of a lake; the next use builds it anew. The caller holds the leases of all its tables."""
+    files = Filesystem(f"{settings.table_path(FOLDER)}/{spec.lake}")
+    files.delete(_MANIFEST)  # first: a removal that is cut off must not leave one that names folders which are gone
     with suppress(FileNotFoundError):
-        Filesystem(f"{settings.table_path(FOLDER)}/{spec.lake}").delete_tree()
+        files.delete_tree()

@@ -1,9 +1,9 @@
 """Everything that can be interrupted, interrupted: ``make faults``; ends with a table of what was lost, doubled, stuck.
 
-*Stops*: the storage stops at an operation, then the platform's own retry. *Zombies*: a driver process is paused or
-killed at an operation while its retry works elsewhere. *Races*: two processes at work on one table. *Kills*: drivers
-that take messages from Kafka are killed at random moments. Each time the rows must be right by Spark and by the Rust
-reader, the next commit must succeed, and nothing may be left over.
+*Stops*: the storage stops at an operation, then the platform's own retry. *Lakes*: the same for what jobs write beside
+tables. *Zombies*: a driver process is paused or killed at an operation while its retry works elsewhere. *Races*: two
+processes at work on one table. *Kills*: drivers that take messages from Kafka are killed at random moments. Each time
+the rows must be right by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import json
 import logging
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -22,42 +24,44 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from tests.faults import backfills, kills, races
-from tests.faults.drivers import JARS, open_driver
+from tests.faults.drivers import JARS, Driver
 from tests.faults.homes import Home
+from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.stops import Stops
+from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, RACES, SLICES, STOPS, ZOMBIES
+from tests.faults.stops import SIDES, Stops, TableTrial, every_side
 from tests.faults.storage import Storage, close_session, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import run_shares
-from tests.faults.zombies import PLACES, Fate, Zombies
+from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
 
-KINDS_OF = {
-    "races": (backfills.KIND, *races.KINDS),
-    "kills": (kills.KIND,),
-    "stops": tuple(scenario.kind for scenario in SCENARIOS),
-    "zombies": tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
-}
-"""The parts, and the kinds in each. What takes longest comes first, so that workers end together."""
-LAKES = 6
-"""In which drivers are killed, with five schedules each."""
-COUNTS = ("every", "offset", "pauses", "seeds", "backfills", "lakes")
+COUNTS = ("places", "seeds", "backfills", "lakes", "first")
 """Options that say how much is tried."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the campaign, print the table, and give 1 when anything in it is wrong."""
     options = _parse(argv)
-    parts = options.part or list(KINDS_OF)
-    shares = [(part, kind) for part in parts for kind in KINDS_OF[part] if kind in (options.kind or (kind,))]
+    shares = [
+        share
+        for share in (SLICES[options.slice] if options.slice else ALL)
+        if share.part in (options.part or KINDS_OF) and share.kind in (options.kind or (share.kind,))
+    ]
     if options.workers > 1:
         found = run_shares(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS], options.workers)
     else:
-        found = _run(shares, options)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(tried) for tried in found], indent=1), encoding="utf-8")
-    wrong = [point for tried in found for point in tried.points if point.said]
+        kinds = {part: {share.kind for share in shares if share.part == part} for part in KINDS_OF}
+        found = run_in_one_session(lambda session, folder: _try(kinds, options, Tries(session, folder)))
+    return report(found, options.json)
+
+
+def report(found: Sequence[Tried], file: Path | None) -> int:
+    """Print what is wrong and the table; 1 when anything is. ``file`` gets all that was tried."""
+    if file:
+        file.write_text(json.dumps([asdict(tried) for tried in found], indent=1), encoding="utf-8")
+    wrong = [point for tried in found for point in tried.points if point.wrong]
     for point in wrong:
-        print(f"{point.kind}: {point.operation}: {point.said}")
+        print(f"{point.kind}: {point.operation}: {point.wrong}")
     print(format_table(HEAD, [tried.cells() for tried in found]))
     return int(bool(wrong))
 
@@ -65,25 +69,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     kinds = list(dict.fromkeys(kind for part in KINDS_OF.values() for kind in part))
     parser = argparse.ArgumentParser(prog="python -m tests.faults.campaign", description=__doc__)
+    parser.add_argument("--slice", choices=SLICES, help="one slice alone")
     parser.add_argument("--part", action="append", choices=KINDS_OF, help="one part alone")
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
-    parser.add_argument(
-        "--every", type=int, default=1, help="stops: try every n-th operation (default: all, both sides)"
-    )
-    parser.add_argument("--offset", type=int, default=0, help="the first of the operations, places and seeds to try")
-    parser.add_argument("--pauses", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
+    parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: one side alone (default: both)")
+    parser.add_argument("--operation", action="append", help="stops, lakes: one operation alone, as a failure names it")
+    parser.add_argument("--places", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
     parser.add_argument("--seeds", type=int, default=20, help="races: how many of each kind (default: 20)")
     parser.add_argument("--backfills", type=int, default=20, help="races: backfills beside a schedule (default: 20)")
     parser.add_argument(
-        "--lakes", type=int, default=LAKES, help=f"kills: lakes, of {kills.SCHEDULES} schedules each (default: {LAKES})"
+        "--lakes", type=int, default=6, help=f"kills: lakes of {kills.SCHEDULES} schedules (default: 6)"
     )
+    parser.add_argument("--first", type=int, default=0, help="the first of the places, seeds, backfills and lakes")
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time, each with a kind (default: 1)")
+    parser.add_argument("--workers", type=int, default=1, help="processes at a time, each with a share (default: 1)")
     return parser.parse_args(argv)
 
 
-def _run(shares: Sequence[tuple[str, str]], options: argparse.Namespace) -> list[Tried]:
-    """One share after the other, in one session."""
+@dataclass(frozen=True)
+class Session:
+    """The campaign's own session, and the switch of its storage."""
+
+    spark: SparkSession
+    storage: Storage
+
+
+def run_in_one_session(run: Callable[[Session, Path], Iterator[Tried]]) -> list[Tried]:
+    """What ``run`` finds in a session and a folder of its own."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
@@ -91,7 +103,7 @@ def _run(shares: Sequence[tuple[str, str]], options: argparse.Namespace) -> list
     with tempfile.TemporaryDirectory(prefix="lakehouse-faults-") as folder:
         spark, storage = open_faulty_session(Settings(driver_memory="2g"), JARS)
         try:
-            for tried in _try(shares, options, spark, storage, Path(folder)):
+            for tried in run(Session(spark, storage), Path(folder)):
                 found.append(tried)
                 print(f"{tried.kind}: {len(tried.points)} points tried", file=sys.stderr, flush=True)
         finally:
@@ -99,49 +111,66 @@ def _run(shares: Sequence[tuple[str, str]], options: argparse.Namespace) -> list
     return found
 
 
-def _try(
-    shares: Sequence[tuple[str, str]], options: argparse.Namespace, spark: SparkSession, storage: Storage, folder: Path
-) -> Iterator[Tried]:
-    stops = Stops(storage)
+class Tries:
+    """Where the kinds are tried: each has a folder, and prepares what it begins with once."""
 
-    def chosen(part: str) -> list[str]:
-        return [kind for each, kind in shares if each == part]
+    def __init__(self, session: Session, folder: Path) -> None:
+        self.spark, self.folder = session.spark, folder
+        self.stops = Stops(session.storage)
 
-    def home(part: str, scenario: Scenario) -> Home:
-        return Home(spark, folder / part / f"{SCENARIOS.index(scenario)}", scenario.layout)
+    @cached_property
+    def lakes(self) -> LakeStops:
+        """The scenarios of lakes."""
+        return LakeStops(self.stops, self.spark, self.folder / LAKES)
 
-    if kinds := chosen("races"):
-        seeds, lakes = (range(options.offset, options.offset + n) for n in (options.seeds, options.backfills))
-        with open_driver() as driver:
-            for number, kind in enumerate(kinds):
-                place = Home(spark, folder / "races" / f"{number}", races.LAYOUTS[0])
-                if kind == backfills.KIND:
-                    yield backfills.race_backfills(spark, driver, place.folder, lakes)
-                else:
-                    yield races.race(kind, driver, place, seeds)
-    if chosen("kills"):
-        lakes = range(options.offset, options.offset + options.lakes)
-        yield kills.kill_drivers(spark, folder / "kills", lakes)
+    def home(self, part: str, scenario: Scenario) -> Home:
+        """The folder of a scenario."""
+        return Home(self.spark, self.folder / part / f"{SCENARIOS.index(scenario)}", scenario.layout)
+
+    def zombies(self, zombies: Zombies, scenario: Scenario, fate: Fate, choose: ChoosePlaces) -> Tried:
+        """Drivers at the chosen operations of a scenario."""
+        home = self.home(f"{ZOMBIES}-{fate.name}", scenario)
+        self.stops.prepare(scenario, home)
+        names = self.stops.operations(TableTrial(scenario, home.copy("recorded")))
+        return zombies.run(scenario, home, fate, names, choose)
+
+    def races(self, kind: str, driver: Driver, numbers: range) -> Tried:
+        """Races of a kind with these seeds; ``driver`` is the other one."""
+        folder = self.folder / RACES / f"{KINDS_OF[RACES].index(kind)}"
+        if kind == backfills.KIND:
+            return backfills.race_backfills(self.spark, driver, folder, numbers)
+        return races.race(kind, driver, Home(self.spark, folder, races.LAYOUTS[0]), numbers)
+
+
+def _try(kinds: Mapping[str, Collection[str]], options: argparse.Namespace, tries: Tries) -> Iterator[Tried]:
+    """Every kind, one after the other."""
+    with closing(Zombies()) as zombies:
+        yield from _try_drivers(kinds, options, tries, zombies)
+    choose = every_side(*(options.side or SIDES), only=options.operation)
+    for lake_scenario in LAKE_SCENARIOS:
+        if lake_scenario.kind in kinds[LAKES]:
+            yield tries.lakes.run(lake_scenario, choose)
     for scenario in SCENARIOS:
-        if scenario.kind in chosen("stops"):
-            yield stops.run(scenario, home("stops", scenario), every=options.every, offset=options.offset)
-    acting = [scenario for scenario in SCENARIOS if scenario.kind in chosen("zombies")]
-    yield from _zombies(options, acting, stops, lambda scenario: home("zombies", scenario))
+        if scenario.kind in kinds[STOPS]:
+            yield tries.stops.run(scenario, tries.home(STOPS, scenario), choose)
 
 
-def _zombies(
-    options: argparse.Namespace, acting: list[Scenario], stops: Stops, find_home: Callable[[Scenario], Home]
+def _try_drivers(
+    kinds: Mapping[str, Collection[str]], options: argparse.Namespace, tries: Tries, zombies: Zombies
 ) -> Iterator[Tried]:
-    zombies = Zombies()
-    try:
-        for scenario in acting:
-            home = find_home(scenario)
-            scenario.prepare(home.table("prepared"))
-            names = stops.operations(scenario.act, home.copy("counted"))
+    def numbers(count: int) -> range:
+        return range(options.first, options.first + count)
+
+    for kind in KINDS_OF[RACES]:
+        if kind in kinds[RACES]:
+            count = options.backfills if kind == backfills.KIND else options.seeds
+            yield tries.races(kind, zombies.driver(), numbers(count))
+    if kinds[KILLS]:
+        yield kills.kill_drivers(tries.spark, tries.folder / KILLS, numbers(options.lakes))
+    for scenario in SCENARIOS:
+        if scenario.kind in kinds[ZOMBIES]:
             for fate in Fate:
-                yield zombies.run(scenario, home, fate, operations=names, count=options.pauses, offset=options.offset)
-    finally:
-        zombies.close()
+                yield tries.zombies(zombies, scenario, fate, spread(numbers(options.places)))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ class Task:
     """What a driver is to do: one commit after the other, or a service, or jobs of the product.
 
     ``base`` is where the table lies, of ``jobs`` the folder of a lake; with ``days`` the jobs are of these alone, with
-    ``servers`` the lake reads from a broker. Before an operation it may write ``sign``.
+    ``servers`` the lake reads from a broker. Before the operation ``pause_at`` it writes
+    ``sign``.
     """
 
     base: str
@@ -50,7 +51,7 @@ class Task:
     jobs: Sequence[tuple[str, Mapping[str, Any]]] = ()
     days: tuple[str, str] | None = None
     servers: str = ""
-    pause_at: int = 0
+    pause_at: str = ""
     sign: str = ""
 
     def table(self, spark: SparkSession) -> NumberedTable:

@@ -20,7 +20,8 @@ Step = Callable[[NumberedTable], object]
 class Scenario:
     """``act`` is what the storage stops in; ``last`` is the number of the table's newest commit once it is done.
 
-    With ``dies_in`` the prepared table is one in which that write has died as it was about to complete.
+    ``prepare`` is shared by all scenarios that name the same step for the same layout, ``then`` is this one's own. With
+    ``dies_in`` the prepared table is one in which that write has died as it was about to complete.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Scenario:
     prepare: Step
     act: Step
     last: int
+    then: Step | None = None
     dies_in: Step | None = None
     task: Mapping[str, Any] = field(default_factory=dict)
     """The same as ``act`` for a driver of its own (see drivers.Task)."""
@@ -59,13 +61,9 @@ def _put_clean_archive(table: NumberedTable) -> None:
     table.run(Service.ARCHIVE)
 
 
-def _put_past_a_savepoint(table: NumberedTable) -> None:
-    table.put_all(0, 2)
-    newest = table.timeline.newest
-    assert newest is not None
-    record = Record(id="then", made_at="", made_by="test", what="", tables={table.name: newest})
+def _keep_third_last(table: NumberedTable) -> None:
+    record = Record(id="then", made_at="", made_by="test", what="", tables={table.name: table.timeline.writes[-3].time})
     SavepointRecords(table.settings).keep(table.spark, record)
-    table.put_all(3, 4)
 
 
 def _restore(table: NumberedTable) -> None:
@@ -75,19 +73,20 @@ def _restore(table: NumberedTable) -> None:
         restore_table(table.spark, way, table.settings)
 
 
-_SECOND: Mapping[str, Any] = {"numbers": [2]}
+_FOUR, _SIX, _IN_ONE_BUCKET = _put_all(3), _put_all(5), _put_all_in_one_bucket
+"""How tables are prepared: with so many commits."""
 SCENARIOS = (
     Scenario(kind="create, merge-on-read", layout=MERGED, prepare=_nothing, act=_put(0), last=0),
     Scenario(kind="create, append-only", layout=LOG, prepare=_nothing, act=_put(0), last=0),
-    Scenario(kind="append", layout=LOG, prepare=_put_all(1), act=_put(2), last=2, task=_SECOND),
-    Scenario(kind="upsert, copy-on-write", layout=COPIED, prepare=_put_all(1), act=_put(2), last=2, task=_SECOND),
-    Scenario(kind="delta, merge-on-read", layout=MERGED, prepare=_put_all(1), act=_put(2), last=2, task=_SECOND),
+    Scenario(kind="append", layout=LOG, prepare=_FOUR, act=_put(4), last=4, task={"numbers": [4]}),
+    Scenario(kind="upsert, copy-on-write", layout=COPIED, prepare=_SIX, act=_put(6), last=6, task={"numbers": [6]}),
+    Scenario(kind="delta, merge-on-read", layout=MERGED, prepare=_FOUR, act=_put(4), last=4, task={"numbers": [4]}),
     Scenario(kind="overwrite", layout=ANEW, prepare=_put_all(1), act=_put(2), last=2),
-    Scenario(kind="upsert, clean, archive", layout=COPIED, prepare=_put_all(5), act=_put_clean_archive, last=6),
+    Scenario(kind="upsert, clean, archive", layout=COPIED, prepare=_SIX, act=_put_clean_archive, last=6),
     Scenario(
         kind="compaction",
         layout=MERGED,
-        prepare=_put_all(3),
+        prepare=_FOUR,
         act=_run(Service.COMPACTION),
         last=3,
         task={"service": "compaction"},
@@ -95,7 +94,7 @@ SCENARIOS = (
     Scenario(
         kind="rescale",
         layout=MERGED,
-        prepare=_put_all_in_one_bucket,
+        prepare=_IN_ONE_BUCKET,
         act=_run(Service.RESCALE),
         last=3,
         task={"service": "rescale"},
@@ -103,13 +102,13 @@ SCENARIOS = (
     Scenario(
         kind="clustering",
         layout=LOG,
-        prepare=_put_all(3),
+        prepare=_FOUR,
         act=_run(Service.CLUSTERING),
         last=3,
         task={"service": "clustering"},
     ),
-    Scenario(kind="rollback, copy-on-write", layout=COPIED, prepare=_put_all(1), act=_put(2), last=2, dies_in=_put(2)),
-    Scenario(kind="rollback, merge-on-read", layout=MERGED, prepare=_put_all(1), act=_put(2), last=2, dies_in=_put(2)),
-    Scenario(kind="restore, copy-on-write", layout=COPIED, prepare=_put_past_a_savepoint, act=_restore, last=2),
-    Scenario(kind="restore, merge-on-read", layout=MERGED, prepare=_put_past_a_savepoint, act=_restore, last=2),
+    Scenario(kind="rollback, copy-on-write", layout=COPIED, prepare=_SIX, act=_put(6), last=6, dies_in=_put(6)),
+    Scenario(kind="rollback, merge-on-read", layout=MERGED, prepare=_FOUR, act=_put(4), last=4, dies_in=_put(4)),
+    Scenario(kind="restore, copy-on-write", layout=COPIED, prepare=_SIX, then=_keep_third_last, act=_restore, last=3),
+    Scenario(kind="restore, merge-on-read", layout=MERGED, prepare=_FOUR, then=_keep_third_last, act=_restore, last=1),
 )

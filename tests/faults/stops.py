@@ -3,68 +3,143 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from tests.faults.homes import Home
+from tests.faults.homes import Home, copy_lake, grow_old
 from tests.faults.scenarios import Scenario, Step
 from tests.faults.storage import Storage
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
 from tests.support.numbered_tables import NumberedTable
 
-_COMPLETION = r".*/\d{17}\.(delta|replace)?commit"
+BEFORE, AFTER = "before", "after"
+SIDES = (BEFORE, AFTER)
+"""Of an operation: it is not carried out any more, or it is and nobody hears of it."""
+_DIES_AT = r".*/\d{17}\.(delta|replace)?commit"
+_COMPLETION = re.compile(r"(rename|close) /\w+/\.hoodie/<instant>\.((delta|replace)?commit|clean|restore) #\d+")
 
 log = logging.getLogger(__name__)
+At = tuple[str, str]
+"""An operation and a side of it."""
+Choose = Callable[[Sequence[str]], Iterable[At]]
 
 
+def every_side(*sides: str, only: Sequence[str] | None = None) -> Choose:
+    """These sides of all operations, or of ``only`` some."""
+    return lambda operations: [(name, side) for name in operations if name in (only or (name,)) for side in sides]
+
+
+def completion(operations: Sequence[str]) -> str:
+    """What ends a scenario: before it all is written and nothing counts, after it all counts."""
+    return [name for name in operations if _COMPLETION.fullmatch(name)][-1]
+
+
+def around_completion(*sides: str) -> Choose:
+    """These sides of what ends the scenario."""
+    return lambda operations: [(completion(operations), side) for side in sides]
+
+
+class Interrupted(Protocol):
+    """What is stopped once: a lake of its own, what is done there, and the look at it afterwards."""
+
+    @property
+    def kind(self) -> str:
+        """Which kind of thing is done."""
+
+    @property
+    def base(self) -> Path:
+        """The folder in which the storage stops."""
+
+    def act(self) -> object:
+        """Do it."""
+
+    def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
+        """See what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTrial:
+    """A scenario on a copy of its prepared table."""
+
+    scenario: Scenario
+    table: NumberedTable
+
+    @property
+    def kind(self) -> str:
+        return self.scenario.kind
+
+    @property
+    def base(self) -> Path:
+        return Path(self.table.settings.base_path)
+
+    def act(self) -> object:
+        return self.scenario.act(self.table)
+
+    def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
+        return judge(self.kind, operation, self.table, self.scenario.last, stuck=stuck, seconds=seconds)
+
+
+@dataclass
 class Stops:
     """Runs scenarios in one session."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    storage: Storage
+    _made: dict[tuple[str, Step], Path] = field(default_factory=dict)
 
-    def run(self, scenario: Scenario, home: Home, *, every: int, offset: int) -> Tried:
-        """Try every ``every``-th operation of the scenario; with every one of them both sides of it.
+    def run(self, scenario: Scenario, home: Home, choose: Choose) -> Tried:
+        """Try the chosen operations of the scenario."""
+        self.prepare(scenario, home)
+        return self.try_all(scenario.kind, lambda name: TableTrial(scenario, home.copy(name)), choose)
 
-        A session's first time does more than later ones: operations that are not reached again are no points.
-        """
-        prepared = home.table("prepared")
-        scenario.prepare(prepared)
+    def prepare(self, scenario: Scenario, home: Home) -> None:
+        """Make the table that the scenario begins with, or copy the one that another scenario began with."""
+        prepared, key = home.table("prepared"), (scenario.layout.name, scenario.prepare)
+        if key not in self._made:
+            self._made[key] = home.folder / "made"
+            scenario.prepare(home.table("made"))
+        copy_lake(self._made[key], home.folder / "prepared")
+        if scenario.then:
+            scenario.then(prepared)
         if scenario.dies_in:
-            self._die(scenario.dies_in, home)
-        count = len(self.operations(scenario.act, home.copy("counted")))
-        points = []
-        for at in range(1, count + 1):
-            if (at + offset) % every == 0:
-                sides = (False, True) if every == 1 else (at // every % 2 == 0,)
-                tried = [self._try(scenario, home, at, is_done=is_done) for is_done in sides]
-                points += [point for point in tried if point]
-        return Tried(kind=scenario.kind, operations=count, points=tuple(points))
+            self._die(scenario.dies_in, prepared)
 
-    def operations(self, act: Step, table: NumberedTable) -> list[str]:
-        """What the storage is asked for while ``act`` runs to its end."""
-        with self._storage.counting(Path(table.settings.base_path)):
-            act(table)
-        return self._storage.operations
+    def try_all(self, kind: str, copy: Callable[[str], Interrupted], choose: Choose) -> Tried:
+        """Record the operations of one run, and stop a copy at each that is chosen."""
+        operations = self.operations(copy("recorded"))
+        points = [self._try(copy, number, *at) for number, at in enumerate(choose(operations))]
+        return Tried(kind=kind, operations=len(operations), points=tuple(points))
 
-    def _die(self, act: Step, home: Home) -> None:
+    def operations(self, trial: Interrupted) -> list[str]:
+        """What the storage is asked for in a run to the end."""
+        with self.storage.recording(trial.base):
+            trial.act()
+        return self.storage.operations
+
+    def _die(self, act: Step, table: NumberedTable) -> None:
         """Let a write die at the last moment: all its files are there, and its commit is not."""
-        table = home.table("prepared")
-        with self._storage.stopping_before(Path(table.settings.base_path), _COMPLETION):
+        with self.storage.stopping_before(Path(table.settings.base_path), _DIES_AT):
             assert attempt(lambda: act(table)), "it was to die"
-        assert table.timeline.unfinished, self._storage.operations
+        assert table.timeline.unfinished, self.storage.operations
 
-    def _try(self, scenario: Scenario, home: Home, at: int, *, is_done: bool) -> Point | None:
-        side = "after" if is_done else "before"
-        table = home.copy(f"{at}-{side}")
-        with self._storage.stopping(Path(table.settings.base_path), at, is_done=is_done):
-            attempt(lambda: scenario.act(table))
-        operations = self._storage.operations
-        if len(operations) < at:
-            return None
+    def _try(self, copy: Callable[[str], Interrupted], number: int, operation: str, side: str) -> Point:
+        trial = copy(f"{number}-{side}")
         begun = time.monotonic()
-        stuck = retry(lambda: scenario.act(table))
-        seconds = time.monotonic() - begun
-        log.info("%s: %s: recovered in %.1f s", scenario.kind, operations[at - 1], seconds)
-        operation = f"{operations[at - 1]} ({side})"
-        return judge(scenario.kind, operation, table, scenario.last, stuck=stuck, seconds=seconds)
+        with self.storage.stopping(trial.base, operation, is_done=side == AFTER):
+            error = attempt(trial.act)
+        name = f"{operation} ({side})"
+        if not self.storage.is_reached:
+            came = "; ".join(self.storage.operations)
+            log.warning("%s: %s was never reached (%s), but: %s", trial.kind, name, error or "it ended well", came)
+            return Point(kind=trial.kind, operation=name, seconds=0.0, stuck=f"never reached: {error or came}")
+        stopped = time.monotonic()
+        grow_old(trial.base)
+        stuck = retry(trial.act)
+        seconds = time.monotonic() - stopped
+        point = trial.judge(name, stuck=stuck, seconds=seconds)
+        times = (stopped - begun, seconds, time.monotonic() - stopped - seconds)
+        log.info("%s: %s: stopped, retried, judged in %.1f, %.1f, %.1f s", trial.kind, name, *times)
+        return point

@@ -1,4 +1,8 @@
-"""Storage that stops: the local file system of Hadoop with a switch (FaultyFileSystem.scala), and a session on it."""
+"""Storage that stops: the local file system of Hadoop with a switch (FaultyFileSystem.scala), and a session on it.
+
+What Python writes stops at the same switch (python_writes.py). One task runs at a time, so that the operations of a
+write come in the same order every time.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from spark_jobs import session
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
+from tests.faults.python_writes import stop_python_writes
 
 SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
 _CLASS = "lakehouse.faults.FaultyFileSystem"
@@ -25,41 +30,35 @@ _CLASS = "lakehouse.faults.FaultyFileSystem"
 
 @dataclass(frozen=True)
 class Storage:
-    """The switch. Only what lies below the armed folder is counted and fails."""
+    """The switch. Only what lies below the armed folder is recorded and fails; operations are known by name."""
 
     faults: Any
 
     @contextmanager
-    def counting(self, folder: Path) -> Iterator[None]:
-        """Count the operations of the block."""
-        self.faults.arm(str(folder), 0, False)
-        try:
-            yield
-        finally:
-            self.faults.disarm()
+    def recording(self, folder: Path) -> Iterator[None]:
+        """Record the operations of the block."""
+        self.faults.arm(str(folder), "", False)
+        yield from self._disarmed()
 
     @contextmanager
-    def stopping(self, folder: Path, at: int, *, is_done: bool) -> Iterator[None]:
-        """Stop at the operation of this number; ``is_done``: it is carried out and its answer lost."""
-        self.faults.arm(str(folder), at, is_done)
-        try:
-            yield
-        finally:
-            self.faults.disarm()
+    def stopping(self, folder: Path, operation: str, *, is_done: bool) -> Iterator[None]:
+        """Stop at this operation; ``is_done``: it is carried out and its answer lost."""
+        self.faults.arm(str(folder), operation, is_done)
+        yield from self._disarmed()
 
     @contextmanager
     def stopping_before(self, folder: Path, pattern: str) -> Iterator[None]:
         """Stop before the first operation on a path that matches the regular expression as a whole."""
-        self.faults.armName(str(folder), pattern)
-        try:
-            yield
-        finally:
-            self.faults.disarm()
+        self.faults.armPath(str(folder), pattern)
+        yield from self._disarmed()
 
     @contextmanager
-    def pausing(self, folder: Path, at: int, sign: Path) -> Iterator[None]:
-        """Before the operation of this number (0: none) write the file ``sign``, and wait until somebody removes it."""
-        self.faults.armPause(str(folder), at, str(sign))
+    def pausing(self, folder: Path, operation: str, sign: Path) -> Iterator[None]:
+        """Before this operation ("": none) write ``sign``, and go on once it is gone."""
+        self.faults.armPause(str(folder), operation, str(sign))
+        yield from self._disarmed()
+
+    def _disarmed(self) -> Iterator[None]:
         try:
             yield
         finally:
@@ -67,9 +66,14 @@ class Storage:
 
     @property
     def operations(self) -> list[str]:
-        """What was counted: number, kind and path of each operation."""
+        """What was recorded last: kind, path and number of each operation."""
         text: str = self.faults.listing()
         return text.splitlines()
+
+    @property
+    def is_reached(self) -> bool:
+        """True when the storage came to the operation at which it was to stop last."""
+        return bool(self.faults.isReached())
 
 
 def close_session(spark: SparkSession) -> None:
@@ -107,6 +111,8 @@ def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession,
         }
 
     session.build_session_options = build_session_options
-    spark = session.open_session(replace(settings, spark_master="local[2]"), app_name="faults")
+    spark = session.open_session(replace(settings, spark_master="local[1]"), app_name="faults")
     jvm: Any = spark._jvm
-    return spark, Storage(jvm.lakehouse.faults.Faults)
+    faults = jvm.lakehouse.faults.Faults
+    stop_python_writes(faults)
+    return spark, Storage(faults)

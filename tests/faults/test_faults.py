@@ -1,7 +1,7 @@
-"""A part of the campaign, another one every day: a twelfth of the stops, a place of the drivers, races, a lake killed.
+"""A sample of the campaign in the short run, and the whole of it in slices; ``make faults`` runs them all at once.
 
-``make faults`` tries all of it. In a process of its own, because its session stands on a file system that can stop. A
-failure names the command that tries the same part again.
+Each in a process of its own, because its session stands on storage that can stop. A failure names the point, and the
+command line that tries it again: ``--kind`` and ``--operation`` of ``python -m tests.faults.campaign``.
 """
 
 from __future__ import annotations
@@ -9,65 +9,146 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.faults import kills
-from tests.faults.backfills import KIND
-from tests.faults.campaign import LAKES
+from tests.faults import sample
 from tests.faults.drivers import Task, open_driver
-from tests.faults.races import KINDS
-from tests.faults.scenarios import SCENARIOS
-from tests.faults.zombies import PLACES, Fate
+from tests.faults.slices import ALL, SLICES, shares_of
 from tests.support.numbered_tables import LAYOUTS
 
-pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.timeout(1500), pytest.mark.slice(name="faults")]
-EVERY = 12
-DAY = datetime.now(UTC).toordinal()
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
+WORKERS = 3
+"""Processes of a slice at a time: they wait a part of it."""
 
 
-def run_campaign(folder: Path, *options: str) -> list[dict[str, Any]]:
+def run_module(folder: Path, module: str, *options: str) -> list[dict[str, Any]]:
     """The points of a campaign in which nothing may be wrong."""
     file = folder / "tried.json"
-    line = [sys.executable, "-m", "tests.faults.campaign", *options, "--json", str(file)]
+    line = [sys.executable, "-m", f"tests.faults.{module}", *options, "--json", str(file)]
     done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(line)}\n{done.stdout}{done.stderr[-2000:]}"
     return [point for tried in json.loads(file.read_text(encoding="utf-8")) for point in tried["points"]]
 
 
-def test_wherever_the_storage_stops_nothing_is_lost_doubled_or_stuck(tmp_path: Path):
-    points = run_campaign(tmp_path, "--part", "stops", "--every", f"{EVERY}", "--offset", f"{DAY % EVERY}")
-    assert {point["kind"] for point in points} == {scenario.kind for scenario in SCENARIOS}
-    assert len(points) > len(SCENARIOS)
-    assert {point["operation"].rsplit("(")[-1] for point in points} == {"before)", "after)"}
+def run_slice(folder: Path, name: str) -> None:
+    """All shares of a slice."""
+    points = run_module(folder, "campaign", "--slice", name, "--workers", f"{WORKERS}")
+    assert {share.kind for share in SLICES[name]} <= {point["kind"].split(": ")[0] for point in points}
 
 
-def test_a_driver_that_never_comes_to_its_place_says_how_it_ended_and_can_go_on(tmp_path: Path):
+@pytest.mark.hudi
+def test_sample(tmp_path: Path):
+    """The moment at which each kind of write counts, jobs' last files, a race, a driver paused and one killed."""
+    points = run_module(tmp_path, "sample")
+    tried = [point["kind"].split(": ")[0] for point in points]
+    expected = {kind: len(sides) for kind, sides in {**sample.STOPPED, **sample.LAST_FILES}.items()}
+    for kind in (sample.PAUSED[0], sample.KILLED[0], sample.RACE):
+        expected[kind] = expected.get(kind, 0) + 1
+    assert {kind: tried.count(kind) for kind in tried} == expected
+
+
+def test_every_share_of_the_campaign_is_in_one_slice():
+    shares = [share for of_slice in SLICES.values() for share in of_slice]
+    assert sorted(map(str, shares)) == sorted(map(str, ALL))
+    assert len(shares_of("stops")) == 2 * len(shares_of("stops", sides=("before",)))
+
+
+def test_every_slice_of_the_campaign_has_a_test(request: pytest.FixtureRequest):
+    tests = [getattr(request.module, name) for name in dir(request.module) if name.startswith("test_")]
+    marks = [mark for test in tests for mark in getattr(test, "pytestmark", ()) if mark.name == "slice"]
+    assert sorted({mark.kwargs["name"] for mark in marks}) == sorted(SLICES)
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-zombies")
+def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go_on(tmp_path: Path):
     never = tmp_path / "sign"
     with open_driver() as driver:
         for number in (1, 2):
-            task = Task(layout=LAYOUTS[0].name, base=str(tmp_path / "lake"), numbers=(number,))
-            driver.begin(replace(task, pause_at=10_000, sign=str(never)))
+            driver.begin(
+                Task(
+                    layout=LAYOUTS[0].name,
+                    base=str(tmp_path / "lake"),
+                    numbers=(number,),
+                    pause_at="an operation that nobody carries out",
+                    sign=str(never),
+                )
+            )
             assert not driver.comes_to(never)
             assert driver.outcome() == ""
 
 
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-1")
+def test_stopped_while_tables_are_created(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-1")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-2")
+def test_stopped_while_rows_are_written(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-2")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-3")
+def test_stopped_while_tables_are_cleaned_archived_and_clustered(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-3")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-4")
+def test_stopped_while_log_files_are_compacted_and_files_rolled_back(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-4")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-5")
+def test_stopped_while_rows_are_rolled_back_and_files_restored(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-5")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-stops-6")
+def test_stopped_while_rows_are_restored(tmp_path: Path):
+    run_slice(tmp_path, "faults-stops-6")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-lakes-1")
+def test_stopped_before_a_job_writes_beside_tables(tmp_path: Path):
+    run_slice(tmp_path, "faults-lakes-1")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-lakes-2")
+def test_stopped_after_a_job_wrote_beside_tables(tmp_path: Path):
+    run_slice(tmp_path, "faults-lakes-2")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-zombies")
+def test_drivers_that_are_paused_or_killed(tmp_path: Path):
+    run_slice(tmp_path, "faults-zombies")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-races")
+def test_two_drivers_on_one_table(tmp_path: Path):
+    run_slice(tmp_path, "faults-races")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-backfills")
+def test_backfills_beside_the_schedule(tmp_path: Path):
+    run_slice(tmp_path, "faults-backfills")
+
+
 @pytest.mark.services
-def test_drivers_that_take_from_kafka_and_are_killed(tmp_path: Path):
-    (point,) = run_campaign(tmp_path, "--part", "kills", "--lakes", "1", "--offset", f"{DAY % LAKES}")
-    assert point["kind"] == kills.KIND
-
-
-def test_drivers_that_are_paused_or_killed_and_two_at_a_time(tmp_path: Path):
-    counts = ("--pauses", "1", "--seeds", "1", "--backfills", "1", "--offset", f"{DAY % PLACES}")
-    points = run_campaign(tmp_path, "--part", "zombies", "--part", "races", *counts)
-    kinds = [point["kind"] for point in points]
-    acting = [scenario.kind for scenario in SCENARIOS if scenario.task]
-    races = (*KINDS, KIND)
-    assert set(kinds) == {f"{kind}: {fate}" for kind in acting for fate in Fate} | set(races)
-    assert [kinds.count(kind) for kind in races] == [1, 1, 1]
+@pytest.mark.slice(name="faults-kills")
+def test_drivers_that_read_kafka_and_are_killed(tmp_path: Path):
+    run_slice(tmp_path, "faults-kills")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +10,8 @@ from pathlib import Path
 
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import TableLayout, all_layouts
-from spark_jobs.storage.options import heartbeat_seconds
 from spark_jobs.storage.services.state import TableState
+from tests.faults.homes import grow_old
 from tests.support.lakes import Lake
 from tests.support.numbered_tables import NumberedTable, Rows
 
@@ -33,7 +32,7 @@ class Point:
     left_over: str = ""
 
     @property
-    def said(self) -> str:
+    def wrong(self) -> str:
         """What is wrong, or ""."""
         return self.stuck or self.rows or self.left_over
 
@@ -82,7 +81,7 @@ def judge(kind: str, operation: str, table: NumberedTable, last: int, *, stuck: 
     rows = rows or ("" if stuck else wrong_rows(table, table.expected(last + 1)))
     left = "" if stuck else ", ".join(left_over(table.layout, table.path))
     if left:  # what may be somebody's work is left alone for a while
-        time.sleep(3 * heartbeat_seconds())
+        grow_old(Path(table.settings.base_path))
         stuck = retry(lambda: table.put(last + 2))
         left = ", ".join(left_over(table.layout, table.path))
     return Point(kind=kind, operation=operation, seconds=round(seconds, 1), stuck=stuck, rows=rows, left_over=left)

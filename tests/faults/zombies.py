@@ -7,7 +7,7 @@ lease's file, which must not help. (A lease does not expire; see docs/adr/0004.)
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -15,12 +15,26 @@ from pathlib import Path
 from spark_jobs.storage.file_leases import lease_folder
 from tests.faults.drivers import Driver, Task, open_driver
 from tests.faults.homes import Home
+from tests.faults.python_writes import LEASE
 from tests.faults.scenarios import Scenario
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
 from tests.support.numbered_tables import NumberedTable
 
 PLACES = 10
 """Where in the operations of a scenario drivers are paused or killed, evenly spread."""
+
+
+ChoosePlaces = Callable[[Sequence[str]], Iterable[str]]
+
+
+def spread(numbers: range) -> ChoosePlaces:
+    """These of the ``PLACES``; none is before a lease is taken, because who has none may be overtaken."""
+
+    def choose(operations: Sequence[str]) -> list[str]:
+        names = [name for name in operations[1:] if not name.startswith(LEASE)]
+        return [names[at] for at in sorted({number % PLACES * len(names) // PLACES for number in numbers})]
+
+    return choose
 
 
 class Fate(StrEnum):
@@ -37,38 +51,49 @@ class Zombies:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._driver: Driver | None = None
+        self._starting: Driver | None = None
 
-    def run(
-        self, scenario: Scenario, home: Home, fate: Fate, *, operations: Sequence[str], count: int, offset: int
-    ) -> Tried:
-        """Try ``count`` of the ``PLACES``, from the one numbered ``offset`` on."""
-        kind = f"{scenario.kind}: {fate}"
-        names = [name.split(" ", 1)[1] for name in operations]
-        places = {(offset + number) % PLACES for number in range(count)}
-        chosen = sorted({place * len(names) // PLACES for place in places})
-        points = [self._try(scenario, home, fate, names, place) for place in chosen]
-        return Tried(kind=kind, operations=len(names), points=tuple(points))
+    def run(self, scenario: Scenario, home: Home, fate: Fate, operations: Sequence[str], choose: ChoosePlaces) -> Tried:
+        """Try the chosen operations."""
+        points = [self._try(scenario, home, fate, operation) for operation in choose(operations)]
+        return Tried(kind=f"{scenario.kind}: {fate}", operations=len(operations), points=tuple(points))
 
     def close(self) -> None:
         """End the driver at once."""
-        self._driver = None
+        self._driver = self._starting = None
         self._stack.close()
 
-    def _try(self, scenario: Scenario, home: Home, fate: Fate, names: Sequence[str], place: int) -> Point:
-        kind = f"{scenario.kind}: {fate}"
-        for at in range(place, -1, -1):
-            table = home.copy(f"{fate.name}-{place}-{at}")
-            base, sign = Path(table.settings.base_path), home.folder / f"{fate.name}-{place}-{at}.paused"
-            driver = self._running()
-            driver.begin(
-                Task(layout=scenario.layout.name, base=str(base), pause_at=at + 1, sign=str(sign), **scenario.task)
+    def start(self) -> None:
+        """Let a driver start while others are at work; :meth:`driver` waits for it."""
+        self._starting = self._stack.enter_context(open_driver(waits=False))
+
+    def driver(self) -> Driver:
+        """The driver, once it is ready."""
+        if not self._driver:
+            if not self._starting:
+                self.start()
+            self._driver, self._starting = self._starting, None
+            assert self._driver is not None
+            self._driver.wait_until_ready()
+        return self._driver
+
+    def _try(self, scenario: Scenario, home: Home, fate: Fate, operation: str) -> Point:
+        kind, name = f"{scenario.kind}: {fate}", f"before {operation}"
+        copy = f"{fate.name}-{len(list(home.folder.iterdir()))}"
+        table, sign = home.copy(copy), home.folder / f"{copy}.paused"
+        driver = self.driver()
+        driver.begin(
+            Task(
+                layout=scenario.layout.name,
+                base=table.settings.base_path,
+                pause_at=operation,
+                sign=str(sign),
+                **scenario.task,
             )
-            if driver.comes_to(sign):
-                break
-            # Heartbeats are operations too: the run in which they were counted was slower and had more of them.
-            assert driver.outcome() == "", f"{kind}: the driver failed by itself"
-        else:
-            raise AssertionError(f"{kind}: the driver came to none of the operations up to {names[place]}")
+        )
+        if not driver.comes_to(sign):
+            error = driver.outcome()
+            return Point(kind=kind, operation=name, seconds=0.0, stuck=f"never reached: {error or 'it ended well'}")
         with driver.paused(sign):
             begun = time.monotonic()
             if fate is Fate.LOCK_REMOVED:
@@ -82,13 +107,9 @@ class Zombies:
             seconds = time.monotonic() - begun
         if fate is not Fate.KILLED:
             stuck = driver.outcome() or stuck
-        return judge(kind, f"before {names[at]}", table, scenario.last, stuck=stuck, seconds=seconds)
+        return judge(kind, name, table, scenario.last, stuck=stuck, seconds=seconds)
 
     def _stays_out(self, scenario: Scenario, home: Home, table: NumberedTable) -> str:
         impatient = home.table(Path(table.settings.base_path).name, wait_seconds=1)
         error = attempt(lambda: scenario.act(impatient))
         return "" if error.startswith("TableBusyError") else f"the retry did not stay out: {error or 'it ended well'}"
-
-    def _running(self) -> Driver:
-        self._driver = self._driver or self._stack.enter_context(open_driver())
-        return self._driver

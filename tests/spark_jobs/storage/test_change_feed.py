@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import change_feed
-from spark_jobs.storage.change_feed import AFTER, BEFORE, forget_changes, read_changes, write_changes
+from spark_jobs.storage.change_feed import AFTER, BEFORE, drop_changes, forget_changes, read_changes, write_changes
 from spark_jobs.storage.consumers import ConsumerState
+from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.timeline import Timeline
 
 HOUR_NS = 3600 * 10**9
@@ -238,3 +239,19 @@ def test_a_table_without_a_feed_has_nothing_to_forget(settings):
     assert forget_changes(units(settings), [reader(1)], settings, now_ns=NOW_NS) == 0
     shutil.rmtree(settings.table_path("units"))
     assert forget_changes(units(settings), [], settings, now_ns=NOW_NS) == 0
+
+
+def test_a_removal_of_the_feed_that_is_cut_off_leaves_no_folder_that_looks_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def die(*_: object) -> None:
+        raise OSError("cut off")
+
+    folder = tmp_path / ".changes" / "units" / "a"
+    folder.mkdir(parents=True)
+    for name in ("_SUCCESS", "part-0.parquet"):
+        (folder / name).write_bytes(b"")
+    monkeypatch.setattr(Filesystem, "delete_tree", die)
+    with pytest.raises(OSError, match="cut off"):
+        drop_changes("units", Settings(base_path=str(tmp_path)))
+    assert [file.name for file in folder.iterdir()] == ["part-0.parquet"]

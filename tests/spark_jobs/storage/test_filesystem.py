@@ -77,6 +77,16 @@ def test_removing_what_is_not_there_is_no_error(tmp_path):
     assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
 
 
+def test_a_write_removes_what_dead_writers_of_the_same_file_left(tmp_path):
+    old, young, other = (tmp_path / name for name in ("state.json.a.tmp", "state.json.b.tmp", "state.jsonl.c.tmp"))
+    for file in (old, young, other):
+        file.write_bytes(b"half")
+    for file in (old, other):
+        os.utime(file, (1, 1))
+    Filesystem(str(tmp_path)).write("state.json", b"whole")
+    assert {file.name for file in tmp_path.iterdir()} == {"state.json", young.name, other.name}
+
+
 def test_compressed_files_are_read_as_they_are_stored(tmp_path):
     files, content = Filesystem(str(tmp_path)), gzip.compress(b"text")
     files.write("a.gz", content)

@@ -271,3 +271,16 @@ def test_own_consumers_remember_what_they_did_then_and_others_go_on_where_they_c
         expected[name] = replace(now[name], checkpoints=places)
     assert registry.all() == expected
     assert sorted(messages) == sorted(told)
+
+
+def test_a_table_whose_removal_was_cut_off_is_still_to_be_removed(tmp_path: Path) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(yaml.safe_dump(lake_document()), encoding="utf-8")
+    settings, spec = Settings(base_path=str(tmp_path / "lake"), lake_spec=str(path)), load_lake_spec(str(path))
+    file = Path(settings.table_path("countries"), "rows.parquet")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    before = Record(id="x", made_by="savepoint", made_at="2026-01-01T00:00:00Z", what="", tables={}, consumers={})
+    assert [(way.table, way.back_to, way.commits) for way in plan_restore(spec, before, settings)] == [
+        ("countries", None, 0)
+    ]

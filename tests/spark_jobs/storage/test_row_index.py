@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage import row_index
+from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.writer import commit
 from tests.support.envelopes import Envelope, line, sqlserver
 from tests.support.lakes import Lake, assert_equals_oracle
@@ -168,3 +171,17 @@ def test_a_table_whose_commit_fails_holds_no_other_back_and_catches_up(
     assert (after["sales"], after["units"] > before["units"]) == (before["sales"], True)
     runs.lake.run("split")
     assert_equals_oracle(runs.lake, runs.lines)
+
+
+def test_a_removal_that_is_cut_off_leaves_an_index_that_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def die(*_: object) -> None:
+        raise OSError("cut off")
+
+    spec, settings = load_lake_spec(Settings().lake_spec), Settings(base_path=str(tmp_path))
+    manifest = tmp_path / row_index.FOLDER / spec.lake / "manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_bytes(b"{}")
+    monkeypatch.setattr(Filesystem, "delete_tree", die)
+    with pytest.raises(OSError, match="cut off"):
+        row_index.drop_row_index(spec, settings)
+    assert not manifest.exists()

@@ -14,6 +14,8 @@ from typing import IO
 
 from spark_jobs.contracts.errors import SettingsError, TableBusyError
 
+_PROCESSES = "/proc"
+
 
 def lease_folder(base_path: str) -> Path:
     """Beside the tables when they are local, else in the machine's temporary folder."""
@@ -77,10 +79,12 @@ def _holder_of_removed(path: Path) -> str:
     Asked when the file is new. A process of another user cannot be asked, and elsewhere than on Linux none can.
     """
     removed = f"{os.path.realpath(path)} (deleted)"
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):
-            if os.readlink(descriptor) == removed:
-                return f"process {descriptor.parts[2]}, although its lease file was removed"
+    for process in sorted(Path(_PROCESSES).glob("[0-9]*")):
+        with suppress(OSError), os.scandir(process / "fd") as descriptors:  # it may end while it is looked at
+            for descriptor in descriptors:
+                with suppress(OSError):
+                    if os.readlink(descriptor) == removed:
+                        return f"process {process.name}, although its lease file was removed"
     return ""
 
 

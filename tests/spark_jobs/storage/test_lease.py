@@ -5,6 +5,7 @@ The other process is a real one: it takes the lease of ``units``, says so, and w
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +105,31 @@ def test_removing_the_file_does_not_end_a_lease(settings):
         holder.wait()
         with hold_tables(("units",), job="split", settings=settings):
             assert True
+
+
+def test_processes_that_end_while_somebody_looks_for_a_holder_are_none(settings, tmp_path, monkeypatch):
+    """On a busy machine some always do, and who looks must not fail for it; nor for those of other users."""
+    path, real = lease_folder(settings.base_path) / "units.lease", os.scandir
+    for process in ("11", "12", "13"):
+        (tmp_path / "proc" / process / "fd").mkdir(parents=True)
+        (tmp_path / "proc" / process / "fd" / "3").symlink_to("/dev/null")
+    (tmp_path / "proc" / "13" / "fd" / "4").symlink_to(f"{path} (deleted)")
+
+    def scan(folder: Any = ".") -> Any:
+        if str(folder).endswith("/11/fd"):
+            raise FileNotFoundError(2, "it ended", str(folder))
+        if str(folder).endswith("/12/fd"):
+            raise PermissionError(13, "another user's", str(folder))
+        return real(folder)
+
+    monkeypatch.setattr(file_leases, "_PROCESSES", str(tmp_path / "proc"))
+    monkeypatch.setattr(os, "scandir", scan)
+    with pytest.raises(TableBusyError) as caught, hold_tables(("units",), job="split", settings=settings):
+        pytest.fail("two writers hold one table")
+    assert caught.value.holder == "process 13, although its lease file was removed"
+    (tmp_path / "proc" / "13" / "fd" / "4").unlink()
+    with hold_tables(("units",), job="split", settings=settings):
+        assert path.exists()
 
 
 def test_who_waited_for_a_file_that_was_removed_takes_the_new_one(settings, monkeypatch):

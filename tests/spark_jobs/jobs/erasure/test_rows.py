@@ -23,7 +23,8 @@ OTHERS: dict[str, list[object]] = {"agent_id": [18, None, 18], "agent_name": ["A
 def put(folder: Path, name: str, **columns: list[object]) -> None:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(columns), path)
+    types = {name: pa.int64() if name.endswith("_id") else pa.string() for name in columns}
+    pq.write_table(pa.table(columns, schema=pa.schema(types.items())), path)
 
 
 def count(spark: SparkSession, folder: Path, person: Person = HER) -> int:

@@ -51,14 +51,12 @@ def serving_url(connection: StoreFacts) -> str:
         )
     query = f"?{urlencode(extra)}" if extra else ""
     if dialect.startswith("sqlite"):
-        return f"{dialect}:///{connection.schema or connection.host or ''}{query}"
+        return f"{dialect}:///{quote(connection.schema or connection.host or '', safe='/')}{query}"
     if not connection.schema:
         raise SettingsError(f"connection {connection.conn_id} names no database; give one as its schema")
-    if "?" in connection.schema:  # SQLAlchemy takes the name as it is, up to the query
-        raise SettingsError(f"connection {connection.conn_id}: a name with ? cannot be a URL's database; give another")
     login = quote(connection.login or "", safe="")
     password = f":{quote(connection.password, safe='')}" if connection.password else ""
     port = f":{connection.port}" if connection.port else ""
     host = f"[{connection.host}]" if ":" in (connection.host or "") else connection.host or ""
     user = f"{login}{password}@" if login or password else ""
-    return f"{dialect}://{user}{host}{port}/{connection.schema}{query}"
+    return f"{dialect}://{user}{host}{port}/{quote(connection.schema, safe='')}{query}"

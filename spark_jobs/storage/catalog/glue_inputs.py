@@ -43,6 +43,10 @@ def differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator
     for key in _STORAGE:
         if wanted["StorageDescriptor"][key] != has.get(key):
             yield f"{key}: {has.get(key)} to {wanted['StorageDescriptor'][key]}"
+    if serde.get("SerializationLibrary") != (
+        library := wanted["StorageDescriptor"]["SerdeInfo"]["SerializationLibrary"]
+    ):
+        yield f"serde: {serde.get('SerializationLibrary')} to {library}"
     if not _has_all(serde.get("Parameters"), wanted["StorageDescriptor"]["SerdeInfo"]["Parameters"]):
         yield "serde parameters"
     plain = {key: value for key, value in wanted["Parameters"].items() if key != SYNCED}

@@ -72,7 +72,6 @@ def test_a_connection_given_as_a_url_is_that_url(text: str) -> None:
         ({"conn_type": "generic", "host": "h", "schema": "d"}, "names no kind of database"),
         ({"host": "h", "schema": "d"}, "names no kind of database"),
         ({"conn_type": "mysql", "host": "h"}, "names no database; give one as its schema"),
-        ({"conn_type": "mysql", "host": "h", "schema": "a?b"}, r"a name with \? cannot be a URL's database"),
     ],
 )
 def test_a_connection_that_cannot_work_is_refused(facts: dict[str, str], sentence: str) -> None:
@@ -81,9 +80,10 @@ def test_a_connection_that_cannot_work_is_refused(facts: dict[str, str], sentenc
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+NAME = TEXT | st.sampled_from(["a?b", "a%41b", "a b", "a+b", "a/b", "a@b", "a:b", "a#b", "a&b=c"])
 
 
-@given(login=TEXT, password=TEXT, schema=TEXT.filter(lambda name: "?" not in name), value=TEXT)
+@given(login=NAME, password=NAME, schema=NAME, value=NAME)
 def test_whatever_login_password_database_and_parameters_are(
     login: str, password: str, schema: str, value: str
 ) -> None:
@@ -93,3 +93,10 @@ def test_whatever_login_password_database_and_parameters_are(
     assert (url.username, url.password, dict(url.query)) == (login, password, {"options": value})
     assert (url.host, url.port) == ("db", 1)
     assert url.database == schema
+
+
+@given(path=NAME.filter(lambda path: path.strip("/") != ""))
+def test_whatever_a_sqlite_file_is_called(path: str) -> None:
+    facts = Connection(conn_id="c", conn_type="sqlite")
+    facts.schema = f"/data/{path}"
+    assert make_url(serving_url(facts)).database == f"/data/{path}"

@@ -26,6 +26,7 @@ results = st.builds(
     source=st.none() | windows,
     counters=st.dictionaries(text, st.integers(0, 10**12), max_size=3),
     messages=st.lists(text, max_size=3).map(tuple),
+    alerts=st.lists(text, max_size=3).map(tuple),
     seconds=st.floats(0, 10**6),
     due=st.lists(st.tuples(st.text(), st.text()), max_size=3).map(tuple),
 )

@@ -45,7 +45,7 @@ def test_every_row_that_differs_is_shown_once(spark, seed):
         if before.get(key) != after.get(key):
             op = "insert" if key not in before else "delete" if key not in after else "update"
             expected[key] = (op, told(before.get(key), after.get(key)))
-    rows = row_differences(*frames, KEYS).collect()
+    rows = row_differences(frames[0], frames[1], KEYS).collect()
     assert {(row["one"], row["two"]): (row["op"], row["changes"]) for row in rows} == expected
     assert len(rows) == len(expected)
     came = inserted_rows(frames[1], KEYS).collect()

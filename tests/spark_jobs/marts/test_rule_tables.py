@@ -1,6 +1,6 @@
-"""Which rule version every month counts by: the one that it was computed with, until a person says otherwise.
+"""Which rule version every month counts by: the one that it was computed with, until it is recomputed by another one.
 
-The mart's commits say that January was counted by v2 and February by v1; v1 is in force, as shipped.
+By the mart's commits January was counted by v2 and February by v1; v1 is in force, as shipped.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def content_of(versions: dict[str, str]) -> dict[str, str]:
 
 
 def make(folder: Path, content: dict[str, str] | None = None) -> None:
-    said = {"lakehouse.rules": json.dumps(KNOWN), "lakehouse.definition": MART.definition}
-    said["lakehouse.rules_content"] = json.dumps(content_of(KNOWN) if content is None else content)
+    metadata = {"lakehouse.rules": json.dumps(KNOWN), "lakehouse.definition": MART.definition}
+    metadata["lakehouse.rules_content"] = json.dumps(content_of(KNOWN) if content is None else content)
     table = Path(settings_of(folder).table_path(MART.name))
-    MadeTable(mart_layout(MART), table).commits(1, action="commit", extraMetadata=said, operationType="UPSERT")
+    MadeTable(mart_layout(MART), table).commits(1, action="commit", extraMetadata=metadata, operationType="UPSERT")
 
 
 def counted_by(refresh: Refresh, *months: str) -> dict[str, set[str]]:

@@ -23,7 +23,7 @@ def random_state(rng: random.Random) -> dict[Row, Row]:
     return {key: (rng.choice(amounts), rng.choice(notes)) for key in keys if rng.random() < 0.7}
 
 
-def told(before: Row | None, after: Row | None) -> str:
+def in_words(before: Row | None, after: Row | None) -> str:
     """The words about a row that changed; of one that came or went, about what it has or had."""
     sides = [side or (None, None) for side in (before, after)]
     parts = [
@@ -44,7 +44,7 @@ def test_every_row_that_differs_is_shown_once(spark, seed):
     for key in before.keys() | after.keys():
         if before.get(key) != after.get(key):
             op = "insert" if key not in before else "delete" if key not in after else "update"
-            expected[key] = (op, told(before.get(key), after.get(key)))
+            expected[key] = (op, in_words(before.get(key), after.get(key)))
     rows = row_differences(frames[0], frames[1], KEYS).collect()
     assert {(row["one"], row["two"]): (row["op"], row["changes"]) for row in rows} == expected
     assert len(rows) == len(expected)

@@ -1,6 +1,6 @@
 """Whether a mirror has to be written again: when any of its columns has another name or type than it was written with.
 
-What it was written with is what its newest commit that says so says, service commits between them or not.
+What it was written with is in the metadata of its commits; those of services have nothing of it.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def test_a_column_more_is_none_and_neither_is_one_that_only_went_at_the_source()
         st.none() | st.tuples(st.sampled_from(["id", "key"]), st.sampled_from(["total", "amount"])), max_size=5
     )
 )
-def test_what_it_was_written_with_is_what_its_newest_commit_that_says_so_says(tmp_path_factory, steps):
-    """None is a commit that says nothing of columns, such as that of a service."""
+def test_what_it_was_written_with_is_in_its_newest_commit_with_columns(tmp_path_factory, steps):
+    """None is a commit without columns in its metadata, such as that of a service."""
     made = MadeTable(mirror_layout(SPEC), tmp_path_factory.mktemp("lake") / "orders")
     expected: dict[str, tuple[str, str]] = {}
     for number, names in enumerate(steps, start=1):
-        said: dict[str, str] = {}
+        metadata: dict[str, str] = {}
         if names:
             table = replace(TABLE, columns=tuple(replace(c, name=n) for c, n in zip(COLUMNS, names, strict=False)))
-            said = {f"lakehouse.{key}": value for key, value in column_forms(table).items()}
+            metadata = {f"lakehouse.{key}": value for key, value in column_forms(table).items()}
             expected = {each.source: (each.name, each.type) for each in table.columns}
-        made.commits(number, extraMetadata=said)
+        made.commits(number, extraMetadata=metadata)
     assert stored_forms(Timeline(table="orders", path=str(Path(made.folder)))) == expected

@@ -120,7 +120,9 @@ def test_an_increment_that_changes_no_deal_makes_no_commit(story):
 
 
 def test_moves_corrections_and_deletes_leave_the_old_cell(story):
-    story.tell([deal(n, n, 5 + n % 2, f"{n}.5000") for n in range(1, 9)])
+    """Beside cells that nothing touches: the window's first days, and those before it in the same month."""
+    edges = [deal(d, d, 5 + d % 2, f"{d}.0000", NOON - d * DAY) for d in range(363, 369)]
+    story.tell([*(deal(n, n, 5 + n % 2, f"{n}.5000") for n in range(1, 9)), *edges])
     story.stitch()
     story.tell(
         [

@@ -1,4 +1,4 @@
-"""What a mart said of itself at an instant: of every key what the newest commit up to then said, and no later one."""
+"""The metadata of a mart at an instant: of every key the value of the newest commit up to then, and of no later one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MART = load_lake_spec(Settings().lake_spec).mart("slow_agent_performance")
 
 @pytest.fixture
 def timeline(tmp_path: Path) -> Timeline:
-    """A commit of every second instant; each says who it is, only the first and third say a definition."""
+    """A commit of every second instant; each has its number in its metadata, only the first and third a definition."""
     made = MadeTable(mart_layout(MART), tmp_path / MART.name)
     for number in (2, 4, 6, 8):
-        said = {"lakehouse.clock": f"clock {number}", "lakehouse.checkpoint.slow_milestones": at(number - 1)}
-        said |= {"lakehouse.definition": f"definition {number}"} if number in (2, 6) else {}
-        said |= {"lakehouse.rules": f"rules {number}", "lakehouse.changes": f"feed {number}", "other": "not ours"}
-        made.commits(number, action="commit", extraMetadata=said, operationType="UPSERT")
+        metadata = {"lakehouse.clock": f"clock {number}", "lakehouse.checkpoint.slow_milestones": at(number - 1)}
+        metadata |= {"lakehouse.definition": f"definition {number}"} if number in (2, 6) else {}
+        metadata |= {"lakehouse.rules": f"rules {number}", "lakehouse.changes": f"feed {number}", "other": "not ours"}
+        made.commits(number, action="commit", extraMetadata=metadata, operationType="UPSERT")
     return Timeline(table=MART.name, path=str(made.folder))
 
 
@@ -32,7 +32,7 @@ def timeline(tmp_path: Path) -> Timeline:
     ("instant", "of", "definition"),
     [(2, 2, 2), (3, 2, 2), (4, 4, 2), (5, 4, 2), (6, 6, 6), (7, 6, 6), (8, 8, 6), (9, 8, 6)],
 )
-def test_it_is_what_the_newest_commit_up_to_the_instant_said(timeline, instant, of, definition):
+def test_it_is_that_of_the_newest_commit_up_to_the_instant(timeline, instant, of, definition):
     assert metadata_at(timeline, at(instant)) == {
         "clock": f"clock {of}",
         "checkpoint.slow_milestones": at(of - 1),
@@ -41,5 +41,5 @@ def test_it_is_what_the_newest_commit_up_to_the_instant_said(timeline, instant, 
     }
 
 
-def test_before_the_first_commit_nothing_was_said(timeline):
+def test_before_the_first_commit_there_is_none(timeline):
     assert metadata_at(timeline, at(1)) == {}

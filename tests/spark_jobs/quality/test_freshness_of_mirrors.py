@@ -1,7 +1,7 @@
 """How fresh mirrors are, each by its own place in the log, and promises beside their exact bounds.
 
 The log has a commit a minute, each with a newer event; two mirrors have read it to different places. What they have
-read stands in their own commits, or in the consumers' file when a run changed no row of them.
+read is in their own commits, or in the consumers' file when a run changed no row of them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def commit(made: dict[str, MadeTable], folder: Path, table: str, when: datetime,
 @settings(max_examples=60)
 @given(count=st.integers(1, 4), data=st.data())
 def test_each_mirror_is_as_fresh_as_what_it_has_read(tmp_path_factory, count, data):
-    """``own`` is how far a mirror's newest commit was read, ``noted`` how far it was brought since."""
+    """``own`` is how far a mirror's newest commit was read, ``noted`` how far it has read since."""
     folder, made = tmp_path_factory.mktemp("lake"), dict[str, MadeTable]()
     places = [
         commit(made, folder, "shop_log", START + n * MINUTE, newest_event_time=format_clock(START - (9 - n) * MINUTE))

@@ -57,8 +57,7 @@ class Account:
         if stopped:
             with pytest.raises(GateStoppedError) as caught:
                 let_pass(verdicts, job="split", clock=self.clock, settings=self.settings)
-            told = caught.value.stopped
-            assert {t: {line.split()[0] for line in lines} for t, lines in told.items()} == stopped
+            assert {t: {line.split()[0] for line in lines} for t, lines in caught.value.stopped.items()} == stopped
             for table, broken in stopped.items():
                 since = self.held[table][1] if table in self.held else self.clock
                 self.held[table] = (broken, since, False)
@@ -151,8 +150,8 @@ def test_a_figure_of_a_day_is_accepted_for_that_day_alone(tmp_path):
     holds.hold("sales", "validate", [verdict("one", broken=4), of_day], CLOCK, instant="7")
     hold = holds.hold_of("sales")
     assert hold is not None
-    said: dict[str, Any] = {"table": "sales", "expectations": hold.expectations, "most": hold.broken}
-    holds.accept(Acceptance(because="so", by="Ada", at="now", **said))
+    fields: dict[str, Any] = {"table": "sales", "expectations": hold.expectations, "most": hold.broken}
+    holds.accept(Acceptance(because="so", by="Ada", at="now", **fields))
     known = holds.known("sales")
     assert known is not None
     assert [each.outcome for each in accepted_of([verdict("one", broken=4), of_day], known)] == [

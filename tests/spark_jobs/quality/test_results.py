@@ -1,4 +1,4 @@
-"""Results as rows: what a commit says of its gate comes back whole, and results of different things have other keys."""
+"""Results as rows: what a commit keeps of its gate comes back whole, and different results have different keys."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cells of aggregate marts against counting everything again: rows come and go, step by step, in many cells at once.
 
 The cells have two of each measure: sums of a decimal and of whole numbers, two averages, counts, two minima and two
-maxima. What a step says is in doubt is computed again, as the mart does; of all others the carried state has to be what
+maxima. What a step leaves in doubt is computed again, as the mart does; of all others the carried state has to be what
 computing everything gives, to the last digit.
 """
 

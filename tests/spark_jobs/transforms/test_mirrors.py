@@ -217,7 +217,7 @@ class Stored:
     def check(self, expected: Fold, tables: Sequence[MirrorTable]) -> None:
         for table in tables:
             stored = self.rows[table.name]
-            assert len({key for key, _ in stored}) == len(stored), f"{table.name}: a key stands twice"
+            assert len({key for key, _ in stored}) == len(stored), f"{table.name}: a key is there twice"
             names = [each.name for each in table.columns]
             live = {k: {n: row.get(n) for n in names} for (k, _), row in stored.items() if not row["is_deleted"]}
             assert live == expected.live[table.name], table.name

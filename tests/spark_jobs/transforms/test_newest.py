@@ -173,6 +173,13 @@ def test_an_older_delete_changes_nothing_but_what_it_is_newer_than(spark):
     assert rows[2] is None
 
 
+def test_a_delete_older_than_every_value_is_kept_for_what_comes_later_still(spark):
+    rows = steps_of_sale(spark, [sale("c", "5", unit_id=7)], [sale("d", "3")], [sale("u", "2", agent_id=8)])
+    assert rows[1] is not None
+    assert (rows[1]["unit_id"], rows[1]["deleted_order"], rows[1]["is_deleted"]) == (7, "3", False)
+    assert rows[2] is None, "what was set before the delete stays void"
+
+
 def test_a_newer_change_starts_the_row_afresh(spark):
     rows = steps_of_sale(spark, [sale("c", "1", unit_id=7, agent_id=8), sale("d", "2")], [sale("c", "3", unit_id=9)])
     assert rows[1] is not None

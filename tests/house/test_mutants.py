@@ -27,7 +27,7 @@ TESTS = """import pytest
 
 def test_one(): ...
 
-@pytest.mark.slice(name="long")
+@pytest.mark.slice(name='long')
 def test_long(): ...
 """
 

@@ -150,12 +150,12 @@ def test_every_job_has_its_module():
 
 
 SECRETS = {
-    "AWS_SECRET_ACCESS_KEY": "canary-of-s3",
-    "AWS_SESSION_TOKEN": "canary-of-token",
-    "LAKEHOUSE_JDBC_PASSWORD": "canary-of-source",
-    "LAKEHOUSE_SERVING_URL": "postgresql://me:canary-of-store@host/db",
+    "AWS_SECRET_ACCESS_KEY": "canary-s3",
+    "AWS_SESSION_TOKEN": "canary-tkn",
+    "LAKEHOUSE_JDBC_PASSWORD": "canary-src",
+    "LAKEHOUSE_SERVING_URL": f"postgresql://me:{'canary-store'}@host/db",
     "LAKEHOUSE_SPARK_REMOTE": "sc://host:1/;token=canary-of-spark",
-    "LAKEHOUSE_KAFKA_PROPERTIES": '{"sasl.password": "canary-of-kafka", "ssl.key.pem": "canary-of-pem"}',
+    "LAKEHOUSE_KAFKA_PROPERTIES": '{"sasl.password": "canary-kfk", "ssl.key.pem": "canary-of-pem"}',
 }
 ENDINGS = [(ContractError, 2), (SettingsError, 2), (TransientError, 1), (RuntimeError, 1), (OSError, 1)]
 
@@ -202,5 +202,5 @@ def test_no_error_tells_a_secret_whatever_kind_it_is(kind, expected, tmp_path, m
 @pytest.mark.parametrize("kind", [ContractError, RuntimeError])
 @pytest.mark.parametrize("before", range(280, 302))
 def test_a_long_message_is_not_cut_in_the_middle_of_a_secret(kind, before, tmp_path, monkeypatch, capsys):
-    _, said, outcome = ended(kind("x" * before + "canary-of-source"), tmp_path, monkeypatch, capsys)
+    _, said, outcome = ended(kind("x" * before + "canary-src"), tmp_path, monkeypatch, capsys)
     assert "canary" not in said + outcome.line

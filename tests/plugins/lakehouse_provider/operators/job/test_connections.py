@@ -23,17 +23,17 @@ from lakehouse_provider.operators.job import LakehouseJobOperator
 
 CLOCK = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CONNECTIONS: dict[str, dict[str, Any]] = {
-    "serving": {"conn_type": "postgres", "host": "db", "login": "u", "password": "serving?w/ord", "schema": "s"},
+    "serving": {"conn_type": "postgres", "host": "db", "login": "u", "password": "served?w/or", "schema": "s"},
     "kafka": {
         "conn_type": "kafka",
         "host": "broker",
         "login": "r",
         "password": 'kafka"w/ord',
-        "extra": {"ssl.key.password": "kafka-key-word", "ssl.key.pem": "-----\nkafka-pem-word\n-----"},
+        "extra": {"ssl.key.password": "kafka-key", "ssl.key.pem": "-----\nkafka-pem-word\n-----"},
     },
-    "source": {"conn_type": "mysql", "host": "erp", "login": "r", "password": "source?w/ord", "schema": "erp"},
+    "source": {"conn_type": "mysql", "host": "erp", "login": "r", "password": "source?w/o", "schema": "erp"},
 }
-SECRETS = ("serving?w/ord", 'kafka"w/ord', "kafka-key-word", "-----\nkafka-pem-word\n-----", "source?w/ord")
+SECRETS = ("served?w/or", 'kafka"w/ord', "kafka-key", "-----\nkafka-pem-word\n-----", "source?w/o")
 
 
 def context(**task: Any) -> Any:

@@ -193,8 +193,9 @@ class LakeStops:
 
     def _prepare(self, steps: tuple[LakeStep, ...]) -> SmallLake:
         if steps not in self._made:
+            before = self._prepare(steps[:-1]) if steps else None
             folder = self._folder / f"made-{len(self._made)}"
-            lake = self._prepare(steps[:-1]).copy(folder) if steps else make_small_lake(self._spark, folder)
+            lake = before.copy(folder) if before else make_small_lake(self._spark, folder)
             for step in steps[-1:]:
                 step(lake)
             self._made[steps] = lake

@@ -84,6 +84,7 @@ class Recorder:
                 "used": round(getattr(report, "used", 0.0), 3),
                 "started": getattr(report, "started", []),
                 "worker": getattr(report, "worker_id", ""),
+                **({"error": report.longreprtext} if report.failed else {}),
             }
         )
 

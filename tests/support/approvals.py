@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running
+    from tests.e2e.stack.conftest import Running
 
 PAUSE_SECONDS = 5
 

@@ -23,7 +23,7 @@ from tests.support.commands import run
 from tests.support.processes import command_line, descendants, wait_until, wait_until_gone
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running
+    from tests.e2e.stack.conftest import Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
 

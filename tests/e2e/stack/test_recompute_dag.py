@@ -18,7 +18,7 @@ from tests.support.commands import run_well
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running
+    from tests.e2e.stack.conftest import Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="airflow-dags")]
 DAG = "recompute"

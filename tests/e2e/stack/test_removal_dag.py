@@ -13,7 +13,7 @@ from local_stack.layer_changes import read_marts
 from tests.support.approvals import ask, decide, states
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running
+    from tests.e2e.stack.conftest import Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="airflow-dags")]
 DAG = "erase"

@@ -17,7 +17,7 @@ from tests.support.canaries import canaries_in, new_canary, search_database, sea
 from tests.support.commands import run
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running
+    from tests.e2e.stack.conftest import Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
 FOR_THE_OWNER = ("secrets.json", "passwords.json")

@@ -115,11 +115,11 @@ def test_begun_again_it_brings_what_changed_since(spark, tmp_path, source):
     assert {key: sales[key] for key in expected} == expected
 
 
-def test_a_database_that_has_not_moved_is_not_read_once_more(spark, tmp_path, mariadb_server):
+def test_a_database_that_has_not_moved_is_not_read_once_more(spark, tmp_path, mariadb):
     """Its rows would be the same events. PostgreSQL moves by being asked."""
-    source = SalesSource(mariadb_server, seed=15)
+    source = SalesSource(mariadb, seed=15)
     source.change(50)
-    lake = make_lake(spark, tmp_path, mariadb_server, source.database)
+    lake = make_lake(spark, tmp_path, mariadb, source.database)
     lake.take(source.tables)
     before = lake.instants()
     again = lake.take(source.tables, again=True)
@@ -128,13 +128,13 @@ def test_a_database_that_has_not_moved_is_not_read_once_more(spark, tmp_path, ma
     assert lake.instants() == before
 
 
-def test_a_transaction_that_was_open_is_awaited_and_read(spark, tmp_path, postgres_server):
+def test_a_transaction_that_was_open_is_awaited_and_read(spark, tmp_path, postgresql):
     """Its change is before the position in the log, and would lose against the row as it was."""
-    source = SalesSource(postgres_server, seed=12)
+    source = SalesSource(postgresql, seed=12)
     source.change(20)
     key = min(source.rows())
-    lake = make_lake(spark, tmp_path, postgres_server, source.database)
-    engine = sa.create_engine(postgres_server.url(source.database), poolclass=sa.NullPool)
+    lake = make_lake(spark, tmp_path, postgresql, source.database)
+    engine = sa.create_engine(postgresql.url(source.database), poolclass=sa.NullPool)
     with engine.connect() as connection, connection.begin():  # the newest of all transactions
         connection.exec_driver_sql('UPDATE "SALES" SET "UnitId" = 77 WHERE "SaleId" = %s', (key,))
         reader = threading.Thread(target=lake.take, args=(source.tables,))
@@ -145,9 +145,9 @@ def test_a_transaction_that_was_open_is_awaited_and_read(spark, tmp_path, postgr
     assert {row["sale_id"]: row["unit_id"] for row in lake.rows("sales_log")}[key] == 77
 
 
-def test_an_empty_table_is_read_once_too(spark, tmp_path, postgres_server):
-    source = SalesSource(postgres_server, seed=14)
-    lake = make_lake(spark, tmp_path, postgres_server, source.database)
+def test_an_empty_table_is_read_once_too(spark, tmp_path, postgresql):
+    source = SalesSource(postgresql, seed=14)
+    lake = make_lake(spark, tmp_path, postgresql, source.database)
     first = lake.take(source.tables, partition_column="SaleId", parts=3)
     assert (first.status, first.counters["rows_read"], first.counters["has_more"]) == ("done", 0, 0)
     assert lake.take(source.tables).status == "nothing_to_do"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,13 @@ class Running:
         return differing_marts(self.spec, self.settings, clocks, overrides)
 
 
+STARTED = pytest.StashKey[ExitStack]()
+
+
 @pytest.fixture(scope="session")
-def running(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(
+    postgresql: Server, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[Running]:
     """2,000 events in two arrivals, each followed by the scheduler to the end of the chain; then the slow layer."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
@@ -88,7 +94,10 @@ def running(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
     canaries |= {name: getattr(stack.airflow.secrets, name) for name in ("password", "jwt", "api", "fernet")}
     runs: list[DagRun] = []
     arrivals = Arrivals(events=2_000, count=2, seed=11)
-    with stack.folder.stopping(), watching_command_lines() as command_lines:
+    with ExitStack() as started:
+        pytestconfig.stash[STARTED] = started
+        started.enter_context(stack.folder.stopping())
+        command_lines = started.enter_context(watching_command_lines())
         arrivals.deliver(1, environ)
         stack.start(ingest_cron="0 0 * * *")
         serving_url = make_connections(stack, postgresql, canaries)
@@ -109,6 +118,14 @@ def running(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
             canaries=canaries,
             command_lines=command_lines,
         )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop the stack after the last test of this folder: an idle Airflow takes a third of a core from other tests."""
+    is_last = nextitem is None or nextitem.path.parent != item.path.parent
+    if is_last and (started := item.config.stash.get(STARTED, None)):
+        started.close()
 
 
 def make_connections(stack: Stack, postgresql: Server, canaries: Mapping[str, str]) -> str:

@@ -21,9 +21,9 @@ SHORT = f"not slice and ({ENGINES})"
 SLICES = {
     "airflow": "alerts out of a running Airflow; the stack started, started again and stopped",
     "airflow-dags": "backfills beside scheduled runs, recompute and erase with their approvals, in a running Airflow",
-    "cloud": "the whole pipeline on an S3 server with a metastore, Trino and Athena's client",
+    "cloud": "jobs and the whole pipeline on an S3 server, their rights, a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
-    "databases": "PostgreSQL and MariaDB through Debezium and Kafka, read as a log and as tables",
+    "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; dashboards while marts change",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults-backfills": "backfills beside the schedule of the same lake",
     "faults-kills": "drivers that read from Kafka, killed at any moment",

@@ -34,7 +34,7 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+@pytest.fixture(params=["postgresql", pytest.param("mariadb", marks=pytest.mark.slice(name="databases"))])
 def source(request: pytest.FixtureRequest) -> SalesSource:
     source = SalesSource(request.getfixturevalue(request.param), seed=11)
     source.change(400)

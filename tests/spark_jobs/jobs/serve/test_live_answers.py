@@ -21,7 +21,7 @@ from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake
 from tests.support.serving import SERVERS, Dashboard, Place, database_of, file_of
 
-pytestmark = [pytest.mark.hudi, pytest.mark.services]
+pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.slice(name="databases")]
 
 BATCHES, AGENTS = 10, 40
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

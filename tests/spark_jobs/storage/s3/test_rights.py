@@ -31,7 +31,7 @@ from tests.support.lakes import CLOCK, PIPELINE
 from tests.support.own_session import close_own_session, run_in_own_session
 from tests.support.service_lakes import write_hungry_spec
 
-pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(900), pytest.mark.slice(name="cloud")]
 
 LAKE, LANDING = "company-lake", "company-landing"
 _NOT_BY_THE_JOBS = {"OldVersionsGo", "WithTheLakesKey"}

@@ -23,7 +23,7 @@ SLICES = {
     "airflow-dags": "backfills beside scheduled runs, recompute and erase with their approvals, in a running Airflow",
     "cloud": "jobs and the whole pipeline on an S3 server, their rights, a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
-    "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; dashboards while marts change",
+    "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; served marts",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults-backfills": "backfills beside the schedule of the same lake",
     "faults-kills": "drivers that read from Kafka, killed at any moment",

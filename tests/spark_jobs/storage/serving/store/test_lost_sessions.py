@@ -31,7 +31,7 @@ MANY = 2_500
 @pytest.fixture
 def wire(server_place: Place) -> Iterator[Wire]:
     server = server_of(server_place)
-    sockets = {"postgresql": server.folder / ".s.PGSQL.5432", "mariadb": server.folder / "socket"}
+    sockets = {"postgresql": server.folder / f".s.PGSQL.{server.port}", "mariadb": server.folder / "socket"}
     with Wire(sockets[server.name]) as wire:
         yield wire
 

@@ -43,7 +43,6 @@ commit, and the upsert that dies is what "rollback, copy-on-write" begins with."
 LAST_FILES: dict[str, tuple[str, ...]] = {
     "split, its index and consumer": (BEFORE,),
     "serve once more": (BEFORE,),
-    "restore, its record and consumers": (BEFORE,),
 }
 PAUSED, KILLED = ("append", Fate.LOCK_REMOVED), ("delta, merge-on-read", Fate.KILLED)
 RACE, SEED = races.KINDS[0], 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.faults import backfills, kills, races
@@ -21,46 +22,66 @@ KINDS_OF = {
 PARTS_WITH_SIDES = (STOPS, LAKES)
 
 
+NUMBERED = {backfills.KIND: ("backfills", 20), kills.KIND: ("lakes", 6)}
+"""Kinds with seeds that take minutes each: the option that says how many, and how many there are."""
+_AT_A_TIME = {backfills.KIND: 5, kills.KIND: 1}
+"""Of these, how many a share has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one process does: a kind of a part, of those with sides one of them."""
+    """What one process does: a kind of a part; of stops one side, of what has long seeds some of them."""
 
     part: str
     kind: str
     side: str = ""
+    numbers: range | None = None
 
     @property
     def arguments(self) -> list[str]:
         """The command line's."""
-        return ["--part", self.part, "--kind", self.kind, *(["--side", self.side] if self.side else [])]
+        found = ["--part", self.part, "--kind", self.kind]
+        if self.side:
+            found += ["--side", self.side]
+        if self.numbers:
+            found += ["--first", f"{self.numbers.start}", f"--{NUMBERED[self.kind][0]}", f"{len(self.numbers)}"]
+        return found
 
 
-def shares_of(part: str, *kinds: str, sides: tuple[str, ...] = SIDES) -> tuple[Share, ...]:
+def shares_of(part: str, *kinds: str, sides: Sequence[str] = SIDES) -> tuple[Share, ...]:
     """The shares of a part, or of some of its kinds and sides."""
-    return tuple(
-        Share(part, kind, side)
-        for kind in kinds or KINDS_OF[part]
-        for side in (sides if part in PARTS_WITH_SIDES else ("",))
-    )
+    return tuple(share for kind in kinds or KINDS_OF[part] for share in _shares_of_kind(part, kind, sides))
+
+
+def _shares_of_kind(part: str, kind: str, sides: Sequence[str]) -> Iterator[Share]:
+    if part in PARTS_WITH_SIDES:
+        yield from (Share(part, kind, side=side) for side in sides)
+    elif kind in NUMBERED:
+        count, step = NUMBERED[kind][1], _AT_A_TIME[kind]
+        yield from (Share(part, kind, numbers=range(first, first + step)) for first in range(0, count, step))
+    else:
+        yield Share(part, kind)
 
 
 ALL = tuple(share for part in KINDS_OF for share in shares_of(part))
 """The whole campaign."""
+_WRITES = ("append", "upsert, copy-on-write", "delta, merge-on-read", "overwrite")
+_SERVICES = ("upsert, clean, archive", "compaction", "rescale", "clustering")
 _RESTORES = ("restore, copy-on-write", "restore, merge-on-read")
 _CREATIONS = ("create, merge-on-read", "create, append-only")
 _ROLLBACKS = ("rollback, copy-on-write", "rollback, merge-on-read")
+_KILLS = shares_of(KILLS)
 SLICES = {
-    "faults-stops-1": shares_of(STOPS, *_CREATIONS),
-    "faults-stops-2": shares_of(STOPS, "append", "upsert, copy-on-write", "delta, merge-on-read", "overwrite"),
-    "faults-stops-3": shares_of(STOPS, "upsert, clean, archive", "clustering"),
-    "faults-stops-4": shares_of(STOPS, "compaction", "rescale", _ROLLBACKS[0]),
-    "faults-stops-5": shares_of(STOPS, _ROLLBACKS[1], _RESTORES[0]),
-    "faults-stops-6": shares_of(STOPS, _RESTORES[1]),
+    "faults-stops-1": shares_of(STOPS, *_CREATIONS, *_WRITES),
+    "faults-stops-2": shares_of(STOPS, *_SERVICES, _ROLLBACKS[0]),
+    "faults-stops-3": shares_of(STOPS, _ROLLBACKS[1], *_RESTORES),
     "faults-lakes-1": shares_of(LAKES, sides=(BEFORE,)),
     "faults-lakes-2": shares_of(LAKES, sides=(AFTER,)),
-    "faults-zombies": shares_of(ZOMBIES),
+    "faults-zombies-1": shares_of(ZOMBIES, *_WRITES[:3]),
+    "faults-zombies-2": shares_of(ZOMBIES, *_SERVICES[1:]),
     "faults-races": shares_of(RACES, *races.KINDS),
     "faults-backfills": shares_of(RACES, backfills.KIND),
-    "faults-kills": shares_of(KILLS),
+    "faults-kills-1": _KILLS[: len(_KILLS) // 2],
+    "faults-kills-2": _KILLS[len(_KILLS) // 2 :],
 }
 """By name, each at most about ten minutes on two cores."""

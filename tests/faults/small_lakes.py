@@ -56,6 +56,7 @@ unit_is_known:
   says: A sale is of one of the company's units.
   column: unit_id
   between: [0, 99]
+  action: stop
 """
 _FILES = {
     "small.yaml": _SPEC,

@@ -110,6 +110,7 @@ class Stops:
     def try_all(self, kind: str, copy: Callable[[str], Interrupted], choose: Choose) -> Tried:
         """Record the operations of one run, and stop a copy at each that is chosen."""
         operations = self.operations(copy("recorded"))
+        log.info("%s: %d operations", kind, len(operations))
         points = [self._try(copy, number, *at) for number, at in enumerate(choose(operations))]
         return Tried(kind=kind, operations=len(operations), points=tuple(points))
 

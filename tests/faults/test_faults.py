@@ -64,7 +64,7 @@ def test_every_slice_of_the_campaign_has_a_test(request: pytest.FixtureRequest):
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-zombies")
+@pytest.mark.slice(name="faults-zombies-1")
 def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go_on(tmp_path: Path):
     never = tmp_path / "sign"
     with open_driver() as driver:
@@ -84,38 +84,20 @@ def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-1")
-def test_stopped_while_tables_are_created(tmp_path: Path):
+def test_stopped_while_tables_are_created_and_written(tmp_path: Path):
     run_slice(tmp_path, "faults-stops-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-2")
-def test_stopped_while_rows_are_written(tmp_path: Path):
+def test_stopped_in_services_and_a_rollback_of_files(tmp_path: Path):
     run_slice(tmp_path, "faults-stops-2")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-3")
-def test_stopped_while_tables_are_cleaned_archived_and_clustered(tmp_path: Path):
+def test_stopped_in_a_rollback_of_rows_and_in_restores(tmp_path: Path):
     run_slice(tmp_path, "faults-stops-3")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-stops-4")
-def test_stopped_while_log_files_are_compacted_and_files_rolled_back(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-4")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-stops-5")
-def test_stopped_while_rows_are_rolled_back_and_files_restored(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-5")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-stops-6")
-def test_stopped_while_rows_are_restored(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-6")
 
 
 @pytest.mark.hudi
@@ -131,9 +113,15 @@ def test_stopped_after_a_job_wrote_beside_tables(tmp_path: Path):
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-zombies")
-def test_drivers_that_are_paused_or_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-zombies")
+@pytest.mark.slice(name="faults-zombies-1")
+def test_writers_that_are_paused_or_killed(tmp_path: Path):
+    run_slice(tmp_path, "faults-zombies-1")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-zombies-2")
+def test_services_that_are_paused_or_killed(tmp_path: Path):
+    run_slice(tmp_path, "faults-zombies-2")
 
 
 @pytest.mark.hudi
@@ -149,6 +137,12 @@ def test_backfills_beside_the_schedule(tmp_path: Path):
 
 
 @pytest.mark.services
-@pytest.mark.slice(name="faults-kills")
+@pytest.mark.slice(name="faults-kills-1")
 def test_drivers_that_read_kafka_and_are_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-kills")
+    run_slice(tmp_path, "faults-kills-1")
+
+
+@pytest.mark.services
+@pytest.mark.slice(name="faults-kills-2")
+def test_more_drivers_that_read_kafka_and_are_killed(tmp_path: Path):
+    run_slice(tmp_path, "faults-kills-2")

@@ -48,7 +48,7 @@ def run_shares(shares: Sequence[Share], options: Sequence[str], workers: int) ->
 def _run(share: Share, options: Sequence[str]) -> list[Tried]:
     with tempfile.TemporaryDirectory(prefix="lakehouse-share-") as folder:
         found, log = Path(folder) / "found.json", Path(folder) / "log"
-        line = [sys.executable, "-m", "tests.faults.campaign", *share.arguments, "--json", str(found), *options]
+        line = [sys.executable, "-m", "tests.faults.campaign", *options, *share.arguments, "--json", str(found)]
         with log.open("wb") as stream:
             code = subprocess.run(line, cwd=PROJECT_ROOT, stdout=stream, stderr=subprocess.STDOUT).returncode
         if found.exists():

@@ -18,7 +18,7 @@ SHIPPED = sorted(
     for folder in ("lakes", "marts", "expectations")
     for file in (PROJECT_ROOT / "include" / folder).rglob("*.yaml")
 )
-PARTS = (
+PARTS: tuple[str, ...] = (
     "a",
     "b: ",
     "- ",

@@ -27,7 +27,7 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -
 
 
 def test_only_the_newest_state_is_left(table: NumberedTable):
-    first = table.put(0)
+    first = str(table.put(0))
     table.put_all(1, 4)
     last = table.timeline.last or ""
     registry, name = ConsumerRegistry(table.settings.base_path), table.layout.name

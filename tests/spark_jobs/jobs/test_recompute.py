@@ -120,7 +120,7 @@ def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake
         lake.run("recompute", clock=NOON, undo="slow-1", yes=True)
 
 
-@pytest.mark.parametrize("is_committed", [False, True])
+@pytest.mark.parametrize("is_committed", [False, pytest.param(True, marks=pytest.mark.slice(name="laws"))])
 def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_committed):
     seen: list[set[str]] = []
     is_over = threading.Event()

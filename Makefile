@@ -5,7 +5,9 @@ JAVA = JAVA_HOME="$$($(VENV)/python -m local_stack java-home)"
 CODE := $(wildcard spark_jobs local_stack plugins dags tests bench)
 SLICE ?= $(shell $(PYTHON) -m tests.run.levels)
 # One folder for the results of everything that this call runs.
-export LAKEHOUSE_TEST_RESULTS ?= $(CURDIR)/.test-results/$(shell date -u +%Y%m%dT%H%M%S)-$(shell echo $$PPID)
+ifndef LAKEHOUSE_TEST_RESULTS
+export LAKEHOUSE_TEST_RESULTS := $(CURDIR)/.test-results/$(shell date -u +%Y%m%dT%H%M%S)-$(shell echo $$PPID)
+endif
 LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform linux \
 	--custom-compile-command "make lock"
 

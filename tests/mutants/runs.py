@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.mutants.bugs import Patch, PatchError
 from tests.mutants.recorder import VARIABLE
 from tests.mutants.trees import planted
+from tests.run.engines import jvm_environment
 
 HEAVY = frozenset({"spark", "hudi", "services", "e2e", "faults"})
 """Markers of tests that start a session or a server."""
@@ -29,7 +30,7 @@ _TAIL = 25
 
 
 class Verdict(StrEnum):
-    """What became of a planted bug."""
+    """The outcome of a planted bug."""
 
     CAUGHT = "caught"
     LATE = "caught: time limit"
@@ -39,7 +40,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Ran:
-    """One test of a run: its markers, what became of it, how long it took."""
+    """One test of a run: its markers, its outcome, how long it took."""
 
     marks: frozenset[str]
     outcome: str
@@ -58,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Tried:
-    """A bug that was planted, and what its tests made of it; the output when that was an error."""
+    """A bug that was planted and its verdict; with the output when that is an error."""
 
     patch: Patch
     verdict: Verdict
@@ -129,9 +130,9 @@ def run_tests(copy: Path, nodes: Sequence[str], *options: str, limit: float) -> 
     with tempfile.TemporaryDirectory(prefix="lakehouse-run-") as folder:
         record, log = Path(folder) / "record.json", Path(folder) / "log"
         command = [str(copy / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "tests.mutants.recorder", *options, *nodes]
+        command += ["-p", "tests.mutants.recorder", "--hypothesis-profile=mutants", *options, *nodes]
         # Without bytecode: what Python keeps of a file is told apart by size and second alone.
-        environment = {**os.environ, VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**jvm_environment(os.environ), VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
         started = time.monotonic()
         with log.open("wb") as stream:
             process = subprocess.Popen(

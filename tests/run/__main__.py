@@ -14,6 +14,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.run.engines import jvm_environment
 from tests.run.levels import CHECK, ROOT, SHORT, SLICES, slice_expression
 from tests.run.recorder import FOLDER, NAME
 from tests.run.report import format_report
@@ -23,8 +24,6 @@ KEPT = 10
 """Runs whose results stay; older ones are removed."""
 WORKERS = {"check": 2, "short": 3, "slice": 2}
 """pytest processes by level. Two saturate two cores with pure Python; tests with servers wait a lot."""
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
-"""For every JVM that Spark's launcher starts: tests are over before the second compiler pays off; a third less work."""
 
 
 def main() -> int:
@@ -38,7 +37,8 @@ def main() -> int:
         chosen = sorted(SLICES) if options.name == "all" else [options.name]
         codes = {name: _run(f"slice-{name}", slice_expression(name), WORKERS["slice"], folder) for name in chosen}
     else:
-        codes = {options.level: _run(options.level, {"check": CHECK, "short": SHORT}[options.level], 0, folder)}
+        expression = {"check": CHECK, "short": SHORT}[options.level]
+        codes = {options.level: _run(options.level, expression, WORKERS[options.level], folder)}
     for name, code in codes.items():
         print(f"{name}: {'passed' if code == 0 else f'FAILED (pytest exit code {code})'}")
     print(f"results: {folder}; where the time went: make test-report")
@@ -62,11 +62,9 @@ def _run(name: str, expression: str, workers: int, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
-    workers = workers or WORKERS[name]
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
     command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
-    environment = {**os.environ, FOLDER: str(folder), NAME: name}
-    environment["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {JVM_OPTIONS}".strip()
+    environment = {**jvm_environment(os.environ, has_yarn=name == "slice-clusters"), FOLDER: str(folder), NAME: name}
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 

@@ -6,8 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
+
+from tests.support.processes import descendants, read_stat
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROGRAMS = {
@@ -32,7 +33,7 @@ _PROGRAMS = {
 
 def used_seconds() -> float:
     """Processor seconds of this process and of its descendants, those that ended among them."""
-    return sum(_used(pid) for pid in _family(os.getpid()))
+    return sum(_used(pid) for pid in (os.getpid(), *descendants(os.getpid())))
 
 
 def name_program(words: Sequence[str]) -> str:
@@ -54,26 +55,6 @@ def watch_programs(report: Callable[[str], None]) -> None:
     sys.addaudithook(hook)
 
 
-def _family(root: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and (fields := _fields(int(folder.name))):
-            children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found, queue = [], [root]
-    while queue:
-        pid = queue.pop()
-        found.append(pid)
-        queue += children.get(pid, [])
-    return found
-
-
 def _used(pid: int) -> float:
-    fields = _fields(pid)
+    fields = read_stat(pid)
     return sum(map(int, fields[11:15])) / _TICKS if fields else 0.0
-
-
-def _fields(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []

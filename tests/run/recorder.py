@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.run.levels import ENGINES
 from tests.run.processes import used_seconds, watch_programs
 
 FOLDER = "LAKEHOUSE_TEST_RESULTS"
 NAME = "LAKEHOUSE_TEST_RESULTS_NAME"
-_ENGINES = {"spark", "hudi", "services", "e2e"}
 
 
 def register(config: pytest.Config) -> None:
@@ -59,7 +59,7 @@ class Meter:
 
     @staticmethod
     def _used(item: pytest.Item) -> float:
-        if any(mark.name in _ENGINES for mark in item.iter_markers()):
+        if any(mark.name in ENGINES for mark in item.iter_markers()):
             return used_seconds()
         spent = os.times()  # a look through /proc would cost more than such a test
         return spent.user + spent.system + spent.children_user + spent.children_system

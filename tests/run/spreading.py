@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.run.levels import SLICES
+from tests.run.levels import ENGINES, SLICES
 
 TOGETHER = ("tests/e2e/stack/",)
 """Folders whose modules share what is expensive to start, and so one process; any other module is on its own."""
-_ORDER = ("e2e", "services", "hudi", "spark")
-"""Levels by how long their modules take: the longest begin first, so that processes end together."""
 
 
 class ModuleScheduling(LoadScopeScheduling):
@@ -44,11 +42,11 @@ def check_slices(items: Sequence[Any]) -> None:
 
 
 def sort_by_level(items: list[Any]) -> None:
-    """Put the units of the slowest level first; the order within a unit stays."""
+    """Put the units of the slowest level first, so that processes end together; the order within a unit stays."""
     ranks: dict[str, int] = {}
     for item in items:
         unit = find_unit(item.nodeid)
         levels = {mark.name for mark in item.iter_markers()}
-        rank = next((rank for rank, level in enumerate(_ORDER) if level in levels), len(_ORDER))
+        rank = next((rank for rank, level in enumerate(ENGINES) if level in levels), len(ENGINES))
         ranks[unit] = min(rank, ranks.get(unit, rank))
     items.sort(key=lambda item: ranks[find_unit(item.nodeid)])

@@ -12,7 +12,7 @@ LIMIT_SECONDS = 120.0
 
 def is_alive(pid: int) -> bool:
     """True for a process that runs; a zombie does not."""
-    return _stat(pid)[:1] not in ([], ["Z"], ["X"])
+    return read_stat(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def descendants(pid: int) -> list[int]:
@@ -56,7 +56,8 @@ def wait_until_gone(pids: list[int], *, limit_seconds: float = 30.0) -> None:
     assert [command_line(pid) for pid in pids if is_alive(pid)] == []
 
 
-def _stat(pid: int) -> list[str]:
+def read_stat(pid: int) -> list[str]:
+    """The fields of /proc/<pid>/stat after the program's name, or nothing when the process is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -64,5 +65,5 @@ def _stat(pid: int) -> list[str]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    fields = _stat(pid)
+    fields = read_stat(pid)
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0

@@ -48,18 +48,21 @@ def make_shop_lake(spark: SparkSession, folder: Path, mirrors: Sequence[Mapping[
     """An empty lake with these entries as its mirrors, all of the schema ``shop``."""
     (folder / "landing").mkdir(exist_ok=True)
     spec = folder / "shop.yaml"
-    entries = [{"database": "shop", "table": entry["name"], **entry} for entry in mirrors]
-    document: dict[str, Any] = {
+    document = shop_spec(mirrors, quality={"table": "shop_quality"}, **more)
+    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return ShopLake(spark=spark, folder=folder, spec=str(spec))
+
+
+def shop_spec(mirrors: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """The spec of a lake with these entries as its mirrors, all of the schema ``shop``."""
+    return {
         "lake": "shop",
         "source": {"topics": ["shop.*"]},
         "log": "shop_log",
         "quarantine": "shop_quarantine",
-        "mirrors": entries,
-        "quality": {"table": "shop_quality"},
+        "mirrors": [{"database": "shop", "table": entry["name"], **entry} for entry in mirrors],
         **more,
     }
-    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return ShopLake(spark=spark, folder=folder, spec=str(spec))
 
 
 def without_hidden(row: Mapping[str, Any]) -> dict[str, Any]:

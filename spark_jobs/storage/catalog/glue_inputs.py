@@ -43,9 +43,8 @@ def differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator
     for key in _STORAGE:
         if wanted["StorageDescriptor"][key] != has.get(key):
             yield f"{key}: {has.get(key)} to {wanted['StorageDescriptor'][key]}"
-    if serde.get("SerializationLibrary") != (
-        library := wanted["StorageDescriptor"]["SerdeInfo"]["SerializationLibrary"]
-    ):
+    library = wanted["StorageDescriptor"]["SerdeInfo"]["SerializationLibrary"]
+    if serde.get("SerializationLibrary") != library:
         yield f"serde: {serde.get('SerializationLibrary')} to {library}"
     if not _has_all(serde.get("Parameters"), wanted["StorageDescriptor"]["SerdeInfo"]["Parameters"]):
         yield "serde parameters"

@@ -34,7 +34,7 @@ SERVING_USER = "dashboards"
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """The stack with the arrivals it took in."""
+    """The stack with the events that it took in."""
 
     stack: Stack
     settings: Settings
@@ -76,7 +76,7 @@ STARTED = pytest.StashKey[ExitStack]()
 def running(
     postgresql: Server, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[Running]:
-    """2,000 events in two arrivals, each followed by the scheduler to the end of the chain; then the slow layer."""
+    """2,000 events, followed by the scheduler to the end of the chain; then the slow layer."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     environ |= {
@@ -93,7 +93,7 @@ def running(
     stack = Stack(folder / "run", environ=environ)
     canaries |= {name: getattr(stack.airflow.secrets, name) for name in ("password", "jwt", "api", "fernet")}
     runs: list[DagRun] = []
-    arrivals = Arrivals(events=2_000, count=2, seed=11)
+    arrivals = Arrivals(events=2_000, count=1, seed=11)
     with ExitStack() as started:
         pytestconfig.stash[STARTED] = started
         started.enter_context(stack.folder.stopping())
@@ -103,8 +103,6 @@ def running(
         serving_url = make_connections(stack, postgresql, canaries)
         chain = Chain(stack.airflow.api, tell=runs.append)
         chain.wait_for_first()
-        arrivals.deliver(2, environ)
-        chain.run_once()
         chain.run_once("slow_layer")
         spec = load_lake_spec(settings.lake_spec)
         yield Running(

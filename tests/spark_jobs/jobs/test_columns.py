@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.schemas import Refusal, Seen
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.jobs.columns import _arrived, set_aside_types
+from tests.support.shop_lakes import shop_spec
 
 pytestmark = pytest.mark.spark
 
@@ -22,22 +23,10 @@ SCHEMA = (
     "row_types map<string,string>, reason string, detail string"
 )
 SPEC = parse_lake_spec(
-    {
-        "lake": "shop",
-        "source": {"topics": ["shop.*"]},
-        "log": "shop_log",
-        "quarantine": "shop_quarantine",
-        "mirrors": [
-            {
-                "name": name,
-                "database": "shop",
-                "table": name,
-                "key": ["id"],
-                "columns": [{"name": f"own_{name}", "source": "b", "type": "string"}],
-            }
-            for name in ("orders", "carts")
-        ],
-    }
+    shop_spec(
+        {"name": name, "key": ["id"], "columns": [{"name": f"own_{name}", "source": "b", "type": "string"}]}
+        for name in ("orders", "carts")
+    )
 )
 Record = tuple[str | None, str, str, dict[str, str], str | None]
 GOOD = {"a": "int", "b": "string"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -69,9 +70,16 @@ def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake
     assert lake.run("split", clock=people.clock).status == "nothing_to_do"
     assert lake.run("erase", clock=people.clock, agent=AGENT, yes=True).status == "nothing_to_do"
 
-    lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
-    assert traces(lake.folder, (str(CUSTOMER), *CUSTOMER_NAMES)) == []
-    assert_is_right(people, erased(events, "customer_id", "customer_name", CUSTOMER, CUSTOMER_NAMES))
+
+@pytest.mark.slice(name="laws")
+def test_two_people_one_after_the_other(people: PeopleLake):
+    events, _ = oracle.read_lines(people.lines)
+    for kind, id_, names in (("agent", AGENT, AGENT_NAMES), ("customer", CUSTOMER, CUSTOMER_NAMES)):
+        options: dict[str, Any] = {kind: id_, "yes": True}
+        people.lake.run("erase", clock=people.clock, **options)
+        assert traces(people.lake.folder, (f"{id_}", *names)) == []
+        events = erased(events, f"{kind}_id", f"{kind}_name", id_, names)
+        assert_is_right(people, events)
 
 
 def assert_is_right(people: PeopleLake, events: Events) -> None:
@@ -89,10 +97,23 @@ def assert_is_right(people: PeopleLake, events: Events) -> None:
     assert all(Timeline(table=table, path=lake.path(table)).pending == frozenset() for table in expected)
 
 
-def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    "deaths",
+    [
+        pytest.param((("erase_in_table", True),), id="once"),
+        pytest.param(
+            (("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)),
+            id="four times",
+            marks=pytest.mark.slice(name="laws"),
+        ),
+    ],
+)
+def test_one_that_dies_again_and_again_is_finished_by_the_last(
+    people: PeopleLake, monkeypatch: pytest.MonkeyPatch, deaths: tuple[tuple[str, bool], ...]
+):
     """Before the log, amid the landing files, after the first tables, and amid the purge."""
     people.lake.run("consumers", clock=people.clock, action="register", name="report", table="agents", at=None)
-    for step, is_done in (("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)):
+    for step, is_done in deaths:
         die_at(monkeypatch, step, is_done=is_done)
         with pytest.raises(CrashError):
             people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)

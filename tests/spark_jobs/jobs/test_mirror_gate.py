@@ -28,6 +28,7 @@ from spark_jobs.jobs.mirror_gate import MirrorGates, Passed
 from spark_jobs.quality.holds import Acceptance, Holds
 from spark_jobs.transforms.mirrors import MirrorTable, slot_names
 from spark_jobs.transforms.newest import SLOT_TYPE
+from tests.support.shop_lakes import shop_spec
 
 pytestmark = pytest.mark.spark
 
@@ -49,22 +50,14 @@ EXPECTED: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "known_note": {"column": "note", "one_of": ["a", "b"], "action": "stop"},
     },
 }
-DOCUMENT: dict[str, Any] = {
-    "lake": "shop",
-    "source": {"topics": ["shop.*"]},
-    "log": "shop_log",
-    "quarantine": "shop_quarantine",
-    "mirrors": [
-        {
-            "name": name,
-            "database": "shop",
-            "table": name,
-            "key": ["id", "line"] if name == "plain" else ["id"],
-            "deletes": "hard" if name == "carts" else "soft",
-        }
-        for name in NAMES
-    ],
-}
+DOCUMENT = shop_spec(
+    {
+        "name": name,
+        "key": ["id", "line"] if name == "plain" else ["id"],
+        "deletes": "hard" if name == "carts" else "soft",
+    }
+    for name in NAMES
+)
 Row = dict[str, Any]
 
 

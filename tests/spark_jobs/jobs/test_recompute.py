@@ -1,7 +1,7 @@
 """History under another rule: a plan first, all or nothing in each table, and a way back.
 
-The lake holds 24 months of deals of agents 5 and 6, one reservation and one signing a month each, counted by rules v1.
-Agent 7 has a reservation a month and no signing, which counts by rules v2 alone.
+The lake holds eight months of deals of agents 5 and 6, one reservation and one signing a month each, counted by rules
+v1. Agent 7 has a reservation a month and no signing, which counts by rules v2 alone.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.hudi
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 PERFORMANCE = "slow_agent_performance"
-MONTHS = [f"{2024 + number // 12}-{number % 12 + 1:02d}" for number in range(24)]
-RANGE: dict[str, Any] = {"layer": "slow", "from_date": "2024-01-01", "to_date": "2025-12-31"}
+MONTHS = ["2024-09", "2024-10", "2024-11", "2024-12", "2025-01", "2025-02", "2025-03", "2025-04"]
+RANGE: dict[str, Any] = {"layer": "slow", "from_date": "2024-09-01", "to_date": "2025-04-30"}
 
 
 def deals() -> list[bytes]:
@@ -49,7 +49,7 @@ def deals() -> list[bytes]:
 @pytest.fixture(scope="module")
 def made(spark, tmp_path_factory) -> SpecLake:
     """The lake as it is before each test; nobody writes to it."""
-    lake = make_mart_lake(spark, tmp_path_factory.mktemp("made"))
+    lake = make_mart_lake(spark, tmp_path_factory.mktemp("made"), layers=("fast", "stitch", "slow"))
     lake.land("deals.jsonl", deals())
     for job in ("ingest", "split"):
         lake.run(job)
@@ -81,10 +81,10 @@ def test_a_plan_changes_nothing_and_says_what_would(lake, capsys):
     before = lake.instants()
     result = lake.run("recompute", clock=NOON, rules="v2", **RANGE)
     assert (result.status, result.counters["rows_written"]) == ("nothing_to_do", 0)
-    assert result.counters["rows_planned"] >= 48
+    assert result.counters["rows_planned"] >= 2 * len(MONTHS)
     shown = capsys.readouterr().out
     assert PERFORMANCE in shown
-    assert "24 (2024-01 to 2025-12)" in shown
+    assert "8 (2024-09 to 2025-04)" in shown
     assert result.messages[-1] == "nothing was changed; do it with --yes"
     assert lake.instants() == before
     dry = lake.run("recompute", clock=NOON, rules="v2", yes=True, dry_run=True, **RANGE)
@@ -97,7 +97,7 @@ def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake
     assert {agent for _, agent in before} == {5, 6}
     some = {**RANGE, "to_date": "2024-12-31"}
     done = lake.run("recompute", clock=NOON, rules="v2", yes=True, **some)
-    overrides = dict.fromkeys(MONTHS[:12], "v2")
+    overrides = dict.fromkeys(MONTHS[:4], "v2")
     assert_slow_is_right(lake, "UTC", overrides)
     assert {month: version for month, version in versions(lake).items() if version == "v2"} == overrides
     assert {agent for _, agent in cells(lake, PERFORMANCE, "month", "agent_id")} == {5, 6, 7}
@@ -126,8 +126,10 @@ def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_co
     is_over = threading.Event()
 
     def watch() -> None:
-        while not is_over.is_set():
+        while True:
             seen.append({row["rules_version"] for row in lake.rows_of_rust_reader(PERFORMANCE)})
+            if is_over.wait(0.25):
+                return
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -164,7 +166,7 @@ def test_a_version_that_was_edited_after_it_counted_stops_the_layer_until_a_pers
     own.land("later.jsonl", [line(sqlserver("u", {"SaleId": 502, "ContractSubtotal": "9.0000"}, 9002))])
     own.run("ingest")
     before = own.rows(PERFORMANCE)
-    with pytest.raises(ContractError, match="rules v1 say something else than when 2024-03 was counted") as caught:
+    with pytest.raises(ContractError, match="rules v1 say something else than when 2024-11 was counted") as caught:
         own.run("mart", clock=NOON, layer="slow")
     assert "recompute --rules v1" in str(caught.value)
     assert own.rows(PERFORMANCE) == before

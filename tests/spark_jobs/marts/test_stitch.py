@@ -80,7 +80,7 @@ class Story:
 
 @pytest.fixture
 def story(spark, tmp_path) -> Story:
-    return Story(make_mart_lake(spark, tmp_path))
+    return Story(make_mart_lake(spark, tmp_path, layers=("stitch",)))
 
 
 def tamper_with_cells(story: Story, *, agent: int) -> None:
@@ -164,7 +164,7 @@ def test_the_calendar_of_leap_years(story):
 
 
 def test_days_are_the_companys_also_when_its_offset_changes(spark, tmp_path):
-    story = Story(make_mart_lake(spark, tmp_path, time_zone="Europe/Paris"), "Europe/Paris")
+    story = Story(make_mart_lake(spark, tmp_path, time_zone="Europe/Paris", layers=("stitch",)), "Europe/Paris")
     moments = [datetime(2025, 3, 29, 22, 59, tzinfo=UTC) + timedelta(minutes=30 * n) for n in range(60)]
     story.tell([deal(n, n, 5, f"{n}.0000", signed=moment) for n, moment in enumerate(moments, start=1)])
     for clock in (datetime(2026, 3, 29, 21, 59, tzinfo=UTC), datetime(2026, 3, 29, 22, 1, tzinfo=UTC)):

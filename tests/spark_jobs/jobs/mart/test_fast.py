@@ -7,11 +7,14 @@ chapter both marts must be the oracle's at the latest clock there was.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake, assert_marts_equal_oracle
+from tests.support.mart_lakes import make_mart_lake
 
 pytestmark = pytest.mark.hudi
 
@@ -29,6 +32,11 @@ def event(op: str, number: int, position: int, hour: float, **columns: object) -
 def signed(number: int, position: int, hour: float, unit: int, agent: int, amount: str) -> bytes:
     columns = {"UnitId": unit, "ProjectId": unit * 10, "AgentId": agent, "ContractSubtotal": amount}
     return event("u", number, position, hour, ContractSigningDate=MIDNIGHT_MS + HOUR_MS, **columns)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    return make_mart_lake(spark, tmp_path, layers=("fast",))
 
 
 CHAPTERS: dict[str, tuple[datetime, list[bytes]]] = {

@@ -97,6 +97,7 @@ def connection(kind: str, server: Service) -> str:
     return json.dumps({"conn_type": kind, **facts})
 
 
+@pytest.mark.slice(name="clusters")
 def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: dict[str, str]) -> None:
     check_truth(connection("spark_connect", server), environment)
     landing = Path(environment["LAKEHOUSE_LANDING_PATH"]) / TOPIC

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import Phase
 from hypothesis import settings as hypothesis_settings
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 # The same examples on every machine; `--hypothesis-profile=explore` looks for new ones.
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
-# Planted bugs have to be found, and nobody reads the smallest example of one.
-_UNSHRUNK = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
-hypothesis_settings.register_profile("mutants", deadline=None, derandomize=True, phases=_UNSHRUNK)
 hypothesis_settings.load_profile("repeatable")
 
 

@@ -10,11 +10,19 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
 
 VARIABLE = "LAKEHOUSE_MUTANTS_RECORD"
 SLICE = "slice"
 """The marker of tests outside the short run."""
 _tests: dict[str, dict[str, object]] = {}
+
+
+def pytest_configure() -> None:
+    """Hypothesis stops at the first failure: a planted bug has to be found, and its smallest example is of no use."""
+    phases = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+    settings.register_profile("mutants", deadline=None, derandomize=True, phases=phases)
+    settings.load_profile("mutants")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

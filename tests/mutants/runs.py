@@ -130,7 +130,7 @@ def run_tests(copy: Path, nodes: Sequence[str], *options: str, limit: float) -> 
     with tempfile.TemporaryDirectory(prefix="lakehouse-run-") as folder:
         record, log = Path(folder) / "record.json", Path(folder) / "log"
         command = [str(copy / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "tests.mutants.recorder", "--hypothesis-profile=mutants", *options, *nodes]
+        command += ["-p", "tests.mutants.recorder", *options, *nodes]
         # Without bytecode: what Python keeps of a file is told apart by size and second alone.
         environment = {**jvm_environment(os.environ), VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
         started = time.monotonic()

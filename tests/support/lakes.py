@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -89,6 +90,12 @@ class SpecLake(Lake):
     @property
     def settings(self) -> Settings:
         return replace(super(SpecLake, self).settings, lake_spec=str(self.spec))
+
+
+def copy_lake(made: SpecLake, folder: Path) -> SpecLake:
+    """A copy of a lake that several tests begin with; the spec lies in its folder."""
+    shutil.copytree(made.folder, folder, dirs_exist_ok=True)
+    return replace(made, folder=folder, spec=folder / made.spec.name)
 
 
 def without_hudi_columns(row: dict[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,23 @@ def is_alive(pid: int) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """Children of a process, and theirs."""
+    children = [child for task in _list(f"/proc/{pid}/task") for child in _children(task)]
+    return children + [below for child in children for below in descendants(child)]
+
+
+def _children(task: Path) -> list[int]:
+    """Processes that a thread has started; none when it has ended meanwhile."""
     try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [int(child) for task in tasks for child in (task / "children").read_text(encoding="ascii").split()]
+        return [int(child) for child in (task / "children").read_text(encoding="ascii").split()]
     except OSError:
         return []
-    return children + [below for child in children for below in descendants(child)]
+
+
+def _list(folder: str) -> list[Path]:
+    try:
+        return list(Path(folder).iterdir())
+    except OSError:
+        return []
 
 
 def command_line(pid: int) -> str:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.storage.doctor.findings import Ailment
 from spark_jobs.storage.services.run import TableServices
 from tests.support.crashes import CrashError
-from tests.support.lakes import SpecLake, assert_equals_oracle
+from tests.support.lakes import SpecLake, assert_equals_oracle, copy_lake
 from tests.support.schedules import build_schedule
 from tests.support.service_lakes import make_service_lake
 
@@ -22,16 +22,19 @@ pytestmark = pytest.mark.hudi
 LATER = datetime.now(UTC) + timedelta(days=2)
 
 
-@pytest.fixture
-def damaged(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[SpecLake, list[bytes]]:
+Damaged = tuple[SpecLake, list[bytes]]
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Damaged:
     """Two rounds of a schedule, and what four accidents left: see the comments."""
-    lake, schedule = make_service_lake(spark, tmp_path), build_schedule(5, 1)
+    lake, schedule = make_service_lake(spark, tmp_path_factory.mktemp("damaged")), build_schedule(5, 1)
     for number in range(2):
         schedule.land(lake.folder / "landing", number)
         lake.run("ingest")
         lake.run("split")
     # A plan that nobody carried out.
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TableServices, "_carry_out", _die)
         with pytest.raises(CrashError):
             lake.run("services", clock=LATER, action="run", table="sales", service="compaction", all=True)
@@ -39,12 +42,19 @@ def damaged(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     agents = Path(lake.path("agents"))
     base = next(agents.glob("*.parquet"))
     shutil.copy(base, agents / f"{base.name.rpartition('_')[0]}_{'9' * 17}.parquet")
-    # Markers of a commit that ended, a lock of somebody else's writer.
+    # Markers of a commit that ended, a lock of another program's writer.
     last = max(path.name.split(".")[0] for path in (agents / ".hoodie").glob("*commit"))
     (agents / f".hoodie/.temp/{last}").mkdir(parents=True)
     (Path(lake.path("units")) / ".hoodie/lock").touch()
     schedule.land(lake.folder / "landing", 2)
     return lake, schedule.lines
+
+
+@pytest.fixture
+def damaged(made: Damaged, tmp_path: Path) -> Damaged:
+    """A copy of it."""
+    lake, lines = made
+    return copy_lake(lake, tmp_path), lines
 
 
 def _die(*_: Any) -> None:
@@ -56,7 +66,7 @@ def ailments(lake: SpecLake, action: str, **options: Any) -> set[tuple[str, str]
     return {(said.split(": ")[0], said.split(": ")[1]) for said in result.messages}
 
 
-def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: tuple[SpecLake, list[bytes]]):
+def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: Damaged):
     lake, lines = damaged
     expected = {
         ("sales", Ailment.PENDING_PLAN.value),
@@ -75,7 +85,7 @@ def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: tuple[SpecLa
     assert lake.run("doctor", clock=LATER, action="check", deep=True).status == "nothing_to_do"
 
 
-def test_rows_that_stand_twice_are_found_by_looking_at_them(damaged: tuple[SpecLake, list[bytes]]):
+def test_rows_that_stand_twice_are_found_by_looking_at_them(damaged: Damaged):
     """The same file, once it counts: a second base file in a group of its own, of the instant of a commit."""
     lake, _ = damaged
     agents = Path(lake.path("agents"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from tests.support.erasures import (
     erased,
     traces,
 )
-from tests.support.lakes import SpecLake, tables_by_rust_reader, tables_by_spark
+from tests.support.lakes import copy_lake, tables_by_rust_reader, tables_by_spark
 from tests.support.mart_checks import assert_fast_is_right, assert_slow_is_right, assert_stitch_is_right
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
@@ -42,14 +41,14 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Peopl
 
 @pytest.fixture
 def people(made: PeopleLake, tmp_path: Path) -> PeopleLake:
-    shutil.copytree(made.lake.folder, tmp_path, dirs_exist_ok=True)
     other = copy(made)
     other.rounds = list(made.rounds)
-    other.lake = SpecLake(spark=made.lake.spark, folder=tmp_path, spec=tmp_path / made.lake.spec.name)
+    other.lake = copy_lake(made.lake, tmp_path)
     return other
 
 
-def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake):
+def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
+    """By two runs, of which the first dies after a table."""
     lake = people.lake
     people.land_late()
     sizes = {path: path.stat().st_size for path in (lake.folder / "landing").rglob("*.jsonl")}
@@ -57,6 +56,7 @@ def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake
     plan = lake.run("erase", clock=people.clock, agent=AGENT)
     assert plan.status == "nothing_to_do"
     assert plan.counters["findings"] > 20
+    erase_and_die(people, monkeypatch, "erase_in_table", is_done=True)
     result = lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
     assert result.status == "done"
     assert traces(lake.folder / "lake", (*WORDS_OF_AGENT, LATE_NAME)) == []
@@ -97,29 +97,12 @@ def assert_is_right(people: PeopleLake, events: Events) -> None:
     assert all(Timeline(table=table, path=lake.path(table)).pending == frozenset() for table in expected)
 
 
-@pytest.mark.parametrize(
-    "deaths",
-    [
-        pytest.param((("erase_in_table", True),), id="once"),
-        pytest.param(
-            (("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)),
-            id="four times",
-            marks=pytest.mark.slice(name="laws"),
-        ),
-    ],
-)
-def test_one_that_dies_again_and_again_is_finished_by_the_last(
-    people: PeopleLake, monkeypatch: pytest.MonkeyPatch, deaths: tuple[tuple[str, bool], ...]
-):
+@pytest.mark.slice(name="laws")
+def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
     """Before the log, amid the landing files, after the first tables, and amid the purge."""
     people.lake.run("consumers", clock=people.clock, action="register", name="report", table="agents", at=None)
-    for step, is_done in deaths:
-        die_at(monkeypatch, step, is_done=is_done)
-        with pytest.raises(CrashError):
-            people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
-        monkeypatch.undo()
-        with pytest.raises(ErasureUnfinishedError, match="the erasure of one agent was cut off"):
-            people.lake.run("ingest", clock=people.clock)
+    for step, is_done in (("erase_in_log", False), ("edit_files", False), ("erase_in_table", True), ("purge", True)):
+        erase_and_die(people, monkeypatch, step, is_done=is_done)
         people.lake.run("split", clock=people.clock)
         with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
             people.lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
@@ -130,6 +113,16 @@ def test_one_that_dies_again_and_again_is_finished_by_the_last(
     events, _ = oracle.read_lines(people.lines)
     assert_is_right(people, erased(events, "agent_id", "agent_name", AGENT, (*AGENT_NAMES, LATE_NAME)))
     assert people.lake.run("ingest", clock=people.clock).status == "nothing_to_do"
+
+
+def erase_and_die(people: PeopleLake, patch: pytest.MonkeyPatch, step: str, *, is_done: bool) -> None:
+    """An erasure that ends at a step; until it is finished, nothing else is taken in."""
+    die_at(patch, step, is_done=is_done)
+    with pytest.raises(CrashError):
+        people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    patch.undo()
+    with pytest.raises(ErasureUnfinishedError, match="the erasure of one agent was cut off"):
+        people.lake.run("ingest", clock=people.clock)
 
 
 def die_at(patch: pytest.MonkeyPatch, name: str, *, is_done: bool) -> None:

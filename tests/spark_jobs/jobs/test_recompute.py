@@ -19,7 +19,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.timeline import Timeline
 from tests.support.crashes import crash_at_commit, run_and_crash
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import Lake, SpecLake
+from tests.support.lakes import Lake, SpecLake, copy_lake
 from tests.support.mart_checks import assert_slow_is_right
 from tests.support.mart_lakes import cells, make_mart_lake
 
@@ -60,8 +60,7 @@ def made(spark, tmp_path_factory) -> SpecLake:
 @pytest.fixture
 def lake(made, tmp_path) -> Lake:
     """A copy of it."""
-    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
-    return replace(made, folder=tmp_path, spec=tmp_path / made.spec.name)
+    return copy_lake(made, tmp_path)
 
 
 class LakeWithRules(SpecLake):

@@ -128,7 +128,7 @@ def fill(server: Server, database: str, rows: list[dict[str, Any]]) -> None:
             connection.exec_driver_sql(statement, tuple(row.values()))
 
 
-@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("kind", ["postgresql", pytest.param("mariadb", marks=pytest.mark.slice(name="databases"))])
 def test_the_lake_has_each_value_as_the_database_has_it(spark, tmp_path, kind: str, request: pytest.FixtureRequest):
     server = request.getfixturevalue(kind)
     database = server.new_database()

@@ -224,18 +224,12 @@ def test_orders_that_move_alone_are_no_change(spark: SparkSession, tmp_path: Pat
         assert events.feed(table, first.time, second.time) == []
 
 
-@pytest.mark.parametrize(
-    "deaths",
-    [
-        pytest.param(DEATHS[1::2], id="afterwards"),
-        pytest.param(DEATHS, id="everywhere", marks=pytest.mark.slice(name="laws")),
-    ],
-)
-def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_path: Path, deaths: list[Any]) -> None:
+@pytest.mark.slice(name="laws")
+def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_path: Path) -> None:
     events, found = history(spark, tmp_path, 7), 0
     events.arrive()
     events.lake.run("split")
-    for crash in deaths:
+    for crash in DEATHS:
         events.arrive()
         assert run_and_crash(events.lake, "split", crash)
         found += events.assert_feed_agrees()
@@ -243,7 +237,7 @@ def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_pa
             events.lake.run("split")
     events.lake.run("split")
     assert_equals_oracle(events.lake, events.lines)
-    assert found + events.assert_feed_agrees() > len(deaths)
+    assert found + events.assert_feed_agrees() > len(DEATHS)
 
 
 def test_compaction_and_restore(spark: SparkSession, tmp_path: Path) -> None:

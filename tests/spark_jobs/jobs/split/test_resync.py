@@ -137,7 +137,7 @@ def test_a_backfill_leaves_right_tables_as_they_are(lake):
     lake.run("mart", layer="fast", clock=CLOCK)
     before = lake.instants()
     dates = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
-    for start, end in ((dates[0], dates[1]), (dates[1], dates[2]), (dates[0], dates[2])):
+    for start, end in ((dates[1], dates[2]), (dates[0], dates[2])):
         for job, options in PIPELINE[1:]:
             result = lake.run(job, clock=CLOCK, interval=Interval(start=start, end=end), **options)
             assert result.status == "nothing_to_do"

@@ -40,6 +40,7 @@ from tests.support.processes import (
 )
 
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
+EVENTS = 60
 FOREVER = """
 import os
 import socket
@@ -70,7 +71,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing"),
         "LAKEHOUSE_DRIVER_MEMORY": "1g",
     }
-    generate(["--events", "60", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environ)
+    generate(["--events", f"{EVENTS}", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environ)
     return environ
 
 
@@ -110,7 +111,7 @@ def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: 
     assert counters["records_duplicate"] == len(lines) + 1
 
 
-def test_and_by_spark_submit_which_tells_nobody_a_secret(environment: dict[str, str], tmp_path: Path) -> None:
+def test_by_spark_submit_no_secret_is_shown(environment: dict[str, str], tmp_path: Path) -> None:
     """Secrets in the connection's conf and in the environment: in no command line, log, event log, table or folder."""
     canaries = {name: new_canary() for name in ("conf", "key", "token", "password")}
     (tmp_path / "events").mkdir()
@@ -127,8 +128,11 @@ def test_and_by_spark_submit_which_tells_nobody_a_secret(environment: dict[str, 
         "TMPDIR": str(tmp_path),
     }
     facts = {"conn_type": "spark", "host": "local[2]", "password": canaries["conf"], "extra": {"conf": conf}}
+    environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = json.dumps(facts)
     with watching_command_lines() as seen:
-        said = check_truth(json.dumps(facts), environment)
+        output, errors = run_operator(environment, "ingest", errors=subprocess.PIPE).communicate(timeout=600)
+    said, result = output + errors, json.loads(output.splitlines()[-1])
+    assert (result["status"], result["counters"]["events_new"]) == ("done", EVENTS), said
     assert search_files(tmp_path, canaries) == {}
     assert canaries_in("\n".join(seen).encode(), canaries) == []
     assert canaries_in(said.encode(), canaries) == []
@@ -151,16 +155,12 @@ def test_and_on_a_cluster_by_spark_connect(server_on_cluster: Service, environme
     check_truth(connection("spark_connect", server_on_cluster), environment)
 
 
-def check_truth(conn: str, environment: dict[str, str]) -> str:
-    """Run ingest and split as tasks with this connection; every table must be the generator's truth.
-
-    Gives all that was said.
-    """
+def check_truth(conn: str, environment: dict[str, str]) -> None:
+    """Run ingest and split as tasks with this connection; every table must be the generator's truth."""
     from hudi import HudiTableBuilder
 
     environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = conn
-    task = run_operator(environment, "ingest", "split", errors=subprocess.PIPE)
-    output, errors = task.communicate(timeout=600)
+    output, _ = run_operator(environment, "ingest", "split").communicate(timeout=600)
     results: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     assert [(result["job"], result["status"]) for result in results] == [("ingest", "done"), ("split", "done")]
     settings = Settings.from_environment(environment)
@@ -169,7 +169,6 @@ def check_truth(conn: str, environment: dict[str, str]) -> str:
         batches = HudiTableBuilder.from_base_uri(settings.table_path(table.name)).build().read()
         rows = [row for batch in batches for row in batch.to_pylist()]
         assert check_table(table, rows, truth, spec, reader="the Rust reader") == []
-    return output + errors
 
 
 @pytest.mark.parametrize(("kind", "drivers"), [("spark_connect", {"python"}), ("spark", {"python", "java"})])

@@ -74,6 +74,10 @@ def wide_rows(number: int, schema: T.StructType) -> list[tuple[object, ...]]:
     return [(*row, *[None] * (len(schema.fields) - len(row))) for row in rows(number)]
 
 
+@pytest.mark.services
+@pytest.mark.parametrize(
+    "server_place", ["postgresql", pytest.param("mariadb", marks=pytest.mark.slice(name="databases"))], indirect=True
+)
 @pytest.mark.parametrize("change", ["nothing", "a new column", "another type"])
 @pytest.mark.parametrize("is_executed", [False, True], ids=["unheard", "unanswered"])
 def test_a_wire_cut_at_any_message(server_place: Place, wire: Wire, change: str, is_executed: bool):

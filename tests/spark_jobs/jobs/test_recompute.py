@@ -100,6 +100,9 @@ def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake
     assert_slow_is_right(lake, "UTC", overrides)
     assert {month: version for month, version in versions(lake).items() if version == "v2"} == overrides
     assert {agent for _, agent in cells(lake, PERFORMANCE, "month", "agent_id")} == {5, 6, 7}
+    timeline = Timeline(table=PERFORMANCE, path=lake.path(PERFORMANCE))
+    assert timeline.properties["hoodie.table.version"] == "6"
+    assert timeline.savepoints == {timeline.writes[-2].time}
 
     # A correction to a month counted by v2 is counted by v2, also in an ordinary run.
     lake.land("late.jsonl", [line(sqlserver("u", {"SaleId": 501, "ContractSubtotal": "9.0000"}, 9001))])
@@ -119,7 +122,8 @@ def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake
         lake.run("recompute", clock=NOON, undo="slow-1", yes=True)
 
 
-@pytest.mark.parametrize("is_committed", [False, pytest.param(True, marks=pytest.mark.slice(name="laws"))])
+@pytest.mark.slice(name="laws")
+@pytest.mark.parametrize("is_committed", [False, True])
 def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_committed):
     seen: list[set[str]] = []
     is_over = threading.Event()
@@ -173,13 +177,6 @@ def test_a_version_that_was_edited_after_it_counted_stops_the_layer_until_a_pers
     own.run("recompute", clock=NOON, rules="v1", yes=True, **RANGE)
     own.run("mart", clock=NOON, layer="slow")
     assert_slow_is_right(own, "UTC", rules=rules.parent)
-
-
-def test_a_savepoint_keeps_the_table_version(lake):
-    lake.run("recompute", clock=NOON, rules="v2", yes=True, **RANGE)
-    timeline = Timeline(table=PERFORMANCE, path=lake.path(PERFORMANCE))
-    assert timeline.properties["hoodie.table.version"] == "6"
-    assert timeline.savepoints == {timeline.writes[-2].time}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from tests.support.lakes import in_utc
 pytestmark = pytest.mark.spark
 
 SPEC = load_lake_spec(Settings().lake_spec)
-HISTORIES, EXAMPLES = 300, 7
+HISTORIES, EXAMPLES = 300, 4
 UNIT = {"unit_name": "name", "unit_name_order": "1", "project_id": 3, "project_id_order": "1"}
 UNIT |= {"building_id": None, "building_id_order": None}
 

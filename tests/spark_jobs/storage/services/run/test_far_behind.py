@@ -27,20 +27,25 @@ from tests.support.service_lakes import HUNGRY
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 
-COMMITS = {TableType.MERGE_ON_READ: 200, TableType.COPY_ON_WRITE: 60}
-SERVED_EVERY = 25
+MANY = [
+    (TableType.MERGE_ON_READ, 50),
+    (TableType.COPY_ON_WRITE, 25),
+    pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="laws")),
+    pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="laws")),
+]
+SERVED_EVERY = 12
 
 
 class Consumed:
     """The table, its consumer, and the services between commits."""
 
-    def __init__(self, spark: SparkSession, folder: Path, type_: TableType) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, type_: TableType, commits: int) -> None:
         self.spark, self.settings = spark, Settings(base_path=str(folder))
         self.layout = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=type_)
         self.place = self.write(0)
         registry = ConsumerRegistry(self.settings.base_path)
         registry.write("report", ConsumerState(checkpoints={"units": self.place}), datetime.now(UTC))
-        for number in range(1, COMMITS[type_] + 1):
+        for number in range(1, commits + 1):
             self.write(number)
             if number % SERVED_EVERY == 0:
                 self.serve()
@@ -69,11 +74,10 @@ class Consumed:
         return pull.resync_reason, sorted(map(tuple, read_pull(self.spark, self.timeline.path, pull).collect()))
 
 
-@pytest.mark.parametrize("type_", TableType)
-def test_hundreds_of_commits_behind(spark: SparkSession, tmp_path: Path, type_: TableType):
-    commits = COMMITS[type_]
+@pytest.mark.parametrize(("type_", "commits"), MANY)
+def test_many_commits_behind(spark: SparkSession, tmp_path: Path, type_: TableType, commits: int):
     expected = [(0, commits), *((n, n) for n in range(1, commits + 1))]
-    consumed = Consumed(spark, tmp_path, type_)
+    consumed = Consumed(spark, tmp_path, type_, commits)
     assert len(consumed.timeline.writes) > commits, "nothing that was not read is archived"
     assert consumed.pull() == ("", expected)
     # Somebody else's writer, which knows of no consumers, archives and cleans what it likes.

@@ -8,6 +8,8 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
+import lakehouse.tests.LocalDisk
+
 /** Records the mutating operations below a folder, and stops the storage there at one of them.
   *
   * An operation is known by what it does, where, and which of the same it is: "rename /log/.hoodie/<instant>.commit #1".
@@ -101,8 +103,8 @@ object Faults {
   }
 }
 
-/** The local file system of Hadoop, with faults. */
-class FaultyFileSystem extends LocalFileSystem {
+/** The local file system of the tests (tests/run/LocalDisk.scala), with faults. */
+class FaultyFileSystem extends LocalDisk {
   private def watched(path: Path, opened: => FSDataOutputStream, name: String): FSDataOutputStream = {
     val out = Faults.mutate(name, path)(opened)
     if (out.getWrappedStream.isInstanceOf[FaultyStream]) out

@@ -23,6 +23,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
 from tests.faults.python_writes import stop_python_writes
+from tests.run.engines import build_local_disk, hadoop_jars
 
 SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
 _CLASS = "lakehouse.faults.FaultyFileSystem"
@@ -92,8 +93,9 @@ def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession,
     quick: dict[str, str] = {Hudi.HEARTBEAT_INTERVAL: "1000", Hudi.HEARTBEAT_MISSES: "4"}
     options._SAFETY = {**options._SAFETY, **quick}
     home = spark_home()
-    hadoop = [str(jar) for jar in sorted((home / "jars").glob("hadoop-client-*.jar"))]
-    jar = build_scala_jar(SOURCE, folder, java_home=find_java().home, spark_home=home, libraries=hadoop)
+    disk = build_local_disk()
+    libraries = [str(disk), *hadoop_jars(home)]
+    jar = build_scala_jar(SOURCE, folder, java_home=find_java().home, spark_home=home, libraries=libraries)
     real = session.find_jars
 
     def find_jars(settings: Settings) -> list[str]:
@@ -106,7 +108,7 @@ def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession,
         # On the class path from the start: a file system is looked up before the session's own jars are.
         return {
             **build(settings, environ),
-            "spark.driver.extraClassPath": str(jar),
+            "spark.driver.extraClassPath": f"{jar}:{disk}",
             "spark.hadoop.fs.file.impl": _CLASS,
         }
 

@@ -18,8 +18,9 @@ from tests.mutants.bugs import Patch, PatchError
 from tests.mutants.recorder import VARIABLE
 from tests.mutants.trees import planted
 from tests.run.engines import jvm_environment
+from tests.run.levels import ENGINES
 
-HEAVY = frozenset({"spark", "hudi", "services", "e2e", "faults"})
+HEAVY = frozenset({*ENGINES, "faults"})
 """Markers of tests that start a session or a server."""
 LEAST_LIMIT = 180.0
 """Seconds that a run may take whatever it took without the bug, for sessions and servers to start."""

@@ -64,7 +64,9 @@ def _run(name: str, expression: str, workers: int, folder: Path) -> int:
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
     command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
-    environment = {**jvm_environment(os.environ, has_yarn=name == "slice-clusters"), FOLDER: str(folder), NAME: name}
+    environment = {**os.environ, FOLDER: str(folder), NAME: name}
+    if name != "check":
+        environment = jvm_environment(environment, on_cluster=name == "slice-clusters")
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 

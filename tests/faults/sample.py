@@ -1,9 +1,10 @@
 """The part of the campaign that every change has to pass: of each kind the moment at which it matters most.
 
 A write counts from one operation on. Right before it everything is written and nothing may be seen; right after it
-everything is there and whoever wrote it does not know. Each scenario is stopped at one of the two at least, the kinds
-of writes at both, and jobs at the last thing that they write beside tables. One race, one driver that is paused and
-one that is killed, both right before their commit.
+everything is there and whoever wrote it does not know. Appends, rows of log files, compaction, clustering, rescale,
+rollback and restore are stopped at one of the two at least, and jobs at the last thing that they write beside tables.
+One race, one driver that is paused and one that is killed, both right before their commit. All other operations and
+scenarios are in slices.
 """
 
 from __future__ import annotations
@@ -24,22 +25,15 @@ from tests.faults.verdicts import Tried
 from tests.faults.zombies import Fate, Zombies
 
 STOPPED: dict[str, tuple[str, ...]] = {
-    "create, merge-on-read": (BEFORE,),
-    "append": (BEFORE, AFTER),
-    "upsert, copy-on-write": (AFTER,),
+    "append": (AFTER,),
     "delta, merge-on-read": (BEFORE, AFTER),
-    "overwrite": (BEFORE,),
-    "upsert, clean, archive": (BEFORE,),
-    "compaction": (BEFORE, AFTER),
+    "compaction": (AFTER,),
     "rescale": (BEFORE,),
-    "clustering": (BEFORE, AFTER),
-    "rollback, copy-on-write": (BEFORE,),
+    "clustering": (BEFORE,),
     "rollback, merge-on-read": (BEFORE,),
-    "restore, copy-on-write": (BEFORE,),
     "restore, merge-on-read": (BEFORE,),
 }
-"""Sides of the operation that ends the scenario. A creation that is append-only is like the other one until its first
-commit, and the upsert that dies is what "rollback, copy-on-write" begins with."""
+"""Sides of the operation that ends the scenario."""
 LAST_FILES: dict[str, tuple[str, ...]] = {
     "split, its index and consumer": (BEFORE,),
     "serve once more": (BEFORE,),

@@ -34,6 +34,8 @@ pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1800)]
 
 SCHEDULES_PER_LAKE = 10
 LATER = pytest.mark.slice(name="laws-marts")
+ROUNDS_OF = {1: 2}
+"""Rounds of the seed that every change has to pass; the slice has all rounds of the others."""
 SEEDS = [1, *(pytest.param(seed, marks=LATER) for seed in (0, 2))]
 CLOCK = datetime(2026, 1, 1, 20, 30, tzinfo=UTC)
 ZONES = ("UTC", "Europe/Paris", "Pacific/Auckland")
@@ -80,7 +82,8 @@ def test_at_every_moment_the_marts_are_the_oracles(spark, tmp_path, monkeypatch,
     make_hungry(lake.spec)
     schedules = [build_schedule(100 + seed, number) for number in range(SCHEDULES_PER_LAKE)]
     clock, deaths = CLOCK, 0
-    for number in range(ROUNDS):
+    rounds = ROUNDS_OF.get(seed, ROUNDS)
+    for number in range(rounds):
         for schedule in schedules:
             schedule.land(lake.folder / "landing", number)
         for _ in range(2 if number == 1 else 1):
@@ -88,7 +91,7 @@ def test_at_every_moment_the_marts_are_the_oracles(spark, tmp_path, monkeypatch,
             lake.run("split")
             disturb(lake, rng, is_restored=number > 0, has_services=seed > 0)
             clock += timedelta(hours=rng.choice((0, 1, 7)))
-            for layer in LAYERS if number == ROUNDS - 1 else rng.sample(LAYERS, 2):
+            for layer in LAYERS if number == rounds - 1 else rng.sample(LAYERS, 2):
                 deaths += bring_on(lake, rng, layer, clock)
                 check(lake, layer, clock, zone)
     assert deaths
@@ -96,7 +99,7 @@ def test_at_every_moment_the_marts_are_the_oracles(spark, tmp_path, monkeypatch,
         continue
     lake.run("split")
     before: dict[str, list[str]] = {}
-    for _ in range(2):
+    for _ in range(1 if seed in ROUNDS_OF else 2):
         for layer in LAYERS:
             result = lake.run("mart", clock=clock, layer=layer)
             check(lake, layer, clock, zone)

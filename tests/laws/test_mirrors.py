@@ -180,6 +180,7 @@ def test_every_way_to_be_broken_is_kept_and_every_record_is_accounted_for(spark,
     assert {key for (key,) in lake.live("orders", key=("id",))} == set(range(1, 11))
 
 
+@pytest.mark.slice(name="laws")
 def test_deleted_rows_are_kept_or_not_as_the_spec_says(spark, tmp_path):
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
     row = {"id": 1, "line": 1, "text": "north"}

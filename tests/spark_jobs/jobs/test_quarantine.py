@@ -167,8 +167,15 @@ def test_whatever_is_done_in_whatever_order(lake, seed):
     assert_equals_oracle(lake, lines)
 
 
-@pytest.mark.parametrize("is_committed", [False, True])
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    ("number", "is_committed"),
+    [
+        (1, True),
+        (2, False),
+        pytest.param(1, False, marks=pytest.mark.slice(name="laws")),
+        pytest.param(2, True, marks=pytest.mark.slice(name="laws")),
+    ],
+)
 def test_a_replay_that_dies_at_a_commit_and_is_run_again(lake, number, is_committed):
     raw, repaired = broken("key is text", 7), line(good(7))
     lake.land("a.jsonl", [line(good(1)), raw])
@@ -216,6 +223,7 @@ def test_what_was_delivered_again_stays_discarded(lake):
     assert states(lake) == {raw: "replayed", other: "open"}
 
 
+@pytest.mark.slice(name="laws")
 def test_a_lake_made_before_there_were_states(lake):
     """Its table lacks the columns: its records are open, new ones come beside them, both readers see all."""
     first, second, third = (broken("key is text", key) for key in (7, 8, 9))

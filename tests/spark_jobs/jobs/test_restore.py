@@ -151,7 +151,7 @@ def test_everything_is_as_it_was_and_goes_on_from_there(kept: Kept, capsys: pyte
 @pytest.mark.parametrize(
     ("at", "goes_on"),
     [
-        pytest.param(1, False, id="run again"),
+        pytest.param(1, False, id="run again", marks=pytest.mark.slice(name="laws")),
         pytest.param(9, True, id="jobs go on"),
         pytest.param(-2, True, id="all but the log", marks=pytest.mark.slice(name="laws")),
     ],

@@ -93,7 +93,11 @@ def test_what_is_found_is_held_until_it_is_right_or_accepted(
     assert validate(lake).status == DONE
     assert Holds(lake.settings).held() == []
 
-    lake.land("third.jsonl", [sale(2, 2, at=10, ProjectId=1)])
+
+@pytest.mark.slice(name="laws")
+def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: SparkSession, tmp_path: Path):
+    lake = make_expecting_lake(spark, tmp_path, MORE)
+    lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
     bring_on(lake)
     with pytest.raises(AuditFailedError):
         validate(lake)

@@ -147,6 +147,7 @@ def test_an_agent_with_only_negative_corrections(story):
     assert story.answer() == {5: (2, Decimal("-100000000000009.9999"))}
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_the_calendar_of_leap_years(story):
     days = [datetime(*day, 12, tzinfo=UTC) for day in ((2023, 2, 28), (2023, 3, 1), (2024, 2, 28), (2024, 2, 29))]
     story.tell([deal(n, n, 5, f"1{'0' * n}.0000", signed=day) for n, day in enumerate(days, start=1)])
@@ -188,6 +189,7 @@ def test_a_cache_that_was_tampered_with_is_made_anew(story):
     assert story.stitch() == ()
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_a_cache_whose_file_was_changed_in_place_is_made_anew(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
@@ -202,6 +204,7 @@ def test_a_cache_whose_file_was_changed_in_place_is_made_anew(story):
     assert story.stitch() == ()
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(story):
     old = NOON - 700 * DAY
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=old)])

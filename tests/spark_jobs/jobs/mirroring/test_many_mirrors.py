@@ -66,6 +66,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     return seen
 
 
+@pytest.mark.slice(name="laws")
 def test_thirty_mirrors_of_which_one_fails_are_right_after_one_read(spark, tmp_path: Path, reads: Reads):
     lake = make_shop_lake(spark, tmp_path, list(map(entry, TABLES)))
     records = [each for number, table in enumerate(TABLES) for each in changes(table, 1 + 100 * number)]

@@ -179,6 +179,7 @@ CONNECTORS_FIELDS: list[dict[str, Any]] = [
 """As Debezium's connector of PostgreSQL describes the table, with decimals in bytes."""
 
 
+@pytest.mark.slice(name="databases")
 def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path, postgresql: Server):
     document = {
         "lake": "things",

@@ -240,6 +240,7 @@ def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_pa
     assert found + events.assert_feed_agrees() > len(DEATHS)
 
 
+@pytest.mark.slice(name="laws")
 def test_compaction_and_restore(spark: SparkSession, tmp_path: Path) -> None:
     events = history(spark, tmp_path, 8)
     for _ in range(3):

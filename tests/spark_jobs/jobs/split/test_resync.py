@@ -46,6 +46,7 @@ def restore(lake: Lake, table: str) -> None:
             file.unlink()
 
 
+@pytest.mark.slice(name="laws")
 def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
     """Every commit of the log by itself here; what was folded before a crash is not folded again."""
     for number in range(3):
@@ -85,6 +86,7 @@ def test_an_archived_checkpoint_is_an_explicit_resync(lake):
     assert lake.run("split").status == "nothing_to_do"
 
 
+@pytest.mark.slice(name="laws")
 def test_a_log_that_was_made_anew_is_read_from_its_start(lake):
     arrive(lake, 0)
     lake.run("split")
@@ -146,6 +148,7 @@ def test_a_backfill_leaves_right_tables_as_they_are(lake):
     assert_marts_equal_oracle(lake, LINES, CLOCK)
 
 
+@pytest.mark.slice(name="laws")
 def test_a_backfill_of_days_not_yet_split_does_not_hide_the_others(lake):
     arrive(lake, 0)
     lake.run("split")

@@ -23,7 +23,7 @@ CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in range(2, 20))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in range(1, 20))]
 )
 def test_no_false_alarm(spark: SparkSession, tmp_path: Path, seed: int):
     lake = Lake(spark=spark, folder=tmp_path)

@@ -173,6 +173,7 @@ def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecL
     assert lake.run("mart", layer="fast").status == "nothing_to_do"
 
 
+@pytest.mark.slice(name="laws")
 def test_what_was_set_aside_is_replayed_when_its_rule_is_gone(lake: SpecLake):
     """Sales 1 and 2 break a rule, 3 another one too, 4 is broken; then it goes, and one comes that stops 2."""
     aside = {key: sale(key, ProjectId=13) for key in (1, 2)}

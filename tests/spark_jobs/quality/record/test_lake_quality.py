@@ -129,6 +129,7 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
     assert (balance["observed"], balance["expected"]) == ("4 = 1 + 2 + 1", "read = quarantined + written + duplicates")
 
 
+@pytest.mark.slice(name="laws")
 def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     bring(lake, "two.jsonl", sale(3, 3))

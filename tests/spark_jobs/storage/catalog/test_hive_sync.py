@@ -103,6 +103,7 @@ def as_hudi_says_it(lake: HiveLake, described: dict[str, Any]) -> dict[str, Any]
     }
 
 
+@pytest.mark.slice(name="engines")
 def test_both_catalogs_say_the_same_of_every_table(lake: HiveLake):
     planned = lake.sync("plan")
     assert lake.names() == set()

@@ -17,6 +17,7 @@ from tests.support.sales_sources import SalesSource
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
 
 
+@pytest.mark.slice(name="databases")
 def test_a_table_of_the_form_is_in_the_log(postgresql: Server, tmp_path: Path) -> None:
     source = SalesSource(postgresql, seed=5)
     source.change(400)

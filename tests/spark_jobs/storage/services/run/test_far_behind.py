@@ -28,7 +28,7 @@ from tests.support.service_lakes import HUNGRY
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 
 MANY = [
-    (TableType.MERGE_ON_READ, 50),
+    (TableType.MERGE_ON_READ, 25),
     (TableType.COPY_ON_WRITE, 25),
     pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="laws")),
     pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="laws")),

@@ -7,7 +7,6 @@ second, so that some of its tables are behind its log: what is behind then has t
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable
 from copy import copy
 from datetime import UTC, datetime, timedelta
@@ -24,7 +23,7 @@ from spark_jobs.storage.restore import plan_restore, restore_table
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from tests.support.crashes import CrashError
-from tests.support.lakes import SpecLake
+from tests.support.lakes import copy_lake
 from tests.support.mart_checks import assert_fast_is_right, assert_slow_is_right, assert_stitch_is_right
 from tests.support.schedules import Schedule, build_schedule
 from tests.support.service_lakes import make_service_lake, run_services
@@ -39,7 +38,7 @@ class Kept:
     """A lake with a savepoint, what its tables held then, and two rounds more."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.folder, self.lake = folder, make_service_lake(spark, folder)
+        self.lake = make_service_lake(spark, folder)
         self.schedules: list[Schedule] = [build_schedule(21, number) for number in range(3)]
         self.clock = datetime.now(UTC).replace(microsecond=0)
         self.tables = load_lake_spec(str(self.lake.spec)).table_names
@@ -58,10 +57,8 @@ class Kept:
 
     def copy_to(self, folder: Path) -> Kept:
         """The same lake in a folder of its own."""
-        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         other = copy(self)
-        spec = folder / self.lake.spec.name
-        other.folder, other.lake = folder, SpecLake(spark=self.lake.spark, folder=folder, spec=spec)
+        other.lake = copy_lake(self.lake, folder)
         return other
 
     def land(self, number: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.bugs import ARCHITECTURE, FOLDER, ROOT, PatchError, read_patches, read_promises
+from tests.mutants.bugs import ARCHITECTURE, FOLDER, ROOT, Patch, PatchError, read_patches, read_promises
 from tests.mutants.runs import Verdict, is_named, run_clean, try_patch
 from tests.mutants.table import PAGE, fill_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
@@ -44,23 +44,28 @@ def write_tree(folder: Path, patch: str) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def test_every_header_is_right_and_every_patch_applies():
-    patches = read_patches()
+@pytest.fixture(scope="module")
+def patches() -> list[Patch]:
+    """All of the project's, read once: each parses the tests that it names."""
+    return read_patches()
+
+
+def test_every_header_is_right_and_every_patch_applies(patches):
     assert patches
     check_patches(patches, write_working_tree())
 
 
-def test_every_promise_has_a_patch():
-    assert [promise for promise in read_promises() if promise not in {patch.promise for patch in read_patches()}] == []
+def test_every_promise_has_a_patch(patches):
+    assert set(read_promises()) - {patch.promise for patch in patches} == set()
 
 
-def test_there_are_many_of_them():
-    assert len(read_patches()) >= LEAST
+def test_there_are_many_of_them(patches):
+    assert len(patches) >= LEAST
 
 
-def test_the_page_lists_them_all():
+def test_the_page_lists_them_all(patches):
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert fill_page(text, read_patches(), read_promises()) == text
+    assert fill_page(text, patches, read_promises()) == text
 
 
 def test_a_header_is_read(tmp_path):

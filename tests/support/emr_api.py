@@ -105,7 +105,7 @@ def running_emr() -> Iterator[EmrApi]:
 
     server = make_server(LOOPBACK, 0, application, threaded=True)
     api.url = f"http://{LOOPBACK}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     backend = emrserverless_backends[ACCOUNT][REGION]
     for each in (backend, s3_backends[ACCOUNT]["aws"]):

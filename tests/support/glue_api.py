@@ -79,7 +79,7 @@ def running_glue() -> Iterator[GlueApi]:
 
     server = make_server(LOOPBACK, 0, application, threaded=True)
     api.url = f"http://{LOOPBACK}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield api

@@ -50,7 +50,7 @@ def server() -> Iterator[Refusing]:
 
     served = make_server(LOOPBACK, 0, application, threaded=True)
     refusing.port = served.server_port
-    thread = Thread(target=served.serve_forever, daemon=True)
+    thread = Thread(target=served.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield refusing
     served.shutdown()

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from tests.faults import backfills, kills, races
-from tests.faults.drivers import JARS, Driver
+from tests.faults.drivers import Driver
 from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
@@ -101,7 +101,7 @@ def run_in_one_session(run: Callable[[Session, Path], Iterator[Tried]]) -> list[
         logging.getLogger(noisy).setLevel(logging.ERROR)
     found: list[Tried] = []
     with tempfile.TemporaryDirectory(prefix="lakehouse-faults-") as folder:
-        spark, storage = open_faulty_session(Settings(driver_memory="2g"), JARS)
+        spark, storage = open_faulty_session(Settings(driver_memory="2g"))
         try:
             for tried in run(Session(spark, storage), Path(folder)):
                 found.append(tried)

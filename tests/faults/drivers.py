@@ -31,7 +31,6 @@ from tests.support.numbered_tables import LAYOUTS, NumberedTable
 from tests.support.processes import wait_until
 
 SETTINGS = Settings(driver_memory="1g")
-JARS = PROJECT_ROOT / ".run" / "jars"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +179,7 @@ def open_driver(*, waits: bool = True) -> Iterator[Driver]:
 
 def main() -> None:
     """Work on the tasks that come as lines, and answer each with a line."""
-    spark, storage = open_faulty_session(SETTINGS, JARS)
+    spark, storage = open_faulty_session(SETTINGS)
     _say("ready")
     for line in sys.stdin:
         task = Task(**json.loads(line))

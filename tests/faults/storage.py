@@ -15,15 +15,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from local_stack.connect_server import spark_home
-from local_stack.java import find_java
-from local_stack.scala_jar import build_scala_jar
 from spark_jobs import session
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
 from tests.faults.python_writes import stop_python_writes
-from tests.run.engines import build_local_disk, hadoop_jars
+from tests.run.engines import build_file_system, build_local_disk
 
 SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
 _CLASS = "lakehouse.faults.FaultyFileSystem"
@@ -85,17 +82,12 @@ def close_session(spark: SparkSession) -> None:
     gateway.proc.wait()
 
 
-def open_faulty_session(settings: Settings, folder: Path) -> tuple[SparkSession, Storage]:
-    """A session of the product's settings on storage that can stop; a dead writer is known after four seconds.
-
-    ``folder`` keeps the compiled jar.
-    """
+def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
+    """A session of the product's settings on storage that can stop; a dead writer is known after four seconds."""
     quick: dict[str, str] = {Hudi.HEARTBEAT_INTERVAL: "1000", Hudi.HEARTBEAT_MISSES: "4"}
     options._SAFETY = {**options._SAFETY, **quick}
-    home = spark_home()
     disk = build_local_disk()
-    libraries = [str(disk), *hadoop_jars(home)]
-    jar = build_scala_jar(SOURCE, folder, java_home=find_java().home, spark_home=home, libraries=libraries)
+    jar = build_file_system(SOURCE, disk)
     real = session.find_jars
 
     def find_jars(settings: Settings) -> list[str]:

@@ -10,7 +10,6 @@ import os
 import shlex
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 import boto3
 
 from local_stack.services import LOOPBACK
+from tests.support.http_servers import running_server
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/lakehouse-jobs"
@@ -88,7 +88,6 @@ def running_emr() -> Iterator[EmrApi]:
     from moto.emrserverless.models import emrserverless_backends
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from moto.s3.models import s3_backends
-    from werkzeug.serving import make_server
 
     api, inner = EmrApi(), DomainDispatcherApplication(create_backend_app)
 
@@ -103,17 +102,11 @@ def running_emr() -> Iterator[EmrApi]:
         answer: Iterable[bytes] = inner(environ, start_response)
         return answer
 
-    server = make_server(LOOPBACK, 0, application, threaded=True)
-    api.url = f"http://{LOOPBACK}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
     backend = emrserverless_backends[ACCOUNT][REGION]
     for each in (backend, s3_backends[ACCOUNT]["aws"]):
         each.reset()
-    try:
+    with running_server(application) as port:
+        api.url = f"http://{LOOPBACK}:{port}"
         made = backend.create_application("lakehouse", "emr-7.1.0", "SPARK", "t", "", "", {}, "", "", None)
         api.application = made.id
         yield api
-    finally:
-        server.shutdown()
-        thread.join()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from local_stack.services import LOOPBACK
+from tests.support.http_servers import running_server
 
 _WRITES = ("Create", "Update", "Delete", "BatchCreate", "BatchUpdate", "BatchDelete")
 
@@ -55,7 +55,6 @@ class GlueApi:
 def running_glue() -> Iterator[GlueApi]:
     """An empty catalog, until the block ends."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-    from werkzeug.serving import make_server
 
     api, inner = GlueApi(), DomainDispatcherApplication(create_backend_app)
 
@@ -77,13 +76,6 @@ def running_glue() -> Iterator[GlueApi]:
         answer: Iterable[bytes] = inner(environ, start_response)
         return answer
 
-    server = make_server(LOOPBACK, 0, application, threaded=True)
-    api.url = f"http://{LOOPBACK}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with running_server(application) as port:
+        api.url = f"http://{LOOPBACK}:{port}"
         yield api
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

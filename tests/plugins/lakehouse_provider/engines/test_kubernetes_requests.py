@@ -10,17 +10,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from werkzeug.serving import make_server
 
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobProcess
 from local_stack.java import find_java
 from local_stack.services import LOOPBACK
 from tests.support.connections import Facts
+from tests.support.http_servers import running_server
 
 pytestmark = pytest.mark.services
 ATTEMPT = "11111111-2222-4333-8444-555555555555"
@@ -48,13 +47,8 @@ def server() -> Iterator[Refusing]:
         start_response("403 Forbidden", [("Content-Type", "application/json")])
         return [REFUSAL]
 
-    served = make_server(LOOPBACK, 0, application, threaded=True)
-    refusing.port = served.server_port
-    thread = Thread(target=served.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield refusing
-    served.shutdown()
-    thread.join()
+    with running_server(application) as refusing.port:
+        yield refusing
 
 
 def test_a_driver_is_a_pod_with_the_jobs_words_and_it_is_removed_by_its_name(server: Refusing, tmp_path: Path) -> None:

@@ -94,15 +94,14 @@ def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
         return [*real(settings), str(jar)]
 
     session.find_jars = find_jars
+    # On the class path from the start, since a file system is looked up before the session's own jars are; and at its
+    # end, or the archive of classes would not fit.
+    before = os.environ.get("SPARK_DIST_CLASSPATH")
+    os.environ["SPARK_DIST_CLASSPATH"] = ":".join([*([before] if before else []), str(disk), str(jar)])
     build = session.build_session_options
 
     def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        # On the class path from the start: a file system is looked up before the session's own jars are.
-        return {
-            **build(settings, environ),
-            "spark.driver.extraClassPath": f"{jar}:{disk}",
-            "spark.hadoop.fs.file.impl": _CLASS,
-        }
+        return {**build(settings, environ), "spark.hadoop.fs.file.impl": _CLASS}
 
     session.build_session_options = build_session_options
     spark = session.open_session(replace(settings, spark_master="local[1]"), app_name="faults")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -109,13 +110,18 @@ def _is_required(field: Field[Any]) -> bool:
 
 
 def _wrong_types(cls: Any, values: Mapping[str, Any], what: str) -> Iterator[ContractError]:
-    hints = get_type_hints(cls)
+    hints = _type_hints(cls)
     for name, value in values.items():
         if hints[name] in _PLAIN_TYPES and type(value) is not hints[name]:
             yield ContractError(f"{what}: {name} is {show(value)}; give {_PLAIN_TYPES[hints[name]]}", at=(name,))
         is_names = isinstance(value, tuple) and all(isinstance(part, str) for part in value)
         if hints[name] == tuple[str, ...] and not is_names:
             yield ContractError(f"{what}: {name} is {show(value)}; give a list of names", at=(name,))
+
+
+@cache
+def _type_hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def mapping(value: Any, what: str, *, at: Steps = ()) -> Entries:

@@ -1,10 +1,9 @@
 """The part of the campaign that every change has to pass: of each kind the moment at which it matters most.
 
 A write counts from one operation on. Right before it everything is written and nothing may be seen; right after it
-everything is there and whoever wrote it does not know. Appends, rows of log files, compaction, clustering, rescale,
-rollback and restore are stopped at one of the two at least, and jobs at the last thing that they write beside tables.
-One race, one driver that is paused and one that is killed, both right before their commit. All other operations and
-scenarios are in slices.
+everything is there and whoever wrote it does not know. Appends, rows of log files, compaction, rollback and restore are
+stopped at one of the two at least, and jobs at the last thing that they write beside tables. One race, one driver that
+is paused and one that is killed, both right before their commit. All other operations and scenarios are in slices.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ STOPPED: dict[str, tuple[str, ...]] = {
     "append": (AFTER,),
     "delta, merge-on-read": (BEFORE, AFTER),
     "compaction": (AFTER,),
-    "rescale": (BEFORE,),
-    "clustering": (BEFORE,),
     "rollback, merge-on-read": (BEFORE,),
     "restore, merge-on-read": (BEFORE,),
 }

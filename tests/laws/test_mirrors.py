@@ -104,11 +104,10 @@ def read(name: str, value: Any) -> Any:
     return base64.b64decode(value) if name == "photo" else value
 
 
-def deliveries(rng: random.Random, records: Sequence[Envelope]) -> Iterator[list[Envelope]]:
-    """The events in any order, some of them again and again, in a few parts."""
+def deliveries(rng: random.Random, records: Sequence[Envelope], parts: int) -> Iterator[list[Envelope]]:
+    """The events in any order, some of them again and again, in so many parts."""
     shuffled = [*records, *rng.sample(records, len(records) // 4)]
     rng.shuffle(shuffled)
-    parts = rng.randint(2, 4)
     for number in range(parts):
         yield shuffled[number::parts]
 
@@ -120,12 +119,13 @@ def assert_equal(lake: ShopLake, records: Sequence[Envelope]) -> None:
             assert lake.live(table, key=key, by_rust=by_rust) == wanted[table], (table, by_rust)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.slice(name="laws")
+@pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tmp_path, seed):
     rng = random.Random(seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
     records = changes(rng, 150)
-    for number, part in enumerate(deliveries(rng, records)):
+    for number, part in enumerate(deliveries(rng, records, rng.randint(2, 4))):
         lake.deliver(f"part-{number}", part)
         lake.run("split")
         if rng.random() < 0.5:
@@ -141,13 +141,13 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tmp_path, seed):
-    """Each delivery is taken in and brought into the mirrors by runs that die, and then by some that do not."""
+    """In any order too, each delivery is ingested and split by runs that die, and then by some that do not."""
     rng = random.Random(100 + seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
     records = changes(rng, 90)
     died = 0
-    for number in range(3):
-        lake.land(f"part-{number}", map(line_of, records[number::3]), topic=TOPIC)
+    for number, part in enumerate(deliveries(rng, records, 3)):
+        lake.land(f"part-{number}", map(line_of, part), topic=TOPIC)
         died += run_and_crash(lake, "ingest", rng.choice(CRASHES["ingest"]))
         lake.run("ingest")
         died += run_and_crash(lake, "split", rng.choice(CRASHES["mirrors"]))
@@ -202,6 +202,7 @@ def test_deleted_rows_are_kept_or_not_as_the_spec_says(spark, tmp_path):
     assert {key: row["text"] for key, row in lake.live("carts", key=("id",)).items()} == {(1,): "again"}
 
 
+@pytest.mark.slice(name="laws")
 def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_run(spark, tmp_path):
     """The run dies between the tombstone and the mirror's commit, and the row index is lost too."""
     lake = make_shop_lake(spark, tmp_path, [MIRRORS[2]])
@@ -217,6 +218,7 @@ def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_r
     assert lake.rows("carts") == []
 
 
+@pytest.mark.slice(name="laws")
 def test_a_mirror_that_is_behind_takes_no_column_from_the_others(spark, tmp_path, monkeypatch):
     """``lines`` stays at the first commit of the log, in which ``orders`` has no note yet."""
     lake = make_shop_lake(spark, tmp_path, MIRRORS)

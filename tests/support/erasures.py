@@ -23,6 +23,15 @@ AGENT_NAMES, CUSTOMER_NAMES = ("Wilhelmina Quux", "Zoë Quux-Ångström"), ("Ott
 LATE_NAME = "Mina Farthingale"
 """What the agent is called in a file that was delivered and not yet taken in."""
 LAYERS = ("fast", "stitch", "slow")
+MARTS = (
+    "fast_daily_deals",
+    "stitch_agent_days",
+    "stitch_agent_contracts",
+    "slow_sale_paths",
+    "slow_customer_demand",
+)
+"""Of each way to name a person one: totals, a cache, rows, a mart of another mart."""
+TABLES = ("units", "agents", "customers", "sales")
 Events = list[oracle.Event]
 
 
@@ -33,7 +42,7 @@ class PeopleLake:
     """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.lake = make_service_lake(spark, folder)
+        self.lake = make_service_lake(spark, folder, marts=MARTS, tables=TABLES)
         self.clock = datetime.now(UTC).replace(microsecond=0)
         self.schedules: list[Schedule] = [build_schedule(31, number) for number in (1, 2)]
         self.rounds = [person_lines(number) for number in range(ROUNDS)]

@@ -20,15 +20,25 @@ LAYERS = ("fast", "stitch", "slow", "test")
 
 
 def make_mart_lake(
-    spark: SparkSession, folder: Path, *, time_zone: str = "UTC", layers: Sequence[str] = LAYERS
+    spark: SparkSession,
+    folder: Path,
+    *,
+    time_zone: str = "UTC",
+    layers: Sequence[str] = LAYERS,
+    without: Sequence[str] = (),
 ) -> SpecLake:
-    """An empty lake of that time zone with all marts of ``layers``; fewer layers, fewer tables that split writes."""
+    """An empty lake of that time zone with the marts of ``layers``, and only those tables that they read.
+
+    ``without``: marts of these layers that the lake does not have.
+    """
     (folder / "marts").mkdir()
     shipped = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
     document = yaml.safe_load(shipped.read_text(encoding="utf-8"))
     document |= {"time_zone": time_zone, "marts": "marts", "expectations": f"{PROJECT_ROOT}/include/expectations"}
     read = {
-        name for source in (PROJECT_ROOT / "include" / "marts", TEST_MARTS) for name in _copy(source, folder, layers)
+        name
+        for source in (PROJECT_ROOT / "include" / "marts", TEST_MARTS)
+        for name in _copy(source, folder, layers, without)
     }
     if tuple(layers) != LAYERS:
         keep_tables(document, read)
@@ -45,11 +55,11 @@ def keep_tables(document: dict[str, Any], names: Container[str]) -> None:
         document.pop(word, None)
 
 
-def _copy(source: Path, folder: Path, layers: Container[str]) -> Iterator[str]:
+def _copy(source: Path, folder: Path, layers: Container[str], without: Container[str]) -> Iterator[str]:
     """Copy the marts of these layers; gives the tables that they read."""
     for path in sorted(source.glob("*.yaml")):
         mart = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if mart["layer"] in layers:
+        if mart["layer"] in layers and mart["name"] not in without:
             for file in (path, path.with_suffix(".sql")):
                 shutil.copy(file, folder / "marts")
             yield from (read["table"] for read in mart["reads"])

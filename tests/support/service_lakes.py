@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -40,10 +42,28 @@ def write_hungry_spec(folder: Path) -> Path:
     return spec
 
 
-def make_service_lake(spark: SparkSession, folder: Path) -> SpecLake:
-    """An empty lake of the shipped spec whose services are always due."""
+def make_service_lake(
+    spark: SparkSession, folder: Path, *, marts: Sequence[str] = (), tables: Collection[str] = ()
+) -> SpecLake:
+    """An empty lake of the shipped spec whose services are always due; with all marts and tables, or these alone."""
     (folder / "landing").mkdir(exist_ok=True)
-    return SpecLake(spark=spark, folder=folder, spec=write_hungry_spec(folder))
+    spec = write_hungry_spec(folder)
+    if marts:
+        _keep(spec, marts, tables)
+    return SpecLake(spark=spark, folder=folder, spec=spec)
+
+
+def _keep(spec: Path, marts: Sequence[str], tables: Collection[str]) -> None:
+    """Take the other marts and tables out of a lake spec, and what is expected of them."""
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    (spec.parent / "marts").mkdir()
+    for mart in marts:
+        for kind in ("yaml", "sql"):
+            shutil.copy(PROJECT_ROOT / "include" / "marts" / f"{mart}.{kind}", spec.parent / "marts")
+    document["marts"] = "marts"
+    document["tables"] = [table for table in document["tables"] if table["name"] in tables]
+    del document["expectations"]
+    spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
 
 def run_services(lake: Lake, rng: random.Random) -> JobResult:

@@ -51,6 +51,7 @@ def ledger(lake: Lake) -> object:
     return read_ledger(Timeline(table="sales_log", path=lake.path("sales_log")))
 
 
+@pytest.mark.slice(name="laws")
 def test_the_story_of_each_reason(lake, capsys):
     """Delivered, listed, shown, tried as it is, some repaired, split, repaired again; the landing files stay read."""
     records = one_of_each_reason()
@@ -251,6 +252,7 @@ def test_a_lake_made_before_there_were_states(lake):
     assert_equals_oracle(lake, [line(good(1)), first, second, third, line(good(7))])
 
 
+@pytest.mark.slice(name="laws")
 def test_a_person_is_erased_from_records_and_histories(lake):
     named = {"SaleId": "seven", "AgentId": AGENT, "AgentName": AGENT_NAMES[0]}
     raw, repaired = line(sqlserver("c", named, 7)), line(sqlserver("c", {**named, "SaleId": 7}, 7))

@@ -139,6 +139,7 @@ def test_moves_corrections_and_deletes_leave_the_old_cell(story):
     story.stitch(move_cut=True)
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_an_agent_with_only_negative_corrections(story):
     story.tell([deal(1, 1, 5, "-10.0000"), deal(2, 2, 5, "-0.0001")])
     story.stitch()
@@ -180,6 +181,7 @@ def test_a_clock_that_moves_alone_lets_days_fall_off(story):
         story.stitch(NOON + days * DAY)
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_a_cache_that_was_tampered_with_is_made_anew(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=NOON - 40 * DAY)])
     story.stitch()
@@ -220,6 +222,7 @@ def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(
     assert story.stitch(interval=days[0]) == ()
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_a_changed_definition_makes_the_cache_anew(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
@@ -230,6 +233,7 @@ def test_a_changed_definition_makes_the_cache_anew(story):
     assert story.answer() == {5: (1, Decimal("100.0000"))}
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_a_cut_that_a_restore_took_away(story):
     story.tell([deal(1, 1, 5, "100.0000")])
     story.stitch()
@@ -261,6 +265,7 @@ def test_a_cut_moves_no_further_than_a_commit_that_is_not_finished(story):
     assert story.answer() == {5: (1, Decimal("200.0000")), 6: (1, Decimal("1.0000"))}
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_the_cut_moves_by_itself_when_many_commits_came_after_it(story):
     declared = story.lake.folder / "marts" / "stitch_agent_contracts.yaml"
     declared.write_text(declared.read_text() + "max_commits_after_cut: 1\n")

@@ -133,7 +133,8 @@ def _claim_other_columns(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("ill_treat", "is_built_anew"),
     [
-        (_restore_older_copy, False),  # as after a run that died between its commits and the index
+        # As after a run that died between its commits and the index.
+        pytest.param(_restore_older_copy, False, marks=pytest.mark.slice(name="laws")),
         (_remove, True),
         # When it is built again is decided without an engine: row_index/test_trust.py.
         pytest.param(_break_manifest, True, marks=pytest.mark.slice(name="laws")),

@@ -89,6 +89,7 @@ def refresh(lake: Lake, name: str, lines: list[bytes], clock: datetime) -> None:
     lake.run("mart", layer="fast", clock=clock)
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_the_marts_follow_the_story(lake):
     told: list[bytes] = []
     latest = NOON

@@ -90,6 +90,7 @@ def test_thirty_mirrors_of_which_one_fails_are_right_after_one_read(spark, tmp_p
     assert_equal(lake, [*records, spoilt, mended], TABLES)
 
 
+@pytest.mark.slice(name="laws")
 def test_a_window_that_is_cut_leaves_no_mirror_behind(spark, tmp_path: Path, reads: Reads, monkeypatch):
     """Four commits of the log, a read for each: the second one spoils a mirror, the last ones bring the others more."""
     monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1)  # a commit is larger than a byte

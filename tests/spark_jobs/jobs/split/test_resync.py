@@ -117,6 +117,7 @@ def test_a_table_that_was_removed_or_restored_is_made_complete_again(lake):
     assert_equals_oracle(lake, LINES[:20])
 
 
+@pytest.mark.slice(name="laws")
 def test_a_log_that_was_restored_is_filled_again_and_read_on(lake):
     for number in range(2):
         arrive(lake, number)
@@ -132,6 +133,7 @@ def test_a_log_that_was_restored_is_filled_again_and_read_on(lake):
     assert_equals_oracle(lake, LINES)
 
 
+@pytest.mark.slice(name="laws")
 def test_a_backfill_leaves_right_tables_as_they_are(lake):
     for number in range(3):
         arrive(lake, number)

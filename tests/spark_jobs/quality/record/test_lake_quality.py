@@ -189,6 +189,7 @@ def test_a_batch_that_was_kept_out_is_there_too(spark: SparkSession, tmp_path: P
     assert "1 of 1 rows broke it" in stopped["observed"]
 
 
+@pytest.mark.slice(name="laws")
 def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1))
     lake.run("savepoint", clock=CLOCK, action="create", label="before", keep=None)

@@ -22,7 +22,8 @@ SHORT = f"not slice and ({_ANY_ENGINE})"
 """With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
 SLICES = {
     "airflow": "alerts out of a running Airflow; the stack started, started again and stopped",
-    "airflow-dags": "backfills beside scheduled runs, recompute and erase with their approvals, in a running Airflow",
+    "airflow-approvals": "recompute and erase with their approvals, in a running Airflow",
+    "airflow-backfills": "backfills, also beside scheduled runs, and a killed task, in a running Airflow",
     "cloud": "jobs and the whole pipeline on an S3 server, their rights, a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; served marts",

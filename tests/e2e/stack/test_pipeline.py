@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.stack.conftest import Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
-OTHERS = pytest.mark.slice(name="airflow-dags")
+OTHERS = pytest.mark.slice(name="airflow-backfills")
 
 
 def test_every_table_is_the_truth_by_both_readers(running: Running) -> None:
@@ -93,15 +93,15 @@ def test_a_backfill_succeeds_and_changes_nothing(running: Running, dag_id: str) 
 
 @OTHERS
 def test_backfills_and_scheduled_runs_take_turns(running: Running) -> None:
-    """New events arrive and every layer runs while two are backfilled, one of them ten days, four runs at a time."""
+    """New events arrive and every layer runs while two are backfilled, one of them four days, four runs at a time."""
     api = running.stack.airflow.api
     before = {dag_id: len(backfill_states(api, dag_id)) for dag_id in ("slow_layer", "stitch_layer")}
-    for dag_id, first in (("slow_layer", 12), ("stitch_layer", 6)):
+    for dag_id, first in (("slow_layer", 6), ("stitch_layer", 4)):
         start_backfill(running, dag_id, days_ago=(first, 3))
     generate(["--resume", "--events", "300"], running.environ)
     api.trigger("slow_layer")
     running.chain.run_once(limit_seconds=1200)
-    for dag_id, dates in (("slow_layer", 10), ("stitch_layer", 4)):
+    for dag_id, dates in (("slow_layer", 4), ("stitch_layer", 2)):
         assert backfill_states(api, dag_id) == ["success"] * (before[dag_id] + dates), dag_id
         assert_one_at_a_time(api, dag_id)
     running.chain.run_once("slow_layer")

@@ -15,7 +15,12 @@ from tests.support.approvals import ask, decide, states
 if TYPE_CHECKING:
     from tests.e2e.stack.conftest import Running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="airflow-dags")]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.services,
+    pytest.mark.timeout(1500),
+    pytest.mark.slice(name="airflow-approvals"),
+]
 DAG = "erase"
 
 

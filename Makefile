@@ -12,7 +12,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud live up down secrets test check test-all test-slice test-report mutants bench faults lock format clean
+.PHONY: help setup demo cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -41,11 +41,17 @@ secrets: setup  ## make the secrets that docker-compose.yaml reads, those that a
 check: setup  ## lint, types, import rules and the tests that need no Spark; under three minutes
 	$(VENV)/ruff check $(CODE)
 	$(VENV)/ruff format --check $(CODE)
-	$(VENV)/mypy $(CODE)
 	PYTHONPATH=.:plugins $(VENV)/lint-imports
 	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
 	$(VENV)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yaml
 	$(VENV)/hadolint include/docker/*/Dockerfile
+	$(MAKE) --no-print-directory --jobs=2 check-types check-tests
+
+# Parts of `make check` that take longest, side by side: the type checker works on one core.
+check-types:
+	$(VENV)/mypy $(CODE)
+
+check-tests:
 	$(VENV)/python -m tests.run check
 
 test: check  ## what every change must pass: `make check`, then the tests with Spark, Hudi, servers and Airflow

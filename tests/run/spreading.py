@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.run.levels import ENGINES, SLICES
 
-TOGETHER = ("tests/e2e/stack/",)
+TOGETHER = ("tests/e2e/stack/", "tests/dags/")
 """Folders whose modules share what is expensive to start, and so one process; any other module is on its own."""
 
 

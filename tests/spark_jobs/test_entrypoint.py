@@ -1,12 +1,12 @@
 """The command line refuses what is wrong before it starts an engine: one clear line, the right exit code, no traceback.
 
-Every case is a real process. Its landing folder and lake are empty.
+What concerns the process itself is a real one; the words of a refusal are read in this process. No lake is there.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Never
@@ -22,12 +22,38 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import JOBS, parse_arguments
 from tests.support.commands import run
 
+Refused = Callable[..., str]
 
-def refused(*arguments: str, code: int = 2, **environment: str) -> str:
+
+def refused_process(*arguments: str, code: int = 2, **environment: str) -> str:
     """The only line on standard error of a run that must be refused."""
     returned, output, errors = run(*arguments, environment={f"LAKEHOUSE_{k}": v for k, v in environment.items()})
     assert (returned, output, len(errors)) == (code, "", 1), "\n".join(errors)
     return errors[0]
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Refused:
+    """The same in this process; no jar is set, so nothing comes as far as opening a session."""
+
+    def refuse(*arguments: str, code: int = 2, **environment: str) -> str:
+        for name, value in {"JARS_PATH": str(tmp_path), **environment}.items():
+            monkeypatch.setenv(f"LAKEHOUSE_{name}", value)
+        returned, output, errors = ending(arguments, capsys)
+        assert (returned, output, len(errors)) == (code, "", 1), "\n".join(errors)
+        return errors[0]
+
+    return refuse
+
+
+def ending(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, list[str]]:
+    """Exit code, standard output and lines of standard error of the command line, also where its parser gives up."""
+    try:
+        code = entrypoint.main(arguments)
+    except SystemExit as error:
+        code = int(error.code or 0)
+    output, errors = capsys.readouterr()
+    return code, output, errors.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -43,15 +69,19 @@ def refused(*arguments: str, code: int = 2, **environment: str) -> str:
         (("ingest", "--interval-start", "2026-01-02"), "unrecognized arguments"),
     ],
 )
-def test_a_command_that_makes_no_sense(arguments, message):
+def test_a_command_that_makes_no_sense(refused: Refused, arguments, message):
     assert message in refused(*arguments)
+
+
+def test_a_process_that_is_refused_says_it_in_one_line():
+    assert refused_process("split", "--clock", "yesterday").startswith("error: ")
 
 
 @pytest.mark.parametrize(
     ("variable", "value"), [("MAX_EVENTS", "lots"), ("DRIVER_MEMORY", "big"), ("SPARK_REMOTE", "localhost")]
 )
 def test_a_setting_that_does_not_fit(variable, value):
-    assert f"LAKEHOUSE_{variable}=" in refused("ingest", **{variable: value})
+    assert f"LAKEHOUSE_{variable}=" in refused_process("ingest", **{variable: value})
 
 
 @pytest.mark.parametrize(
@@ -63,33 +93,33 @@ def test_a_setting_that_does_not_fit(variable, value):
         ("serve --layer fast --mart sales", "--mart sales: of these layers are"),
     ],
 )
-def test_a_mart_that_is_not_there(command, message):
+def test_a_mart_that_is_not_there(refused: Refused, command, message):
     assert message in refused(*command.split())
 
 
-def test_a_serving_store_that_has_no_address():
+def test_a_serving_store_that_has_no_address(refused: Refused):
     assert "LAKEHOUSE_SERVING_URL" in refused("serve", "--layer", "fast", SERVING_URL="oracle://somewhere/x")
 
 
 @pytest.mark.parametrize("job", ["ingest", "split", "query --sql x"])
-def test_a_lake_spec_that_cannot_be_read(tmp_path, job):
+def test_a_lake_spec_that_cannot_be_read(refused: Refused, tmp_path, job):
     line = refused(*job.split(), LAKE_SPEC=str(tmp_path / "nowhere.yaml"))
     assert line.startswith("error: lake spec ")
     assert "set LAKEHOUSE_LAKE_SPEC" in line
 
 
-def test_a_lake_spec_that_contradicts_itself(tmp_path):
+def test_a_lake_spec_that_contradicts_itself(refused: Refused, tmp_path):
     (tmp_path / "lake.yaml").write_text("lake: sales\n")
     assert "lake.yaml:1: source must be a mapping" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
 
 
-def test_a_lake_spec_that_is_no_yaml(tmp_path):
+def test_a_lake_spec_that_is_no_yaml(refused: Refused, tmp_path):
     (tmp_path / "lake.yaml").write_text("lake: [\n  - {")
     assert "lake.yaml cannot be read" in refused("ingest", LAKE_SPEC=str(tmp_path / "lake.yaml"))
 
 
 def test_no_jars(tmp_path):
-    line = refused("ingest", JARS_PATH=str(tmp_path))
+    line = refused_process("ingest", JARS_PATH=str(tmp_path))
     assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
 
 
@@ -117,20 +147,27 @@ def closed_port() -> int:
 
 
 def test_a_spark_connect_server_that_does_not_answer_may_be_tried_again(closed_port):
-    line = refused("ingest", code=1, SPARK_REMOTE=f"sc://127.0.0.1:{closed_port}")
+    line = refused_process("ingest", code=1, SPARK_REMOTE=f"sc://127.0.0.1:{closed_port}")
     assert line.startswith(f"try again: no Spark Connect server answers at sc://127.0.0.1:{closed_port}")
 
 
 def test_a_port_that_is_none_is_no_address():
-    assert "sc://127.0.0.1:door" in refused("ingest", code=1, SPARK_REMOTE="sc://127.0.0.1:door")
+    assert "sc://127.0.0.1:door" in refused_process("ingest", code=1, SPARK_REMOTE="sc://127.0.0.1:door")
 
 
-@pytest.mark.parametrize("job", ["", *JOBS])
-def test_help_at_both_levels(job):
-    code, output, errors = run(*filter(None, [job]), "--help", environment={})
+def test_help():
+    code, output, errors = run("--help", environment={})
     assert (code, errors) == (0, [])
     assert "usage: python -m spark_jobs.entrypoint" in output
-    assert all(name in output for name in ([job] if job else JOBS))
+    assert all(name in output for name in JOBS)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_help_of_a_job(job: str, capsys: pytest.CaptureFixture[str]):
+    code, output, errors = ending([job, "--help"], capsys)
+    assert (code, errors) == (0, [])
+    assert f"{job} [" in output
+    assert "usage: " in output
 
 
 def test_arguments_reach_the_job():

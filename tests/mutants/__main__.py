@@ -8,6 +8,7 @@ does not apply, names a test that is not in the short run, or breaks more than i
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,6 +20,7 @@ from tests.mutants.bugs import Patch, PatchError, read_patches, read_promises
 from tests.mutants.runs import Clean, Tried, Verdict, run_clean, try_patch
 from tests.mutants.table import PAGE, format_tried, write_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
+from tests.run.engines import jvm_environment
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,6 +73,7 @@ def _try_all(patches: Sequence[Patch], commit: str, workers: int) -> list[Tried]
     """Run the named tests without any bug, then with each; what needs no Spark comes first."""
     copies: SimpleQueue[Path] = SimpleQueue()
     tried: list[Tried] = []
+    os.environ.update(jvm_environment(os.environ))  # for all the processes that run tests
     with ExitStack() as opened:
         for _ in range(min(workers, len(patches))):
             copies.put(opened.enter_context(open_copy(commit)))

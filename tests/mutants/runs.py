@@ -17,7 +17,6 @@ from pathlib import Path
 from tests.mutants.bugs import Patch, PatchError
 from tests.mutants.recorder import VARIABLE
 from tests.mutants.trees import planted
-from tests.run.engines import jvm_environment
 from tests.run.levels import ENGINES
 
 HEAVY = frozenset({*ENGINES, "faults"})
@@ -133,7 +132,7 @@ def run_tests(copy: Path, nodes: Sequence[str], *options: str, limit: float) -> 
         command = [str(copy / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += ["-p", "tests.mutants.recorder", *options, *nodes]
         # Without bytecode: what Python keeps of a file is told apart by size and second alone.
-        environment = {**jvm_environment(os.environ), VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
         started = time.monotonic()
         with log.open("wb") as stream:
             process = subprocess.Popen(

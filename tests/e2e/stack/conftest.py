@@ -16,7 +16,7 @@ from local_stack.airflow_api import DagRun
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.chain import Chain
 from local_stack.databases import PASSWORD, Server
-from local_stack.demo_data import TOPIC, Arrivals
+from local_stack.demo_data import TOPIC, generate
 from local_stack.lake_view import TableView, read_with_rust, view_lake
 from local_stack.ports import free_port
 from local_stack.stack import Stack
@@ -93,12 +93,13 @@ def running(
     stack = Stack(folder / "run", environ=environ)
     canaries |= {name: getattr(stack.airflow.secrets, name) for name in ("password", "jwt", "api", "fernet")}
     runs: list[DagRun] = []
-    arrivals = Arrivals(events=2_000, count=1, seed=11)
+    # As many broken records as never to be none, whatever today's events are.
+    events = ["--events", "2000", "--seed", "11", "--broken-rate", "0.01", "--topic", TOPIC]
     with ExitStack() as started:
         pytestconfig.stash[STARTED] = started
         started.enter_context(stack.folder.stopping())
         command_lines = started.enter_context(watching_command_lines())
-        arrivals.deliver(1, environ)
+        generate(events, environ)
         stack.start(ingest_cron="0 0 * * *")
         serving_url = make_connections(stack, postgresql, canaries)
         chain = Chain(stack.airflow.api, tell=runs.append)

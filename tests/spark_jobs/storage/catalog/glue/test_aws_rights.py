@@ -5,11 +5,11 @@ The lake is made by hand; Glue's API is a real server (moto) that remembers what
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -86,7 +86,7 @@ def test_views_are_made_by_the_calls_that_their_role_may_make_and_no_other(
         settings = replace(lake.settings, base_path=f"s3a://{BUCKET}/sales")
         arguments = parse_arguments(["views", "apply"])
         assert views.run(None, arguments, settings).counters["made"] == 1
-        _interrupt_a_query(api)
+        _interrupt_a_query(api, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
             views.run(None, replace(arguments, options={**arguments.options, "masked": True}), settings)
         parts = [(method, path.removeprefix(f"/{BUCKET}").strip("/"), query) for method, path, query in api.requests]
@@ -98,17 +98,20 @@ def test_views_are_made_by_the_calls_that_their_role_may_make_and_no_other(
     assert used == {action for each in asked for action in each["Action"] if not action.startswith("kms:")}
 
 
-def _interrupt_a_query(api: GlueApi) -> None:
-    """The next query runs until its asker is interrupted, and is stopped by that."""
+def _interrupt_a_query(api: GlueApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next query runs until its asker is interrupted between two looks at it, and is stopped by that."""
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyathena.common.time", SimpleNamespace(sleep=interrupt))
     states = ["RUNNING", "CANCELLED"]
 
     def answer(name: str, given: dict[str, Any]) -> dict[str, Any] | None:
         if name != "GetQueryExecution":
             return None
         state = states.pop(0) if len(states) > 1 else states[0]
-        if state == "RUNNING":
-            _thread.interrupt_main()
-        return {"QueryExecution": {"QueryExecutionId": given["QueryExecutionId"], "Status": {"State": state}}}
+        return {"QueryExecution": {**given, "Query": "SELECT 1", "Status": {"State": state}}}
 
     api.answer = answer
 

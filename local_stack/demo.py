@@ -19,7 +19,7 @@ from local_stack.correction import choose_correction, land_correction
 from local_stack.demo_data import TOPIC, Arrivals, DemoFolders, build_parser
 from local_stack.demo_report import build_quality, build_report
 from local_stack.errors import SetupError
-from local_stack.lake_view import check_lake, view_lake
+from local_stack.lake_view import check_lake, rows_of, view_lake
 from local_stack.layer_changes import build_changes, check_correction, read_marts
 from local_stack.services import run_path
 from local_stack.stack import Stack
@@ -93,7 +93,7 @@ def run(argv: list[str]) -> int:
     print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}", flush=True)
     print(f"\nOne correction through all layers: {correction}\n", flush=True)
     print(f"{build_changes(spec, correction, before, after)}\n", flush=True)
-    print(f"{build_quality(quality, views[spec.quarantine])}\n", flush=True)
+    print(f"{build_quality(quality, rows_of(views, spec.quarantine, 'spark'))}\n", flush=True)
     for line in wrong:
         say(f"WRONG {line}")
     steps.tell(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from local_stack.lake_view import TableView
+from local_stack.lake_view import Rows, TableView
 from local_stack.truth_check import IS_DELETED
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
@@ -85,12 +85,12 @@ def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Setti
     return "\n".join([*parts, "", _next_steps(spec, settings)])
 
 
-def build_quality(asked: JobResult, quarantine: TableView) -> str:
+def build_quality(asked: JobResult, quarantined: Rows) -> str:
     """What was set aside and why, what is expected of the tables and broken, and where the pages about it are."""
     counts = asked.counters
     held = counts["expectations"] - counts["broken"]
     parts = [
-        _quarantine(quarantine),
+        _quarantine(quarantined),
         "",
         f"Quality: {counts['expectations']} expectations of {counts['tables']} tables, {held} hold",
         *(f"  {message}" for message in asked.messages),
@@ -132,10 +132,10 @@ def _tables(views: Mapping[str, TableView], now: datetime) -> str:
     return "Tables\n" + format_table(("table", "rows", "tombstones", "last commit (instant)", "committed"), rows)
 
 
-def _quarantine(view: TableView) -> str:
-    if not view.spark:
+def _quarantine(rows: Rows) -> str:
+    if not rows:
         return "Quarantine: empty"
-    reasons = Counter(str(row["reason"]) for row in view.spark)
+    reasons = Counter(str(row["reason"]) for row in rows)
     return "Quarantine by reason\n" + format_table(("reason", "records"), reasons.most_common())
 
 

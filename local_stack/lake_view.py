@@ -81,11 +81,14 @@ def read_with_rust(path: str, options: Mapping[str, str] | None = None) -> Rows:
     return [{name: value for name, value in row.items() if not name.startswith("_hoodie_")} for row in rows]
 
 
-def check_lake(views: Mapping[str, TableView], truth: Truth, spec: LakeSpec) -> list[str]:
-    """Everything in which the lake is not the truth, or the two readers do not agree; empty when all is well.
+def rows_of(views: Mapping[str, TableView], table: str, reader: str) -> Rows:
+    """Rows of a table by ``spark`` or ``rust``; none when it was never made, as with an empty quarantine."""
+    rows: Rows = getattr(views[table], reader) if table in views else []
+    return rows
 
-    Without a broken record there is no table of quarantined ones.
-    """
+
+def check_lake(views: Mapping[str, TableView], truth: Truth, spec: LakeSpec) -> list[str]:
+    """Everything in which the lake is not the truth, or the two readers do not agree; empty when all is well."""
     wrong: list[str] = []
     for view in views.values():
         wrong += same_rows(view.name, view.spark, view.rust)
@@ -94,7 +97,6 @@ def check_lake(views: Mapping[str, TableView], truth: Truth, spec: LakeSpec) -> 
             wrong += check_table(table, rows, truth, spec, reader=reader)
     for reader in ("spark", "rust"):
         wrong += check_count(f"events in {spec.log} ({reader})", len(getattr(views[spec.log], reader)), truth.events)
-        rows = getattr(views[spec.quarantine], reader) if spec.quarantine in views else []
-        reasons = Counter(row["reason"] for row in rows)
+        reasons = Counter(row["reason"] for row in rows_of(views, spec.quarantine, reader))
         wrong += check_reasons(reasons, truth)
     return wrong

@@ -30,10 +30,11 @@ from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
 from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, RACES, SLICES, STOPS, ZOMBIES
 from tests.faults.stops import SIDES, Stops, TableTrial, every_side
-from tests.faults.storage import Storage, close_session, open_faulty_session
+from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import run_shares
 from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
+from tests.support.own_session import close_engine
 
 COUNTS = ("places", "seeds", "first")
 """Options that say how much of a share is tried; how many seeds one with long seeds has is its own."""
@@ -107,7 +108,7 @@ def run_in_one_session(run: Callable[[Session, Path], Iterator[Tried]]) -> list[
                 found.append(tried)
                 print(f"{tried.kind}: {len(tried.points)} points tried", file=sys.stderr, flush=True)
         finally:
-            close_session(spark)
+            close_engine(spark)
     return found
 
 

@@ -74,14 +74,6 @@ class Storage:
         return bool(self.faults.isReached())
 
 
-def close_session(spark: SparkSession) -> None:
-    """Stop the session and its engine: heartbeats that nobody stops would go on to write, whatever is removed."""
-    gateway: Any = spark.sparkContext._gateway
-    spark.stop()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-
-
 def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
     """A session of the product's settings on storage that can stop; a dead writer is known after four seconds."""
     quick: dict[str, str] = {Hudi.HEARTBEAT_INTERVAL: "1000", Hudi.HEARTBEAT_MISSES: "4"}

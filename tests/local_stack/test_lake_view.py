@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_stack.lake_view import TableView, check_lake
+from local_stack.lake_view import TableView, check_lake, rows_of
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -27,3 +27,4 @@ def test_without_a_broken_record_no_quarantine_is_needed(broken: dict[str, int],
     tables: dict[str, dict[str, Any]] = {table.name: {} for table in SPEC.tables}
     truth = Truth(events=0, broken=broken, tables=tables, deleted=frozenset())
     assert check_lake(views, truth, SPEC) == wrong
+    assert rows_of(views, SPEC.quarantine, "spark") == []

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import open_session
 from tests.support.envelopes import line, sqlserver
 from tests.support.mart_lakes import make_mart_lake
+from tests.support.own_session import close_engine
 
 _BATCHES = 2
 """The first creates tables, the second one updates rows and reads what the first one wrote."""
@@ -31,10 +31,7 @@ def main() -> None:
         for job in ("ingest", "split"):
             lake.run(job)
     lake.rows("sales")
-    gateway: Any = spark.sparkContext._gateway
-    spark.stop()
-    gateway.proc.stdin.close()  # the archive is written when the JVM ends
-    gateway.proc.wait()
+    close_engine(spark)  # the archive is written when the JVM ends
 
 
 if __name__ == "__main__":

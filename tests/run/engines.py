@@ -70,7 +70,7 @@ def _options(environ: Mapping[str, str], *more: str) -> str:
 
 
 def _pack(folder: Path) -> Path:
-    """The files of a folder in a jar; the same bytes for the same files."""
+    """The jar of the files of a folder, made in ``JARS`` when it is not there."""
     files = sorted(folder.iterdir())
     made_of = b"".join(file.name.encode() + file.read_bytes() for file in files)
     jar = JARS / f"{folder.name}-{hashlib.sha256(made_of).hexdigest()[:16]}.jar"
@@ -91,20 +91,34 @@ def build_class_archive(environ: Mapping[str, str]) -> str:
     A JVM that starts with them has a session and a first batch after 17 processor seconds instead of 25.
     """
     java = find_java()
-    made_of = [java.version, str(java.home), environ["SPARK_SUBMIT_OPTS"], environ["SPARK_DIST_CLASSPATH"]]
-    made_of += [environ["SPARK_HOME"], _ARCHIVED.read_text(encoding="utf-8")]
-    name = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
-    first, second = JARS / f"java-{name}.jsa", JARS / f"classes-{name}.jsa"
-    if not second.exists():
+    jars = sorted(Path(environ["SPARK_HOME"], "jars").glob("*.jar"))
+    jars += map(Path, environ["SPARK_DIST_CLASSPATH"].split(":"))
+    # Java refuses an archive when a jar was written since; one that was installed again has the same name.
+    written = [(str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in jars]
+    made_of = (java.version, java.home, environ["SPARK_SUBMIT_OPTS"], _ARCHIVED.read_text(encoding="utf-8"), written)
+    folder = JARS / f"classes-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]}"
+    if not folder.exists():
         print("making the archive of Java classes that the tests with Spark start with: about a minute", flush=True)
         with tempfile.TemporaryDirectory(dir=JARS) as work:
-            _dump([str(java.home / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={first}"], environ, first)
-            made = Path(work) / second.name
-            options = _options(environ, f"-XX:SharedArchiveFile={first}", f"-XX:ArchiveClassesAtExit={made}", _SILENT)
-            variables = {**environ, "SPARK_SUBMIT_OPTS": options, "JAVA_HOME": str(java.home)}
-            _dump([sys.executable, "-m", "tests.run.archived", work], variables, made)
-            os.replace(made, second)
-    return f"{first}:{second}"
+            made = _dump_classes(Path(work), environ, java.home)
+            try:
+                made.rename(folder)
+            except OSError:
+                if not folder.exists():  # another run was not faster either
+                    raise
+    return f"{folder / 'java.jsa'}:{folder / 'jobs.jsa'}"
+
+
+def _dump_classes(work: Path, environ: Mapping[str, str], java_home: Path) -> Path:
+    """A folder with both archives."""
+    made = work / "archives"
+    made.mkdir()
+    java, jobs = made / "java.jsa", made / "jobs.jsa"
+    _dump([str(java_home / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={java}"], environ, java)
+    options = _options(environ, f"-XX:SharedArchiveFile={java}", f"-XX:ArchiveClassesAtExit={jobs}", _SILENT)
+    variables = {**environ, "SPARK_SUBMIT_OPTS": options, "JAVA_HOME": str(java_home)}
+    _dump([sys.executable, "-m", "tests.run.archived", str(work)], variables, jobs)
+    return made
 
 
 def _dump(command: Sequence[str], environ: Mapping[str, str], made: Path) -> None:

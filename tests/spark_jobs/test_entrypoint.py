@@ -20,7 +20,7 @@ from spark_jobs.contracts.errors import ContractError, SettingsError, TransientE
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import JOBS, parse_arguments
-from tests.support.commands import run
+from tests.support.commands import end, run
 
 Refused = Callable[..., str]
 
@@ -47,11 +47,8 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 
 def ending(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, list[str]]:
-    """Exit code, standard output and lines of standard error of the command line, also where its parser gives up."""
-    try:
-        code = entrypoint.main(arguments)
-    except SystemExit as error:
-        code = int(error.code or 0)
+    """Exit code, standard output and lines of standard error of the command line in this process."""
+    code = end(arguments)
     output, errors = capsys.readouterr()
     return code, output, errors.splitlines()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.entrypoint import main
 
 
 def start(*arguments: str, environment: Mapping[str, str], log: Path | None = None) -> subprocess.Popen[str]:
@@ -35,6 +36,14 @@ def run(*arguments: str, environment: Mapping[str, str]) -> tuple[int, str, list
     with start(*arguments, environment=environment) as process:
         output, errors = process.communicate()
         return process.returncode, output, errors.splitlines()
+
+
+def end(words: Sequence[str]) -> int:
+    """The exit code of the command line in this process, also where its parser gives up."""
+    try:
+        return main(words)
+    except SystemExit as error:
+        return int(error.code or 0)
 
 
 def run_well(*arguments: str, environment: Mapping[str, str]) -> JobResult:

@@ -134,11 +134,16 @@ def tables_of(lake: Lake) -> list[str]:
     return [table["name"] for table in document["tables"]]
 
 
+def folded_tables(lake: Lake, events: Iterable[oracle.Event]) -> oracle.Tables:
+    """What the oracle says of the tables that the lake has."""
+    folded = oracle.fold(events)
+    return {table: folded[table] for table in tables_of(lake)}
+
+
 def assert_equals_oracle(lake: Lake, lines: Iterable[bytes]) -> None:
     """Tables, log and quarantine hold what ``lines`` say, by both readers."""
     events, unusable = oracle.read_lines(lines)
-    folded = oracle.fold(events)
-    expected = {table: folded[table] for table in tables_of(lake)}
+    expected = folded_tables(lake, events)
     assert tables_by_spark(lake) == expected
     assert tables_by_rust_reader(lake) == expected
     logged = Counter(row["event_id"] for row in lake.rows("sales_log"))

@@ -60,9 +60,14 @@ def _copy(source: Path, folder: Path, layers: Container[str], without: Container
     for path in sorted(source.glob("*.yaml")):
         mart = yaml.safe_load(path.read_text(encoding="utf-8"))
         if mart["layer"] in layers and mart["name"] not in without:
-            for file in (path, path.with_suffix(".sql")):
-                shutil.copy(file, folder / "marts")
+            copy_mart(path, folder / "marts")
             yield from (read["table"] for read in mart["reads"])
+
+
+def copy_mart(path: Path, folder: Path) -> None:
+    """Copy the declaration of a mart and its SQL."""
+    for file in (path, path.with_suffix(".sql")):
+        shutil.copy(file, folder)
 
 
 def logged_events(lake: Lake) -> list[Event]:

@@ -27,3 +27,11 @@ def close_own_session() -> None:
     """Stop the session, when there is one."""
     while _opened:
         _opened.pop().stop()
+
+
+def close_engine(spark: SparkSession) -> None:
+    """Stop a session and its JVM: heartbeats that nobody stops would go on to write, whatever is removed."""
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()

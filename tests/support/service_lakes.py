@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.lakes import Lake, SpecLake
+from tests.support.mart_lakes import copy_mart
 
 HUNGRY = {
     "compact_log_files": 2,
@@ -58,8 +58,7 @@ def _keep(spec: Path, marts: Sequence[str], tables: Collection[str]) -> None:
     document = yaml.safe_load(spec.read_text(encoding="utf-8"))
     (spec.parent / "marts").mkdir()
     for mart in marts:
-        for kind in ("yaml", "sql"):
-            shutil.copy(PROJECT_ROOT / "include" / "marts" / f"{mart}.{kind}", spec.parent / "marts")
+        copy_mart(PROJECT_ROOT / "include" / "marts" / f"{mart}.yaml", spec.parent / "marts")
     document["marts"] = "marts"
     document["tables"] = [table for table in document["tables"] if table["name"] in tables]
     del document["expectations"]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.entrypoint import JOBS, main
+from spark_jobs.entrypoint import JOBS
+from tests.support.commands import end
 from tests.support.hostile_names import HOSTILE, is_clear
 
 NAME = "NAME"
@@ -95,14 +96,6 @@ def empty_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         monkeypatch.setenv(f"LAKEHOUSE_{name.upper()}_PATH", str(tmp_path / name))
     return tmp_path
-
-
-def end(words: list[str]) -> int:
-    """The exit code, also where the command line itself gives up."""
-    try:
-        return main(words)
-    except SystemExit as error:
-        return int(error.code or 0)
 
 
 def check_refusal(command: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,13 +21,12 @@ from tests.support.erasures import (
     CUSTOMER,
     CUSTOMER_NAMES,
     LATE_NAME,
-    TABLES,
     Events,
     PeopleLake,
     erased,
     traces,
 )
-from tests.support.lakes import copy_lake, tables_by_rust_reader, tables_by_spark
+from tests.support.lakes import copy_lake, folded_tables, tables_by_rust_reader, tables_by_spark
 from tests.support.mart_checks import assert_fast_is_right, assert_slow_is_right, assert_stitch_is_right
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
@@ -84,7 +83,7 @@ def test_two_people_one_after_the_other(people: PeopleLake):
 def assert_is_right(people: PeopleLake, events: Events) -> None:
     """Tables by both readers, the log row by row, and every mart."""
     lake = people.lake
-    expected = {table: rows for table, rows in oracle.fold(events).items() if table in TABLES}
+    expected = folded_tables(lake, events)
     assert tables_by_rust_reader(lake) == expected
     assert tables_by_spark(lake) == expected
     wanted = sorted(repr(sorted(event.row.items())) for event in events)

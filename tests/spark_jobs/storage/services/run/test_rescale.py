@@ -31,7 +31,9 @@ pytestmark = pytest.mark.hudi
 WANTED = 5
 
 
-@pytest.fixture(params=[MERGED, pytest.param(COPIED, marks=pytest.mark.slice(name="laws"))], ids=["merged", "copied"])
+@pytest.fixture(
+    params=[MERGED, pytest.param(COPIED, marks=pytest.mark.slice(name="laws"))], ids=lambda layout: layout.name
+)
 def small(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> NumberedTable:
     """Four commits, in the buckets it was made with."""
     layout: TableLayout = request.param

@@ -100,8 +100,7 @@ def s3(s3_server: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Lake:
-    """An empty lake with an empty landing folder."""
-    from tests.support.lakes import Lake
+    """An empty lake with three tables and an empty landing folder."""
+    from tests.support.lakes import make_narrow_lake
 
-    (tmp_path / "landing").mkdir()
-    return Lake(spark=spark, folder=tmp_path)
+    return make_narrow_lake(spark, tmp_path)

@@ -39,10 +39,12 @@ SLICES = {
     "faults-stops-3": "the same in a rollback of log files and in restores",
     "faults-zombies-1": "writers paused or killed while their retry works",
     "faults-zombies-2": "services paused or killed while their retry works",
+    "jobs": "more cases of single jobs: erase, restore, quarantine, resync, mirrors, where Kafka's topics begin",
     "laws": "more seeds of the laws: deliveries in any order, runs that die, processes that are killed",
     "laws-marts": "more seeds of the laws of marts",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
     "stores": "S3's tests and the whole pipeline on a second S3 server, which is built with Go the first time",
+    "tables": "more cases of tables and their quality: services, the row index, the gate and what it is compared with",
 }
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""
 

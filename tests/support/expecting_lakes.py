@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,20 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.quality.verdicts import QUALITY_KEY
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
-from tests.support.lakes import Lake, SpecLake
-
-_INCLUDE = PROJECT_ROOT / "include"
+from tests.support.lakes import NARROW, Lake, SpecLake, read_shipped_spec, write_spec
 
 
 def make_expecting_lake(
-    spark: SparkSession, folder: Path, expectations: Mapping[str, Mapping[str, Any]], *, keeps_shipped: bool = True
+    spark: SparkSession,
+    folder: Path,
+    expectations: Mapping[str, Mapping[str, Any]],
+    *,
+    keeps_shipped: bool = True,
+    tables: Container[str] = NARROW,
 ) -> SpecLake:
-    """An empty lake; of each table the expectations by name, as its file would say them."""
-    for name in ("lakes", "marts", "expectations"):
-        shutil.copytree(_INCLUDE / name, folder / "include" / name)
-    shipped = folder / "include" / "expectations"
+    """An empty lake with these tables, or all; of each the expectations by name, as its file would say them."""
+    shipped = folder / "expectations"
+    shutil.copytree(PROJECT_ROOT / "include" / "expectations", shipped)
     if not keeps_shipped:
         shutil.rmtree(shipped)
         shipped.mkdir()
@@ -35,7 +37,8 @@ def make_expecting_lake(
         known = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
         file.write_text(yaml.safe_dump({**known, **entries}, sort_keys=False), encoding="utf-8")
     (folder / "landing").mkdir()
-    return SpecLake(spark=spark, folder=folder, spec=folder / "include" / "lakes" / "sales.yaml")
+    document = {**read_shipped_spec(tables), "expectations": "expectations"}
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
 
 
 def quality_of(lake: Lake, table: str) -> dict[str, Any]:

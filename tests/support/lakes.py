@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval, JobArguments
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support import oracle
 from tests.support.envelopes import SQLSERVER_TOPIC, write_lines
 from tests.support.oracle_marts import daily_deals, hourly_events
@@ -24,6 +24,8 @@ from tests.support.oracle_marts import daily_deals, hourly_events
 CLOCK = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
 PIPELINE: tuple[tuple[str, dict[str, Any]], ...] = (("ingest", {}), ("split", {}), ("mart", {"layer": "fast"}))
 """The jobs from the landing folder to the fast layer, with their options."""
+NARROW = ("units", "agents", "sales")
+"""Of the shipped tables those that marts read, that people are erased from, and that deletes concern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,30 @@ class SpecLake(Lake):
     @property
     def settings(self) -> Settings:
         return replace(super(SpecLake, self).settings, lake_spec=str(self.spec))
+
+
+def read_shipped_spec(tables: Container[str] = ()) -> dict[str, Any]:
+    """The document of the shipped lake spec, good in any folder; with these of its seven tables, or all."""
+    text = (PROJECT_ROOT / "include" / "lakes" / "sales.yaml").read_text(encoding="utf-8")
+    document: dict[str, Any] = yaml.load(text.replace("../", f"{PROJECT_ROOT / 'include'}/"), yaml.CSafeLoader)
+    if tables:
+        document["tables"] = [table for table in document["tables"] if table["name"] in tables]
+        keys = {table["key"] for table in document["tables"]}
+        document["people"] = {name: person for name, person in document["people"].items() if person["key"] in keys}
+    return document
+
+
+def write_spec(folder: Path, document: Mapping[str, Any]) -> Path:
+    """The file of a lake spec in a folder."""
+    spec = folder / "sales.yaml"
+    spec.write_text(yaml.safe_dump(dict(document), sort_keys=False), encoding="utf-8")
+    return spec
+
+
+def make_narrow_lake(spark: SparkSession, folder: Path) -> SpecLake:
+    """An empty lake of the shipped spec with ``NARROW`` of its tables: runs take half of the time of seven."""
+    (folder / "landing").mkdir(exist_ok=True)
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, read_shipped_spec(NARROW)))
 
 
 def copy_lake(made: SpecLake, folder: Path) -> SpecLake:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.storage.timeline import Timeline
-from tests.support.lakes import Lake, SpecLake
+from tests.support.lakes import Lake, SpecLake, read_shipped_spec, write_spec
 from tests.support.oracle import Event
 
 TEST_MARTS = PROJECT_ROOT / "tests" / "data" / "marts"
@@ -32,27 +32,21 @@ def make_mart_lake(
     ``without``: marts of these layers that the lake does not have.
     """
     (folder / "marts").mkdir()
-    shipped = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
-    document = yaml.safe_load(shipped.read_text(encoding="utf-8"))
-    document |= {"time_zone": time_zone, "marts": "marts", "expectations": f"{PROJECT_ROOT}/include/expectations"}
     read = {
         name
         for source in (PROJECT_ROOT / "include" / "marts", TEST_MARTS)
         for name in _copy(source, folder, layers, without)
     }
-    if tuple(layers) != LAYERS:
-        keep_tables(document, read)
-    spec = folder / "sales.yaml"
-    spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    document = {**read_bare_spec(read), "time_zone": time_zone, "marts": "marts"}
     (folder / "landing").mkdir(exist_ok=True)
-    return SpecLake(spark=spark, folder=folder, spec=spec)
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
 
 
-def keep_tables(document: dict[str, Any], names: Container[str]) -> None:
-    """Take every other table out of the document of the shipped spec, and what refers to one."""
-    document["tables"] = [table for table in document["tables"] if table["name"] in names]
-    for word in ("people", "expectations"):
-        document.pop(word, None)
+def read_bare_spec(tables: Container[str]) -> dict[str, Any]:
+    """The document of the shipped spec with these tables, nobody to be erased, and nothing expected."""
+    document = read_shipped_spec(tables)
+    del document["people"], document["expectations"]
+    return document
 
 
 def _copy(source: Path, folder: Path, layers: Container[str], without: Container[str]) -> Iterator[str]:

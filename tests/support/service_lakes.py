@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.support.lakes import Lake, SpecLake
+from tests.support.lakes import NARROW, Lake, SpecLake, read_shipped_spec, write_spec
 from tests.support.mart_lakes import copy_mart
 
 HUNGRY = {
@@ -35,34 +35,25 @@ def make_hungry(spec: Path) -> None:
 
 def write_hungry_spec(folder: Path) -> Path:
     """The shipped spec with services that are always due."""
-    spec = folder / "sales.yaml"
-    source = PROJECT_ROOT / "include" / "lakes" / "sales.yaml"
-    spec.write_text(source.read_text(encoding="utf-8").replace("../", f"{PROJECT_ROOT / 'include'}/"), encoding="utf-8")
-    make_hungry(spec)
-    return spec
+    return write_spec(folder, {**read_shipped_spec(), "services": HUNGRY})
 
 
 def make_service_lake(
-    spark: SparkSession, folder: Path, *, marts: Sequence[str] = (), tables: Collection[str] = ()
+    spark: SparkSession, folder: Path, *, marts: Sequence[str] = (), tables: Collection[str] = NARROW
 ) -> SpecLake:
-    """An empty lake of the shipped spec whose services are always due; with all marts and tables, or these alone."""
+    """An empty lake of the shipped spec whose services are always due.
+
+    ``marts``: those that it has, without what is expected of them; by default all. ``tables``: none means all.
+    """
     (folder / "landing").mkdir(exist_ok=True)
-    spec = write_hungry_spec(folder)
+    document = {**read_shipped_spec(tables), "services": HUNGRY}
     if marts:
-        _keep(spec, marts, tables)
-    return SpecLake(spark=spark, folder=folder, spec=spec)
-
-
-def _keep(spec: Path, marts: Sequence[str], tables: Collection[str]) -> None:
-    """Take the other marts and tables out of a lake spec, and what is expected of them."""
-    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
-    (spec.parent / "marts").mkdir()
-    for mart in marts:
-        copy_mart(PROJECT_ROOT / "include" / "marts" / f"{mart}.yaml", spec.parent / "marts")
-    document["marts"] = "marts"
-    document["tables"] = [table for table in document["tables"] if table["name"] in tables]
-    del document["expectations"]
-    spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        (folder / "marts").mkdir()
+        for mart in marts:
+            copy_mart(PROJECT_ROOT / "include" / "marts" / f"{mart}.yaml", folder / "marts")
+        document["marts"] = "marts"
+        del document["expectations"]
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
 
 
 def run_services(lake: Lake, rng: random.Random) -> JobResult:

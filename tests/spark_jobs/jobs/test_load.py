@@ -92,7 +92,7 @@ def fitting(kind: str, rows: Sequence[Row], oracle: RatesOracle) -> list[Row]:
     return [row for row in rows if not is_bulk or (row["currency"], row["day"]) not in oracle.rates]
 
 
-@pytest.mark.parametrize("table", ["merged_rates", pytest.param("copied_rates", marks=pytest.mark.slice(name="laws"))])
+@pytest.mark.parametrize("table", ["merged_rates", pytest.param("copied_rates", marks=pytest.mark.slice(name="jobs"))])
 def test_any_sequence_of_operations_is_what_the_words_say(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, table: str
 ) -> None:

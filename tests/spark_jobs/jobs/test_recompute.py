@@ -125,7 +125,7 @@ def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake
         lake.run("recompute", clock=NOON, undo="slow-1", yes=True)
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_committed):
     seen: list[set[str]] = []

@@ -43,7 +43,7 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 
 class Kept:
-    """A lake with a savepoint, what its tables held then, and two rounds more."""
+    """A lake with a savepoint, what its tables held then, and a round more."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.lake = make_service_lake(spark, folder, marts=MARTS, tables=TABLES)
@@ -84,16 +84,13 @@ class Kept:
         }
 
     def go_on(self) -> None:
-        """Two rounds more, with services at every occasion."""
-        rng = random.Random(21)
-        for number in (1, 2):
-            if number == 2:
-                self.land(2)
-                self.lake.run("ingest", clock=self.clock)
-            self.clock += timedelta(hours=3)
-            self.bring_on()
-            run_services(self.lake, rng)
-            self.lake.run("savepoint", clock=self.clock, action="create", label="later", keep=None)
+        """What waits, and a round more, with services."""
+        self.land(2)
+        self.lake.run("ingest", clock=self.clock)
+        self.clock += timedelta(hours=3)
+        self.bring_on()
+        run_services(self.lake, random.Random(21))
+        self.lake.run("savepoint", clock=self.clock, action="create", label="later", keep=None)
         self.lake.run("consumers", clock=self.clock, action="register", name="report", table="sales", at=None)
 
     def bring_on(self) -> None:
@@ -154,9 +151,9 @@ def test_everything_is_as_it_was_and_goes_on_from_there(kept: Kept, capsys: pyte
 @pytest.mark.parametrize(
     ("at", "goes_on"),
     [
-        pytest.param(1, False, id="run again", marks=pytest.mark.slice(name="laws")),
-        pytest.param(len(MARTS) - 1, True, id="jobs go on", marks=pytest.mark.slice(name="laws")),
-        pytest.param(-2, True, id="all but the log", marks=pytest.mark.slice(name="laws")),
+        pytest.param(1, False, id="run again", marks=pytest.mark.slice(name="jobs")),
+        pytest.param(len(MARTS) - 1, True, id="jobs go on", marks=pytest.mark.slice(name="jobs")),
+        pytest.param(-2, True, id="all but the log", marks=pytest.mark.slice(name="jobs")),
     ],
 )
 def test_a_restore_that_dies_between_two_tables(kept: Kept, monkeypatch: pytest.MonkeyPatch, at: int, *, goes_on: bool):

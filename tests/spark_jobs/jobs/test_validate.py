@@ -94,7 +94,7 @@ def test_what_is_found_is_held_until_it_is_right(
     assert Holds(lake.settings).held() == []
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: SparkSession, tmp_path: Path):
     lake = make_expecting_lake(spark, tmp_path, MORE)
     lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])

@@ -116,7 +116,7 @@ def expected_outcome(each: Expectation, batch: list[Row]) -> Outcome:
     return Outcome.HELD if is_held else failed[each.action]
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=15)
 @given(batch=rows, asked=expectations())
 def test_the_gate_says_what_the_words_say(spark: SparkSession, batch: list[Row], asked: tuple[Expectation, ...]):
     gate = Gate(table="sales", expectations=asked)

@@ -130,6 +130,7 @@ def test_a_moment_before_the_table_and_a_word_that_is_no_moment(past: Past):
         past.changes("orders", sorted(past.sales)[0])
 
 
+@pytest.mark.slice(name="tables")
 def test_a_state_that_was_cleaned_is_refused_and_a_savepoint_keeps_it(past: Past):
     """Runs last: everything that may go goes, at first but for what a savepoint of the first state keeps."""
     lake, (first, second, _) = past.lake, sorted(past.sales)

@@ -18,8 +18,8 @@ SLOT = st.none() | st.tuples(ORDER, TEXT)
 ROW = st.tuples(st.sampled_from(["units", "sales"]), TEXT, st.none() | ORDER, st.none() | ORDER, SLOT, SLOT, SLOT)
 
 
-@settings(max_examples=30, phases=[Phase.generate], deadline=None)
-@given(rows=st.lists(ROW, min_size=1, max_size=40))
+@settings(max_examples=10, phases=[Phase.generate], deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=80))
 def test_unpacked_is_what_was_packed(spark, rows):
     slots = ", ".join(f"{slot} {SLOT_TYPE}" for slot in SLOTS)
     rows_df = spark.createDataFrame(rows, f"table string, key string, row_order string, deleted_order string, {slots}")

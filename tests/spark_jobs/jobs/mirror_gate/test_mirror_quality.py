@@ -152,7 +152,7 @@ def test_an_entry_that_does_not_fit_the_types_fails_its_mirror_alone(lake: ShopL
     assert {*lake.live("carts", key=("id",))} == {(1,)}
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_whole_mirrors_and_increments_are_asked_and_have_pages(lake: ShopLake):
     lake.deliver("one", [order(1, 1), order(2, 2, cents=None, day=1), order(3, 3), order(3, 4, op="d"), cart(1, 5)])
     lake.run("split")
@@ -179,7 +179,7 @@ def test_whole_mirrors_and_increments_are_asked_and_have_pages(lake: ShopLake):
     assert {page.parts[1] for page in pages if page.parts[0] == "validations"} == {"shop_log", "orders", "carts"}
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_key_that_stands_twice_holds_the_mirror(spark: SparkSession, tmp_path: Path):
     """One row in two partitions, as no run would write it."""
     mirrors = [{"name": "events", "key": ["id"], "partition": "kind"}]

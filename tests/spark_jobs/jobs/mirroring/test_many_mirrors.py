@@ -66,7 +66,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     return seen
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_thirty_mirrors_of_which_one_fails_are_right_after_one_read(spark, tmp_path: Path, reads: Reads):
     lake = make_shop_lake(spark, tmp_path, list(map(entry, TABLES)))
     records = [each for number, table in enumerate(TABLES) for each in changes(table, 1 + 100 * number)]
@@ -90,7 +90,7 @@ def test_thirty_mirrors_of_which_one_fails_are_right_after_one_read(spark, tmp_p
     assert_equal(lake, [*records, spoilt, mended], TABLES)
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_window_that_is_cut_leaves_no_mirror_behind(spark, tmp_path: Path, reads: Reads, monkeypatch):
     """Four commits of the log, a read for each: the second one spoils a mirror, the last ones bring the others more."""
     monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1)  # a commit is larger than a byte

@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.instants import InstantRange
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.procedures import register_table
 from spark_jobs.storage.reader import read_as_of
@@ -30,7 +29,7 @@ from tests.support import oracle
 from tests.support.crashes import crash_at_commit, crash_in_feed, run_and_crash
 from tests.support.envelopes import Envelope, line, sqlserver
 from tests.support.lakes import SpecLake, assert_equals_oracle, in_utc
-from tests.support.mart_lakes import keep_tables
+from tests.support.mart_lakes import read_bare_spec
 
 pytestmark = pytest.mark.hudi
 
@@ -142,8 +141,7 @@ def _event(rng: random.Random, number: int) -> Envelope:
 
 def _spec(folder: Path, table_type: str) -> Path:
     """The lake spec with three tables of this type, and marts of its own that take rows away from two."""
-    document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
-    keep_tables(document, (*FED, NOT_FED))
+    document = read_bare_spec((*FED, NOT_FED))
     document["tables"] = [{**table, "type": table_type} for table in document["tables"]]
     (folder / "marts").mkdir()
     for table, column in (("sales", "agent_id"), ("units", "project_id")):
@@ -165,8 +163,8 @@ def history(spark: SparkSession, folder: Path, seed: int, table_type: str = "mer
     ("seed", "table_type"),
     [
         (1, "merge_on_read"),
-        pytest.param(2, "merge_on_read", marks=pytest.mark.slice(name="laws")),
-        pytest.param(3, "copy_on_write", marks=pytest.mark.slice(name="laws")),
+        pytest.param(2, "merge_on_read", marks=pytest.mark.slice(name="jobs")),
+        pytest.param(3, "copy_on_write", marks=pytest.mark.slice(name="jobs")),
     ],
 )
 def test_each_commits_feed_is_the_difference_it_made(
@@ -224,7 +222,7 @@ def test_orders_that_move_alone_are_no_change(spark: SparkSession, tmp_path: Pat
         assert events.feed(table, first.time, second.time) == []
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_path: Path) -> None:
     events, found = history(spark, tmp_path, 7), 0
     events.arrive()
@@ -240,7 +238,7 @@ def test_feed_and_timeline_agree_wherever_a_run_dies(spark: SparkSession, tmp_pa
     assert found + events.assert_feed_agrees() > len(DEATHS)
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_compaction_and_restore(spark: SparkSession, tmp_path: Path) -> None:
     events = history(spark, tmp_path, 8)
     for _ in range(3):

@@ -46,7 +46,7 @@ def restore(lake: Lake, table: str) -> None:
             file.unlink()
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
     """Every commit of the log by itself here; what was folded before a crash is not folded again."""
     for number in range(3):
@@ -72,6 +72,7 @@ def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
     assert_equals_oracle(lake, LINES)
 
 
+@pytest.mark.slice(name="jobs")
 def test_an_archived_checkpoint_is_an_explicit_resync(lake):
     arrive(lake, 0)
     lake.run("split")
@@ -86,7 +87,7 @@ def test_an_archived_checkpoint_is_an_explicit_resync(lake):
     assert lake.run("split").status == "nothing_to_do"
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_log_that_was_made_anew_is_read_from_its_start(lake):
     arrive(lake, 0)
     lake.run("split")
@@ -117,7 +118,7 @@ def test_a_table_that_was_removed_or_restored_is_made_complete_again(lake):
     assert_equals_oracle(lake, LINES[:20])
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_log_that_was_restored_is_filled_again_and_read_on(lake):
     for number in range(2):
         arrive(lake, number)
@@ -133,7 +134,7 @@ def test_a_log_that_was_restored_is_filled_again_and_read_on(lake):
     assert_equals_oracle(lake, LINES)
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_backfill_leaves_right_tables_as_they_are(lake):
     for number in range(3):
         arrive(lake, number)
@@ -150,7 +151,7 @@ def test_a_backfill_leaves_right_tables_as_they_are(lake):
     assert_marts_equal_oracle(lake, LINES, CLOCK)
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="jobs")
 def test_a_backfill_of_days_not_yet_split_does_not_hide_the_others(lake):
     arrive(lake, 0)
     lake.run("split")

@@ -15,7 +15,7 @@ from spark_jobs.generator.request import Request
 from spark_jobs.quality.verdicts import QUALITY_KEY
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
-from tests.support.lakes import Lake
+from tests.support.lakes import Lake, make_narrow_lake
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
 
@@ -23,10 +23,10 @@ CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in range(1, 20))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slice(name="tables")) for seed in range(1, 20))]
 )
 def test_no_false_alarm(spark: SparkSession, tmp_path: Path, seed: int):
-    lake = Lake(spark=spark, folder=tmp_path)
+    lake = make_narrow_lake(spark, tmp_path)
     generate(Request(clock=CLOCK, seed=seed, events=400, rates={"broken": 0.0}), Path(lake.settings.landing_path))
     for job in ("ingest", "split"):
         assert lake.run(job, clock=CLOCK).messages == ()

@@ -173,7 +173,7 @@ def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecL
     assert lake.run("mart", layer="fast").status == "nothing_to_do"
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="tables")
 def test_what_was_set_aside_is_replayed_when_its_rule_is_gone(lake: SpecLake):
     """Sales 1 and 2 break a rule, 3 another one too, 4 is broken; then it goes, and one comes that stops 2."""
     aside = {key: sale(key, ProjectId=13) for key in (1, 2)}
@@ -181,7 +181,7 @@ def test_what_was_set_aside_is_replayed_when_its_rule_is_gone(lake: SpecLake):
     lake.land("a.jsonl", [*aside.values(), b"no record", sale(5)])
     lake.run("ingest")
     assert act(lake, "replay", rule="not_project_13").counters["records_unusable"] == 3, "the same gate"
-    file = lake.folder / "include" / "expectations" / "sales_log.yaml"
+    file = lake.folder / "expectations" / "sales_log.yaml"
     rules = yaml.safe_load(file.read_text(encoding="utf-8"))
     del rules["not_project_13"]
     rules["not_sale_2"] = {"holds": "sale_id <> 2", "action": "stop"}

@@ -95,7 +95,7 @@ def event(key: int, **columns: Any) -> bytes:
 
 def make(spark: SparkSession, folder: Path) -> SpecLake:
     log = {name: {**rule, "action": ASIDE} for name, (rule, _) in LOG_RULES.items()}
-    return make_expecting_lake(spark, folder, {"sales_log": log, **TABLE_RULES}, keeps_shipped=False)
+    return make_expecting_lake(spark, folder, {"sales_log": log, **TABLE_RULES}, keeps_shipped=False, tables=())
 
 
 def test_each_defect_is_found_by_its_rule_with_its_rows(spark: SparkSession, tmp_path: Path):

@@ -129,7 +129,7 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
     assert (balance["observed"], balance["expected"]) == ("4 = 1 + 2 + 1", "read = quarantined + written + duplicates")
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="tables")
 def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     bring(lake, "two.jsonl", sale(3, 3))
@@ -155,7 +155,7 @@ def test_what_dies_before_its_results_are_kept_asks_and_holds_once_more(spark: S
     stops = {"units": {"numbered": {"column": "unit_name", "matches": "^Unit [0-9]+$"}}}
     lake = make_expecting_lake(spark, tmp_path, stops, keeps_shipped=False)
     bring(lake, "one.jsonl", sale(1, 1, UnitName="Garage"))
-    expectations = tmp_path / "include" / "expectations" / "units.yaml"
+    expectations = tmp_path / "expectations" / "units.yaml"
     text = expectations.read_text(encoding="utf-8")
     expectations.write_text(f"{text}  action: stop\n", encoding="utf-8")  # the rows came before the rule
     with patch.object(QualityRecord, "write", side_effect=OSError("gone")), pytest.raises(OSError, match="gone"):
@@ -189,7 +189,7 @@ def test_a_batch_that_was_kept_out_is_there_too(spark: SparkSession, tmp_path: P
     assert "1 of 1 rows broke it" in stopped["observed"]
 
 
-@pytest.mark.slice(name="laws")
+@pytest.mark.slice(name="tables")
 def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1))
     lake.run("savepoint", clock=CLOCK, action="create", label="before", keep=None)

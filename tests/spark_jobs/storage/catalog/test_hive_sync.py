@@ -157,16 +157,14 @@ def test_a_table_that_is_held_says_so_until_it_is_not(lake: HiveLake):
 
 def test_a_new_column_is_carried_over(lake: HiveLake):
     lake.sync()
-    layout = choose_layouts(load_lake_spec(lake.settings.lake_spec), "buildings")["buildings"]
-    layout = fit_layout(layout, Timeline(table="buildings", path=lake.path("buildings")))
-    rows_df = read_snapshot(lake.spark, lake.path("buildings")).withColumn(
-        "note", F.expr("IF(building_id > 0, 'new', NULL)")
-    )
+    layout = choose_layouts(load_lake_spec(lake.settings.lake_spec), "agents")["agents"]
+    layout = fit_layout(layout, Timeline(table="agents", path=lake.path("agents")))
+    rows_df = read_snapshot(lake.spark, lake.path("agents")).withColumn("note", F.expr("IF(agent_id > 0, 'new', NULL)"))
     kept = [name for name in rows_df.columns if not name.startswith("_hoodie_") or name == "_hoodie_is_deleted"]
     commit(rows_df.select(kept), layout, metadata={}, settings=lake.settings)
     assert any("column note string added" in message for message in lake.sync("plan").messages)
     lake.sync()
-    columns = lake.entry("buildings_rt")["StorageDescriptor"]["Columns"]
+    columns = lake.entry("agents_rt")["StorageDescriptor"]["Columns"]
     assert {"Name": "note", "Type": "string"} in columns
     assert lake.sync("plan").status == NOTHING_TO_DO
 

@@ -70,7 +70,7 @@ def make(layout: TableLayout, spark: SparkSession, folder: Path) -> Table:
 
 def test_every_service_leaves_the_rows_and_the_newest_change(table: Table):
     """Round after round of commits and all services; the timeline stays short and the files few."""
-    for _ in range(3):
+    for _ in range(2):
         last = table.write(4)
         runs = [table.numbered.run(service) for service in Service]
         assert table.timeline.last == last
@@ -140,14 +140,14 @@ def test_what_a_consumer_has_not_read_stays_until_it_has(spark: SparkSession, tm
     place = table.write(1)
     registry = ConsumerRegistry(table.settings.base_path)
     registry.write("report", ConsumerState(checkpoints={"log": place}), CLOCK)
-    for _ in range(3):
+    for _ in range(2):
         table.write(4)
         for service in Service:
             table.numbered.run(service)
     pull = plan_pull(table.timeline, after=place)
     assert not pull.resync_reason
     values = [row["v"] for row in read_pull(spark, table.settings.table_path("log"), pull).collect()]
-    assert sorted(values) == sorted(list(range(1, 13)) * 10)
+    assert sorted(values) == sorted(list(range(1, 9)) * 10)
 
     registry.write("report", ConsumerState(checkpoints={"log": pull.window.up_to}), CLOCK)
     runs = {service: table.numbered.run(service) for service in (Service.CLEAN, Service.ARCHIVE)}

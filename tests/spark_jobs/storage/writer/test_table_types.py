@@ -11,16 +11,16 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TableTypeError
-from spark_jobs.contracts.settings import Settings
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import Lake, SpecLake, assert_equals_oracle
+from tests.support.lakes import NARROW, Lake, SpecLake, assert_equals_oracle
+from tests.support.mart_lakes import read_bare_spec
 
 pytestmark = pytest.mark.hudi
 
 
 def _spec(path: Path, *, buckets: int = 1, **types: str) -> Path:
-    document = yaml.safe_load(Path(Settings().lake_spec).read_text(encoding="utf-8"))
-    del document["marts"], document["expectations"]
+    document = read_bare_spec(NARROW)
+    del document["marts"]
     for table in document["tables"]:
         table["type"] = types.get(table["name"], "merge_on_read")
         table["buckets"] = buckets
@@ -50,7 +50,7 @@ def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSessi
     newest = max(Path(lake.path("agents")).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     assert pq.read_table(newest, columns=["agent_name"]).column(0).to_pylist() == ["Bea"]
     assert list(Path(lake.path("agents")).glob(".*log*")) == []
-    assert list(Path(lake.path("projects")).glob("*")) == [], "a table nobody spoke of"
+    assert list(Path(lake.path("units")).glob("*")) == [], "a table nobody spoke of"
 
 
 def test_a_type_that_is_not_the_one_on_disk_is_refused(lake: Lake, tmp_path: Path) -> None:
@@ -62,6 +62,7 @@ def test_a_type_that_is_not_the_one_on_disk_is_refused(lake: Lake, tmp_path: Pat
         other.run("split")
 
 
+@pytest.mark.slice(name="tables")
 def test_another_number_of_buckets_is_for_tables_yet_to_be_made(spark: SparkSession, tmp_path: Path) -> None:
     lines: list[bytes] = []
     for number, buckets in enumerate((2, 3, 1)):

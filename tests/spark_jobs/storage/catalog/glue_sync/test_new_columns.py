@@ -58,6 +58,7 @@ def asked(lake: ShopLake) -> set[tuple[str, str]]:
     return {(row["table_name"], row["expectation"]) for row in lake.rows_of_rust_reader("shop_quality")}
 
 
+@pytest.mark.slice(name="tables")
 def test_a_column_at_the_source_is_in_table_catalog_and_suite_by_itself(
     spark: SparkSession, tmp_path: Path, api: GlueApi
 ):

@@ -28,10 +28,10 @@ from tests.support.service_lakes import HUNGRY
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 
 MANY = [
-    (TableType.MERGE_ON_READ, 25),
-    (TableType.COPY_ON_WRITE, 25),
-    pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="laws")),
-    pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="laws")),
+    (TableType.MERGE_ON_READ, 13),
+    (TableType.COPY_ON_WRITE, 13),
+    pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="tables")),
+    pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="tables")),
 ]
 SERVED_EVERY = 12
 

@@ -32,7 +32,7 @@ WANTED = 5
 
 
 @pytest.fixture(
-    params=[MERGED, pytest.param(COPIED, marks=pytest.mark.slice(name="laws"))], ids=lambda layout: layout.name
+    params=[MERGED, pytest.param(COPIED, marks=pytest.mark.slice(name="tables"))], ids=lambda layout: layout.name
 )
 def small(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> NumberedTable:
     """Four commits, in the buckets it was made with."""

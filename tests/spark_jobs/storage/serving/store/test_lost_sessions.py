@@ -78,7 +78,9 @@ def wide_rows(number: int, schema: T.StructType) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     "server_place", ["postgresql", pytest.param("mariadb", marks=pytest.mark.slice(name="databases"))], indirect=True
 )
-@pytest.mark.parametrize("change", ["nothing", "a new column", "another type"])
+@pytest.mark.parametrize(
+    "change", ["nothing", "a new column", pytest.param("another type", marks=pytest.mark.slice(name="databases"))]
+)
 @pytest.mark.parametrize("is_executed", [False, True], ids=["unheard", "unanswered"])
 def test_a_wire_cut_at_any_message(server_place: Place, wire: Wire, change: str, is_executed: bool):
     """Every message of a replacement in turn is lost, or its answer is: each time a state follows the one before."""

@@ -71,12 +71,12 @@ class AirflowApi:
         run_id: str = self._send("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"]
         return run_id
 
-    def runs(self, dag_id: str) -> list[DagRun]:
-        """The latest runs of a DAG, newest first."""
+    def runs(self, dag_id: str = "~") -> list[DagRun]:
+        """The latest hundred runs of a DAG, or of all together, newest first."""
         answer = self.get(f"/api/v2/dags/{dag_id}/dagRuns", order_by="-run_after", limit="100")
         return [
             DagRun(
-                dag_id=dag_id,
+                dag_id=run["dag_id"],
                 run_id=run["dag_run_id"],
                 run_type=run["run_type"],
                 state=run["state"],

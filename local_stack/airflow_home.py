@@ -175,7 +175,7 @@ def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapp
             "instance_name": "Lakehouse",
         },
         "api_auth": {"jwt_secret": keys.jwt},
-        "scheduler": {"scheduler_idle_sleep_time": 0.5, "enable_health_check": False},
+        "scheduler": {"enable_health_check": False},
         "dag_processor": {"parsing_processes": 1, "min_file_process_interval": 120, "refresh_interval": 30},
         "logging": {"base_log_folder": home / "logs", "colored_console_log": False},
         "usage_data_collection": {"enabled": False},

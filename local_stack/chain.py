@@ -58,16 +58,24 @@ class Chain:
         raise ChainError(f"the DAGs still ran after {limit_seconds:.0f} s; look at Airflow's pages or the logs")
 
     def _is_active(self) -> bool:
-        """Asked in the order of the flow, and queue before runs, so nothing can slip past between two questions."""
-        for dag_id in (each for each in DAG_IDS if each not in _LOOKERS):
-            if self._api.has_queued_events(dag_id):
-                return True
-            runs = self._api.runs(dag_id)
-            for run in reversed(runs):
-                self._look(run)
-            if any(run.is_active for run in runs):
-                return True
-        return False
+        """One question while a run goes on; when none does, each DAG's queue and runs, so that nothing is overlooked.
+
+        Those are asked in the order of the flow, and queue before runs: nothing can slip past between two questions.
+        """
+        newest = [run for run in self._api.runs() if run.dag_id not in _LOOKERS]
+        for run in reversed(newest):
+            self._look(run)
+        return any(run.is_active for run in newest) or any(map(self._has_work, DAG_IDS))
+
+    def _has_work(self, dag_id: str) -> bool:
+        if dag_id in _LOOKERS:
+            return False
+        if self._api.has_queued_events(dag_id):
+            return True
+        runs = self._api.runs(dag_id)
+        for run in reversed(runs):
+            self._look(run)
+        return any(run.is_active for run in runs)
 
     def _look(self, run: DagRun) -> None:
         if run.is_active or (run.dag_id, run.run_id) in self._told:

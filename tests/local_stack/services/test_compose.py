@@ -116,7 +116,6 @@ FOR_MANY = {
     "api.port": "Airflow's default",
     "api.base_url": "as published",
     "api.workers": "Airflow's default",
-    "scheduler.scheduler_idle_sleep_time": "Airflow's default: nobody sits and waits",
     "scheduler.enable_health_check": "the container's check asks it",
     "dag_processor.parsing_processes": "Airflow's default",
     "dag_processor.min_file_process_interval": "Airflow's default",

@@ -92,6 +92,7 @@ def tamper_with_cells(story: Story, *, agent: int) -> None:
     commit(wrong_df, mart_layout(mart), metadata=metadata, settings=story.lake.settings)
 
 
+@pytest.mark.slice(name="laws-marts")
 def test_what_lies_at_the_cut_counts_once(story):
     story.tell([deal(1, 1, 5, "100.0001"), deal(2, 2, 6, "50.0000")])
     story.stitch()

@@ -205,6 +205,7 @@ def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
     assert known < {row["result_id"] for row in results(lake)}, "what was seen stays, though the lake went back"
 
 
+@pytest.mark.slice(name="tables")
 def test_a_day_unlike_the_weeks_before_it_is_told_by_the_nightly_run(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     spec, day = load_lake_spec(str(lake.spec)), date(2026, 1, 1)

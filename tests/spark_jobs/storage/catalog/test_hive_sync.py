@@ -120,6 +120,7 @@ def test_both_catalogs_say_the_same_of_every_table(lake: HiveLake):
     assert lake.sync("plan").status == NOTHING_TO_DO
 
 
+@pytest.mark.slice(name="engines")
 def test_it_follows_commits_and_services(lake: HiveLake):
     lake.sync()
     land(lake, 1)

@@ -59,7 +59,10 @@ class Table:
             assert self.numbered.rows_by_rust() == expected
 
 
-@pytest.fixture(params=[MERGED, COPIED, LOG], ids=lambda layout: layout.name)
+LATER = pytest.mark.slice(name="tables")
+
+
+@pytest.fixture(params=[MERGED, pytest.param(COPIED, marks=LATER), LOG], ids=lambda layout: layout.name)
 def table(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Table:
     return make(request.param, spark, tmp_path)
 

@@ -105,7 +105,7 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
     os.environ["TZ"] = "UTC"
     time.tzset()
     if settings.spark_remote:
-        return _prepared(_connect(settings.spark_remote))
+        return _with_procedure_options(_connect(settings.spark_remote))
     # A remote session that was open before in this process, or in the one that started it, leaves its mark behind.
     for mark in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"):
         os.environ.pop(mark, None)
@@ -123,8 +123,13 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
     spark.sparkContext.setLogLevel("ERROR")
     if is_submitted:
         _fill_in(spark, options)
+    return prepare_session(spark)
+
+
+def prepare_session(spark: SparkSession) -> SparkSession:
+    """The session, ready for jobs, as every one is that ``open_session`` gives; not for one of Spark Connect."""
     _keep_java_names(spark)
-    return _prepared(spark)
+    return _with_procedure_options(spark)
 
 
 def _keep_java_names(spark: SparkSession) -> None:
@@ -142,7 +147,7 @@ def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:
             spark.conf.set(key, options[key])
 
 
-def _prepared(spark: SparkSession) -> SparkSession:
+def _with_procedure_options(spark: SparkSession) -> SparkSession:
     """With what Hudi's procedures take from the session: without it they would upgrade a table."""
     for key, value in build_procedure_options().items():
         spark.conf.set(key, value)

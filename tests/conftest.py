@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.ports import free_port
 from spark_jobs.contracts.settings import Settings
-from tests.run import recorder, spreading
+from tests.run import recorder, shared_spark, spreading
 from tests.support.aws import S3_SERVERS, finding, running_s3
 
 if TYPE_CHECKING:
@@ -58,9 +58,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.Mo
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session in this process, with the settings every job has."""
+    """A session with the settings every job has: in the Spark that the run's processes share, or of this process."""
     from spark_jobs.session import open_session
 
+    if shared_spark.is_offered():
+        yield shared_spark.attach()
+        return
     jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
     settings = Settings.from_environment(
         {**jars, "LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "2g"}

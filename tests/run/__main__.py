@@ -18,11 +18,12 @@ from tests.run.engines import jvm_environment
 from tests.run.levels import CHECK, ROOT, SHORT, SLICES, slice_expression
 from tests.run.recorder import FOLDER, NAME
 from tests.run.report import format_report
+from tests.run.shared_spark import offering_spark
 
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 3, "slice": 2}
+WORKERS = {"check": 2, "short": 4, "slice": 2}
 """pytest processes by level. Two saturate two cores with pure Python; tests with servers wait a lot."""
 
 
@@ -65,10 +66,12 @@ def _run(name: str, expression: str, workers: int, folder: Path) -> int:
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
     command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
-    if name != "check":
-        environment = jvm_environment(environment, on_cluster=name == "slice-clusters")
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
-    return subprocess.run(command, cwd=ROOT, env=environment).returncode
+    if name == "check":
+        return subprocess.run(command, cwd=ROOT, env=environment).returncode
+    environment = jvm_environment(environment, on_cluster=name == "slice-clusters")
+    with offering_spark(environment, folder / f"{name}-spark.log") as offered:
+        return subprocess.run(command, cwd=ROOT, env=offered).returncode
 
 
 def _print_report(run: str) -> int:

@@ -22,7 +22,7 @@ from tests.run.levels import ROOT
 
 JARS = ROOT / ".run" / "jars"
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
-"""For every JVM that Spark's launcher starts: tests are over before the second compiler pays off; a third less work."""
+"""For every JVM that Spark's launcher starts: a test is over before the second compiler pays off; a third less work."""
 _UNUSED = r"(dfs|fs\.(adl|azure|ftp|swift|viewfs)|ha|hadoop\.(http|kerberos|registry|rpc|security|ssl|zk)|ipc|net|rpc)"
 """Beginnings of the names of Hadoop's defaults for its servers, for security and for stores that nobody uses here."""
 _LOCAL_DISK = Path(__file__).with_name("LocalDisk.scala")
@@ -44,6 +44,12 @@ def jvm_environment(environ: Mapping[str, str], *, on_cluster: bool = False) -> 
     variables = _local_environment(environ)
     archive = build_class_archive(variables)
     return {**variables, "SPARK_SUBMIT_OPTS": _options(variables, f"-XX:SharedArchiveFile={archive}", _SILENT)}
+
+
+def long_lived(environ: Mapping[str, str]) -> dict[str, str]:
+    """``environ`` for a JVM that works for longer than a test: the second compiler pays off after five minutes."""
+    options = environ.get("SPARK_SUBMIT_OPTS", "").replace(_JVM_OPTIONS, "")
+    return {**environ, "SPARK_SUBMIT_OPTS": options.strip()}
 
 
 def _local_environment(environ: Mapping[str, str]) -> dict[str, str]:

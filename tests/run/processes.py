@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.run.shared_spark import find_jvm
 from tests.support.processes import descendants, read_stat
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -32,8 +33,14 @@ _PROGRAMS = {
 
 
 def used_seconds() -> float:
-    """Processor seconds of this process and of its descendants, those that ended among them."""
-    return sum(_used(pid) for pid in (os.getpid(), *descendants(os.getpid())))
+    """Processor seconds of this process and of its descendants, those that ended among them.
+
+    And its share of the Spark that the processes of a run have in common: what they use of it nobody can tell apart.
+    """
+    own = sum(_used(pid) for pid in (os.getpid(), *descendants(os.getpid())))
+    if jvm := find_jvm():
+        own += sum(_used(pid) for pid in (jvm, *descendants(jvm))) / _workers()
+    return own
 
 
 def name_program(words: Sequence[str]) -> str:
@@ -53,6 +60,11 @@ def watch_programs(report: Callable[[str], None]) -> None:
                 report(name)
 
     sys.addaudithook(hook)
+
+
+def _workers() -> int:
+    """How many pytest processes the run has."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
 def _used(pid: int) -> float:

@@ -1,0 +1,133 @@
+"""One Spark for all pytest processes of a run: its JVM warms up once, and each process has a session of its own in it.
+
+The run starts it when the first test wants a session, and stops it when all tests have ended. Sessions share the
+context and compiled code; settings, temporary views and Python objects are each process's own. A pytest that was
+started by hand, without `python -m tests.run`, opens a session in a JVM of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.run.engines import long_lived
+from tests.run.levels import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = "LAKEHOUSE_TEST_SPARK"
+"""The variable with the folder in which a test process asks for the session and finds its address."""
+LOG = "LAKEHOUSE_TEST_SPARK_LOG"
+START_SECONDS = 180.0
+_POLL_SECONDS = 0.1
+_WANTED, _ADDRESS = "wanted", "address.json"
+
+
+@contextmanager
+def offering_spark(environ: Mapping[str, str], log: Path) -> Iterator[dict[str, str]]:
+    """``environ`` for test processes, in which they find the shared Spark; it is started when one asks for it.
+
+    ``log``: the file that its output goes to.
+    """
+    ended = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="lakehouse-spark-") as folder:
+        waiter = threading.Thread(target=_serve, args=(Path(folder), environ, log, ended))
+        waiter.start()
+        try:
+            yield {**environ, FOLDER: folder, LOG: str(log)}
+        finally:
+            ended.set()
+            waiter.join()
+
+
+def is_offered() -> bool:
+    """Whether this test process was started by a run with a shared Spark."""
+    return FOLDER in os.environ
+
+
+def attach() -> SparkSession:
+    """A new session in the shared Spark; RuntimeError when it does not start."""
+    folder = Path(os.environ[FOLDER])
+    (folder / _WANTED).touch()
+    deadline = time.monotonic() + START_SECONDS
+    while not (folder / _ADDRESS).exists():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the tests' Spark did not start in {START_SECONDS:.0f} s; its log is {os.environ[LOG]}")
+        time.sleep(_POLL_SECONDS)
+    return _open_session(json.loads((folder / _ADDRESS).read_text(encoding="utf-8")))
+
+
+def find_jvm() -> int:
+    """The process id of the shared Spark's JVM; 0 when there is none."""
+    try:
+        return int(json.loads(Path(os.environ[FOLDER], _ADDRESS).read_text(encoding="utf-8"))["pid"])
+    except (KeyError, FileNotFoundError):
+        return 0
+
+
+def _open_session(address: Mapping[str, Any]) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.session import prepare_session
+
+    given = {"PYSPARK_GATEWAY_PORT": str(address["port"]), "PYSPARK_GATEWAY_SECRET": address["token"]}
+    os.environ.update(given)
+    try:
+        gateway = launch_gateway()
+    finally:
+        for name in given:  # a session that a test opens must not take itself for one of spark-submit
+            del os.environ[name]
+    first = gateway.jvm.SparkSession.getDefaultSession().get()
+    java_context = gateway.jvm.JavaSparkContext.fromSparkContext(first.sparkContext())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
+    return prepare_session(SparkSession(context, first.newSession()))
+
+
+def _serve(folder: Path, environ: Mapping[str, str], log: Path, ended: threading.Event) -> None:
+    while not (folder / _WANTED).exists():
+        if ended.wait(_POLL_SECONDS):
+            return
+    command = [sys.executable, "-m", "tests.run.shared_spark", str(folder / _ADDRESS)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with log.open("ab") as output, subprocess.Popen(command, cwd=ROOT, env=long_lived(environ), stdout=output, **pipes):
+        ended.wait()  # then its standard input is closed, which ends it
+
+
+def main() -> None:
+    """Open a session, write to the file of the command line how to get to it, and keep it until the input ends."""
+    from spark_jobs.contracts.settings import Settings
+    from spark_jobs.session import open_session
+
+    jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
+    chosen = {"LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "4g"}
+    spark = open_session(Settings.from_environment({**jars, **chosen}), app_name="lakehouse-tests")
+    gateway: Any = spark.sparkContext._gateway
+    facts = {
+        "port": gateway.gateway_parameters.port,
+        "token": gateway.gateway_parameters.auth_token,
+        "pid": gateway.proc.pid,
+    }
+    written = Path(sys.argv[1] + ".new")
+    written.write_text(json.dumps(facts), encoding="utf-8")
+    written.rename(sys.argv[1])
+    with suppress(KeyboardInterrupt):  # the run is told too, and closes the input when its tests have ended
+        sys.stdin.read()
+    sys.stdin.read()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

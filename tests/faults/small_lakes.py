@@ -135,12 +135,12 @@ class SmallLake(SpecLake):
 
     def assert_table_is(self, units: Units) -> None:
         """The table has these sales, by both readers."""
-        for rows in (self.rows("sales"), self.rows_of_rust_reader("sales")):
+        for rows in (self.rows_by_spark("sales"), self.rows("sales")):
             assert Counter((row["sale_id"], row["unit_id"]) for row in rows) == Counter(units.items())
 
     def assert_mart_is(self, units: Units) -> None:
         """The mart counts these sales, by both readers."""
-        for rows in (self.rows("unit_totals"), self.rows_of_rust_reader("unit_totals")):
+        for rows in (self.rows_by_spark("unit_totals"), self.rows("unit_totals")):
             assert Counter((row["unit_id"], row["sales"]) for row in rows) == _totals(units)
 
     def assert_served_is(self, units: Units) -> None:

@@ -115,8 +115,8 @@ def deliveries(rng: random.Random, records: Sequence[Envelope], parts: int) -> I
 def assert_equal(lake: ShopLake, records: Sequence[Envelope]) -> None:
     wanted = expected(records)
     for table, key in KEYS.items():
-        for by_rust in (False, True):
-            assert lake.live(table, key=key, by_rust=by_rust) == wanted[table], (table, by_rust)
+        for by_spark in (False, True):
+            assert lake.live(table, key=key, by_spark=by_spark) == wanted[table], (table, by_spark)
 
 
 @pytest.mark.slice(name="laws")

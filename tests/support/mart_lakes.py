@@ -67,7 +67,7 @@ def copy_mart(path: Path, folder: Path) -> None:
 def logged_events(lake: Lake) -> list[Event]:
     """The events that are in the log now, read by the Rust reader, in the order of the log's own text."""
     events = []
-    for row in lake.rows_of_rust_reader("sales_log"):
+    for row in lake.rows("sales_log"):
         known = {name: value for name, value in row.items() if value is not None}
         order = ((0,), f"{row['event_order']}/{row['event_id']}")
         events.append(Event(origin="", order=order, op=row["op"], time=row["event_time"], row=known))
@@ -76,7 +76,7 @@ def logged_events(lake: Lake) -> list[Event]:
 
 def cells(lake: Lake, mart: str, *grain: str) -> dict[Any, dict[str, Any]]:
     """Rows of a mart by its grain (a single column's value, or a tuple), by the Rust reader; each once."""
-    rows = lake.rows_of_rust_reader(mart)
+    rows = lake.rows(mart)
     found = {tuple(row[name] for name in grain) if len(grain) > 1 else row[grain[0]]: row for row in rows}
     assert len(found) == len(rows), f"{mart}: a cell is there twice"
     return {

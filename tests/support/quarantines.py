@@ -36,8 +36,8 @@ def repair(lake: Lake, raw: bytes, repaired: bytes) -> JobResult:
 
 def kept(lake: Lake) -> dict[bytes, dict[str, Any]]:
     """Rows of the quarantine by the bytes that were delivered, the same by both readers, history as lists."""
-    rows = {row["record_hash"]: row for row in lake.rows("quarantine")}
-    by_rust = {row["record_hash"]: row for row in lake.rows_of_rust_reader("quarantine")}
+    rows = {row["record_hash"]: row for row in lake.rows_by_spark("quarantine")}
+    by_rust = {row["record_hash"]: row for row in lake.rows("quarantine")}
     assert rows == by_rust
     return {bytes(row["raw"]): {**row, "history": json.loads(row["history"] or "[]")} for row in rows.values()}
 

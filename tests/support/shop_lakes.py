@@ -35,9 +35,9 @@ class ShopLake(Lake):
         self.land(name, map(line_of, records), topic=TOPIC)
         self.run("ingest")
 
-    def live(self, table: str, *, key: Sequence[str], by_rust: bool = False) -> dict[tuple[Any, ...], dict[str, Any]]:
+    def live(self, table: str, *, key: Sequence[str], by_spark: bool = False) -> dict[tuple[Any, ...], dict[str, Any]]:
         """Rows that are not deleted, by key, as a reader of the lake sees them."""
-        rows = self.rows_of_rust_reader(table) if by_rust else self.rows(table)
+        rows = self.rows_by_spark(table) if by_spark else self.rows(table)
         shown = [without_hidden(row) for row in rows if not row["is_deleted"]]
         by_key = {tuple(row[name] for name in key): row for row in shown}
         assert len(by_key) == len(shown), f"{table} has rows twice"

@@ -82,8 +82,8 @@ def load(lake: Lake, table: str, rows: Sequence[Row], *, name: str = "rates.csv"
 
 def check_rates(lake: Lake, table: str, expected: dict[tuple[str, str], Any]) -> None:
     """Both readers give these rates, each key once."""
+    assert rates_of(lake.rows_by_spark(table)) == expected
     assert rates_of(lake.rows(table)) == expected
-    assert rates_of(lake.rows_of_rust_reader(table)) == expected
 
 
 def fitting(kind: str, rows: Sequence[Row], oracle: RatesOracle) -> list[Row]:
@@ -197,7 +197,7 @@ def test_a_table_without_partitions_is_replaced_and_no_load_is_not_nothing(spark
     load(lake, "countries", old, name="1.jsonl")
     load(lake, "countries", [{"code": "AT", "name": None}], name="2.jsonl")
     expected = [{"code": "AT", "name": None}]
-    assert lake.rows("countries") == lake.rows_of_rust_reader("countries") == expected
+    assert lake.rows_by_spark("countries") == lake.rows("countries") == expected
     unusable = [{"code": "", "name": "nowhere"}, {"code": "IT", "name": "x" * 21}]
     result = load(lake, "countries", unusable, name="3.jsonl")
     assert (result.counters["rows_written"], result.counters["rows_quarantined"]) == (0, 2)

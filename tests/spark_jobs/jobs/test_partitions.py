@@ -149,7 +149,7 @@ def test_old_days_go_by_the_clock_and_the_listing_is_what_lies_there(
     done = lake.run("partitions", action="retain", clock=CLOCK, yes=True)
     assert (done.status, done.tables[0].table, done.tables[0].is_committed) == (DONE, table, True)
     kept = {(row["currency"], row["day"]): Decimal(1) for row in rows if row["day"] != DAYS[0]}
-    assert rates_of(lake.rows(table)) == rates_of(lake.rows_of_rust_reader(table)) == kept
+    assert rates_of(lake.rows_by_spark(table)) == rates_of(lake.rows(table)) == kept
     assert {each.path for each in find_partitions(layout, lake.settings)} == folders(lake, table)
     assert lake.run("partitions", action="retain", clock=CLOCK, yes=True).status == NOTHING_TO_DO
     assert len(lake.instants()[table]) == 2

@@ -133,7 +133,7 @@ def test_killed_half_way_and_run_again_it_is_what_it_would_have_been(lake, is_co
 
     def watch() -> None:
         while True:
-            seen.append({row["rules_version"] for row in lake.rows_of_rust_reader(PERFORMANCE)})
+            seen.append({row["rules_version"] for row in lake.rows(PERFORMANCE)})
             if is_over.wait(0.25):
                 return
 

@@ -76,7 +76,7 @@ class Kept:
     def timeline(self, table: str) -> Timeline:
         return Timeline(table=table, path=self.lake.path(table))
 
-    def rows(self, by: str = "rows_of_rust_reader") -> Rows:
+    def rows(self, by: str = "rows") -> Rows:
         read: Callable[[str], list[dict[str, Any]]] = getattr(self.lake, by)
         return {
             table: sorted((tuple(sorted(row.items())) for row in read(table) if self.timeline(table).writes), key=repr)
@@ -103,7 +103,7 @@ class Kept:
 
     def assert_as_then(self) -> None:
         assert self.rows() == self.then
-        assert self.rows("rows") == self.then
+        assert self.rows("rows_by_spark") == self.then
         for table, instant in self.record.tables.items():
             assert self.timeline(table).newest == instant
             assert self.timeline(table).properties["hoodie.table.version"] == "6"

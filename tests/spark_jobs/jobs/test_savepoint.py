@@ -93,7 +93,7 @@ def test_the_documented_query_of_the_log_is_the_state_of_then(lake: SpecLake, ca
     capsys.readouterr()
     lake.run("query", sql=f"SELECT sale_id FROM ({inner.replace('2025-02-01', '2100-01-01')})", rows=1000, as_of=None)
     found = {int(line.strip("| ")) for line in capsys.readouterr().out.splitlines() if line.strip("| ").isdigit()}
-    assert found == {row["sale_id"] for row in lake.rows_of_rust_reader("sales") if not row["is_deleted"]}
+    assert found == {row["sale_id"] for row in lake.rows("sales") if not row["is_deleted"]}
 
 
 def test_of_a_label_the_newest_are_kept_and_other_labels_stay(lake: SpecLake):

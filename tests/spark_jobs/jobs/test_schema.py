@@ -40,8 +40,8 @@ def declare(lake: ShopLake, *columns: dict[str, Any]) -> None:
 
 def rows_of(lake: ShopLake) -> dict[int, dict[str, Any]]:
     """The rows by id, which both readers see alike."""
-    rows, by_rust = (lake.live("orders", key=("id",), by_rust=by_rust) for by_rust in (False, True))
-    assert rows == by_rust
+    rows, by_spark = (lake.live("orders", key=("id",), by_spark=by_spark) for by_spark in (False, True))
+    assert rows == by_spark
     return {key[0]: {name: value for name, value in row.items() if name != "id"} for key, row in rows.items()}
 
 

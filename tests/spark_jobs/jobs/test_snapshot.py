@@ -78,8 +78,8 @@ def test_the_lake_equals_the_table_and_only_later_changes_win(spark, tmp_path, s
     assert rest.counters["rows_read"] == len(expected) - begun.read, "parts that are in the lake are not read again"
     assert (ended.done, ended.read, rest.counters["has_more"]) == (5, len(expected), 0)
     lake.run("split")
+    assert live_sales(lake.rows_by_spark("sales")) == expected
     assert live_sales(lake.rows("sales")) == expected
-    assert live_sales(lake.rows_of_rust_reader("sales")) == expected
     assert lake.rows("quarantine") == []
     logged = [row["event_id"] for row in lake.rows("sales_log")]
     assert len(logged) == len(set(logged)) == len(expected)

@@ -52,12 +52,12 @@ def past(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Past:
             schedule.land(lake.folder / "landing", number)
         lake.run("ingest")
         lake.run("split")
-        rows = [row for row in lake.rows_of_rust_reader("sales") if not row["is_deleted"]]
+        rows = [row for row in lake.rows("sales") if not row["is_deleted"]]
         last, log_last = past.timeline("sales").last, past.timeline("sales_log").last
         assert last is not None
         assert log_last is not None
         past.sales[last] = {row["sale_id"]: {name: row[name] for name in COLUMNS} for row in rows}
-        past.events[log_last] = {row["event_id"] for row in lake.rows_of_rust_reader("sales_log")}
+        past.events[log_last] = {row["event_id"] for row in lake.rows("sales_log")}
     assert len(past.sales) == ROUNDS
     return past
 

@@ -200,12 +200,12 @@ def test_the_lakes_equal_the_source_whatever_happens_on_the_way(spark, tmp_path,
         expected_of_shop = shop.rows()
         chain.worker.remove(server.name)
     assert len(expected) > STATEMENTS // 4
+    assert live_sales(lakes.sales.rows_by_spark("sales")) == expected
     assert live_sales(lakes.sales.rows("sales")) == expected
-    assert live_sales(lakes.sales.rows_of_rust_reader("sales")) == expected
     for table, rows in expected_of_shop.items():
         assert len(rows) > SHOP_STATEMENTS // 8
+        assert differences(live_rows(lakes.shop.rows_by_spark(table), KEYS[table]), rows) == []
         assert differences(live_rows(lakes.shop.rows(table), KEYS[table]), rows) == []
-        assert differences(live_rows(lakes.shop.rows_of_rust_reader(table), KEYS[table]), rows) == []
     for lake, quarantine in ((lakes.sales, "quarantine"), (lakes.shop, "shop_quarantine")):
         assert lake.rows(quarantine) == []
         before = lake.instants()

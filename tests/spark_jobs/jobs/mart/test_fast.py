@@ -102,8 +102,8 @@ def test_the_marts_follow_the_story(lake):
         assert lake.run("mart", layer="fast", clock=latest - 5 * HOUR).status == "nothing_to_do"
         assert lake.instants() == before
         for table in ("fast_hourly_events", "fast_daily_deals"):
-            by_rust = {row["cell_id"]: row for row in lake.rows_of_rust_reader(table)}
-            assert by_rust == {row["cell_id"]: row for row in lake.rows(table)}
+            by_rust = {row["cell_id"]: row for row in lake.rows(table)}
+            assert by_rust == {row["cell_id"]: row for row in lake.rows_by_spark(table)}
 
 
 def test_without_its_file_a_mart_knows_its_clock_and_place(lake):

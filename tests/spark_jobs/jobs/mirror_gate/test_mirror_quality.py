@@ -81,7 +81,7 @@ def rules_of(lake: ShopLake, table: str) -> dict[str, tuple[int, int, str]]:
 
 def results(lake: ShopLake, stage: Stage) -> dict[tuple[str, str], dict[str, Any]]:
     """What was kept of a stage, the newest instant of each table and expectation."""
-    rows = sorted(lake.rows_of_rust_reader("shop_quality"), key=lambda row: row["instant"])
+    rows = sorted(lake.rows("shop_quality"), key=lambda row: row["instant"])
     return {(row["table_name"], row["expectation"]): row for row in rows if row["stage"] == stage}
 
 
@@ -136,7 +136,9 @@ def test_a_mirror_that_is_stopped_stops_no_other_and_leaves_no_trace_of_its_batc
     assert {*lake.live("orders", key=("id",))} == {(1,), (2,), (3,)}
     lake.run("publish", action="accept", table="carts", because="it is no bad luck", by="Ada")
     lake.run("split")
-    assert {*lake.live("carts", key=("id",))} == {*lake.live("carts", key=("id",), by_rust=True)} == {(2,), (3,), (13,)}
+    assert (
+        {*lake.live("carts", key=("id",))} == {*lake.live("carts", key=("id",), by_spark=True)} == {(2,), (3,), (13,)}
+    )
     assert rules_of(lake, "carts")["not_13"] == (2, 1, "accepted")
     assert Holds(lake.settings).held() == []
     assert Holds(lake.settings).accepted("carts") is None, "what was accepted has been used"

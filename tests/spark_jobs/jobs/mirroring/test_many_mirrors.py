@@ -142,5 +142,5 @@ def changes(table: str, first_lsn: int) -> list[Envelope]:
 
 def assert_equal(lake: ShopLake, records: list[Envelope], tables: list[str]) -> None:
     wanted = fold(records, dict.fromkeys(TABLES, ("id",)))
-    found = {table: lake.live(table, key=("id",), by_rust=True) for table in tables}
+    found = {table: lake.live(table, key=("id",)) for table in tables}
     assert found == {table: wanted[table] for table in tables}

@@ -126,7 +126,7 @@ def test_each_defect_is_found_by_its_rule_with_its_rows(spark: SparkSession, tmp
     assert broken_rules(lake, "sales_log") == dict.fromkeys(planted, 1)
     for thing, table in TABLES.items():
         assert broken_rules(lake, table) == {"key_is_small": 1, "name_is_no_test": 1}, table
-        rows = {row[f"{thing}_id"]: row[f"{thing}_name"] for row in lake.rows_of_rust_reader(table)}
+        rows = {row[f"{thing}_id"]: row[f"{thing}_name"] for row in lake.rows(table)}
         assert {key for key, name in rows.items() if key > 500 or name == "TEST 1"} == {1, 700}
     assert broken_rules(lake, "sales") == {
         "is_of_a_unit": 1,

@@ -69,8 +69,8 @@ def needs_spark(lake: SpecLake, minutes: int) -> bool:
 
 def results(lake: SpecLake, stage: Stage | None = None) -> Rows:
     """As the Rust reader has them, which must be what Spark has."""
-    rows = lake.rows_of_rust_reader("lake_quality")
-    by_spark = {row["result_id"]: row for row in lake.rows("lake_quality")}
+    rows = lake.rows("lake_quality")
+    by_spark = {row["result_id"]: row for row in lake.rows_by_spark("lake_quality")}
     assert {row["result_id"]: row for row in rows} == by_spark
     assert max(Counter(row["result_id"] for row in rows).values(), default=0) <= 1
     return [row for row in rows if stage in (None, row["stage"])]

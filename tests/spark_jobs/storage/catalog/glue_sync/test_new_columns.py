@@ -55,7 +55,7 @@ def catalog() -> dict[str, dict[str, str]]:
 
 def asked(lake: ShopLake) -> set[tuple[str, str]]:
     """Tables and expectations of which there is a result."""
-    return {(row["table_name"], row["expectation"]) for row in lake.rows_of_rust_reader("shop_quality")}
+    return {(row["table_name"], row["expectation"]) for row in lake.rows("shop_quality")}
 
 
 @pytest.mark.slice(name="tables")
@@ -79,7 +79,7 @@ def test_a_column_at_the_source_is_in_table_catalog_and_suite_by_itself(
     told = run_sync(lake).messages
     done = lake.run("validate", tables="", increment=False)
 
-    paid = {key: row["paid_at"] for key, row in lake.live("orders", key=("id",), by_rust=True).items()}
+    paid = {key: row["paid_at"] for key, row in lake.live("orders", key=("id",)).items()}
     assert paid == {(1,): None, (2,): datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)}
     now = {"id": "bigint", "total": "decimal(12,2)", "paid_at": "timestamp"}
     assert [catalog()[name] for name in ("orders_ro", "orders_rt", "carts")] == [now] * 3

@@ -109,7 +109,7 @@ def test_every_table_has_the_same_rows_in_every_reader(lake: ReadLake):
     assert {MERGED, "sales_log", "fast_daily_deals", "stitch_agent_contracts"} <= set(lake.tables)
     assert lake.differences() == []
     for name in lake.tables:
-        assert same_rows(name, lake.rows(name), lake.rows_of_rust_reader(name)) == []
+        assert same_rows(name, lake.rows_by_spark(name), lake.rows(name)) == []
     base, whole = lake.in_trino.rows(f"{MERGED}_ro"), lake.rows(MERGED)
     assert same_rows(MERGED, base, whole), "the second round is in log files, which Trino does not read"
 

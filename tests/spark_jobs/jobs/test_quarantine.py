@@ -201,6 +201,7 @@ def test_a_replay_that_dies_at_a_commit_and_is_run_again(lake, number, is_commit
     assert lake.run("ingest").status == "nothing_to_do"
 
 
+@pytest.mark.slice(name="jobs")
 def test_two_records_that_become_one_event(lake):
     records = [broken("key is text", 7), broken("op is a list", 7)]
     lake.land("a.jsonl", records)

@@ -141,7 +141,7 @@ def test_more_steps_give_the_fold(spark, name, seed):
     assert_steps_give_the_fold(spark, name, seed)
 
 
-@pytest.mark.parametrize("name", ["units", "sales"])
+@pytest.mark.parametrize("name", [pytest.param("units", marks=pytest.mark.slice(name="laws")), "sales"])
 def test_the_same_changes_again_change_nothing(spark, name):
     rng, table = random.Random(name), SPEC.table(name)
     changes = [c for number in range(HISTORIES) for step in random_history(rng, name, number) for c in step]

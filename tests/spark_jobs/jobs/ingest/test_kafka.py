@@ -14,7 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local_stack.kafka import KafkaBroker
+from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError, MessagesLostError, SettingsError, TransientError
+from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import ingest
 from spark_jobs.sources import kafka
 from spark_jobs.sources.discovery import find_delivery
@@ -200,6 +202,7 @@ def test_transactions_count_when_they_are_committed(lake, topics):
     assert lake.run("ingest").status == "nothing_to_do"
 
 
+@LATER
 def test_a_broker_that_was_restarted_and_one_that_is_away(spark, tmp_path, monkeypatch):
     """What waits is older than what it waits for; nobody answers: try again; then all goes on where it was."""
     monkeypatch.setattr(kafka, "ANSWER_SECONDS", 2.0)
@@ -238,6 +241,7 @@ def test_a_message_that_goes_between_the_plan_and_the_read_is_tried_again(lake, 
     assert sale_ids(lake) == [3, 4, 5]
 
 
+@LATER
 def test_a_lake_that_moves_from_landing_files_to_kafka_and_back(lake, topics):
     """Each commit keeps what was read of both."""
     by_files = replace(lake, servers="")
@@ -282,19 +286,15 @@ def test_freshness_says_since_when_a_message_waits(lake, topics, capsys):
 
 
 def test_what_is_said_of_kafka_is_refused_before_a_session_starts(lake):
-    from spark_jobs.contracts.arguments import JobArguments
-    from spark_jobs.contracts.spec_file import load_lake_spec
-
     spec = load_lake_spec(lake.settings.lake_spec)
 
     def check(of: KafkaLake, **options: str) -> None:
         ingest.check(spec, JobArguments(job="ingest", clock=CLOCK, options=options), of.settings)
 
-    facts = {"spark": lake.spark, "folder": lake.folder}
     check(lake, accept_loss="t")
     with pytest.raises(ContractError, match="LAKEHOUSE_KAFKA_SERVERS names none"):
-        check(KafkaLake(**facts, servers=""), accept_loss="t")
+        check(replace(lake, servers=""), accept_loss="t")
     with pytest.raises(SettingsError, match="LAKEHOUSE_KAFKA_START"):
-        check(KafkaLake(**facts, servers="b:1", start="somewhere"))
+        check(replace(lake, servers="b:1", start="somewhere"))
     with pytest.raises(SettingsError, match=r"group\.id"):
-        check(KafkaLake(**facts, servers="b:1", properties={"group.id": "g"}))
+        check(replace(lake, servers="b:1", properties={"group.id": "g"}))

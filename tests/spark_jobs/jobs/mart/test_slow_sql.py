@@ -140,6 +140,7 @@ def test_random_histories(spark: SparkSession, rules_folder: Path, seed: int, ti
         assert {mart: rows_of(mart, marts_df) for mart, marts_df in permuted.items()} == wanted
 
 
+@LATER
 def test_a_scope_computed_alone_is_what_it_is_among_all(spark: SparkSession) -> None:
     events = random_events(4, sales=150)
     log_df = spark.createDataFrame(log_rows(events), LOG_SCHEMA)

@@ -98,6 +98,7 @@ def test_a_log_that_was_made_anew_is_read_from_its_start(lake):
     assert_equals_oracle(lake, LINES[:20])
 
 
+@pytest.mark.slice(name="jobs")
 def test_without_its_file_a_consumer_goes_on_from_its_tables(lake):
     arrive(lake, 0)
     lake.run("split")

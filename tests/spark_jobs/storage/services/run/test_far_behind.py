@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 
 MANY = [
     (TableType.MERGE_ON_READ, 13),
-    (TableType.COPY_ON_WRITE, 13),
+    pytest.param(TableType.COPY_ON_WRITE, 13, marks=pytest.mark.slice(name="tables")),
     pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="tables")),
     pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="tables")),
 ]

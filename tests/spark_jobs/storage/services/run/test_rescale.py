@@ -89,6 +89,7 @@ def test_writers_find_their_keys_in_the_new_buckets(small: NumberedTable):
     assert live_groups(table) == len(TableState.look(table.layout, table.path).groups), "the old files are gone"
 
 
+@pytest.mark.slice(name="tables")
 def test_states_before_it_stay_readable(small: NumberedTable):
     states = {write.time: n for n, write in enumerate(small.timeline.writes)}
     table = grown(small)
@@ -110,6 +111,7 @@ def test_a_pull_over_it_gives_every_change(small: NumberedTable):
     assert sorted((row["id"], row["v"]) for row in rows) == table.expected(4)
 
 
+@pytest.mark.slice(name="tables")
 def test_what_a_dead_compaction_had_planned_is_carried_out_first(small: NumberedTable, monkeypatch: pytest.MonkeyPatch):
     def die(*_: Any) -> None:
         raise CrashError
@@ -145,6 +147,7 @@ def test_a_restore_to_before_it_brings_the_old_buckets_back(small: NumberedTable
     assert_is_right(table, 4)
 
 
+@pytest.mark.slice(name="tables")
 def test_fewer_buckets_only_when_a_person_asks(small: NumberedTable):
     table = grown(small)
     table.run(Service.RESCALE)

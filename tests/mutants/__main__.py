@@ -10,14 +10,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from queue import SimpleQueue
 
 from tests.mutants.bugs import Patch, PatchError, read_patches, read_promises
-from tests.mutants.runs import Clean, Tried, Verdict, run_clean, try_patch
+from tests.mutants.places import Place
+from tests.mutants.runs import Clean, Tried, Verdict, run_clean
 from tests.mutants.table import PAGE, format_tried, write_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
 from tests.run.engines import jvm_environment
@@ -71,20 +73,22 @@ def _choose(patches: Sequence[Patch], options: argparse.Namespace) -> list[Patch
 
 def _try_all(patches: Sequence[Patch], commit: str, workers: int) -> list[Tried]:
     """Run the named tests without any bug, then with each; what needs no Spark comes first."""
-    copies: SimpleQueue[Path] = SimpleQueue()
+    places: SimpleQueue[Place] = SimpleQueue()
     tried: list[Tried] = []
     os.environ.update(jvm_environment(os.environ))  # for all the processes that run tests
     with ExitStack() as opened:
-        for _ in range(min(workers, len(patches))):
-            copies.put(opened.enter_context(open_copy(commit)))
-        copy = copies.get()
+        logs = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="lakehouse-mutants-")))
+        for number in range(min(workers, len(patches))):
+            copy = opened.enter_context(open_copy(commit))
+            places.put(opened.enter_context(closing(Place(copy, logs / f"spark-{number}.log"))))
+        place = places.get()
         print(f"running the tests named by {len(patches)} patches without any bug", flush=True)
-        clean = run_clean(patches, copy)
-        copies.put(copy)
+        clean = run_clean(patches, place.copy, place.environ)
+        places.put(place)
         print(f"{len(clean.tests)} tests pass", flush=True)
         ordered = sorted(patches, key=lambda patch: (clean.is_heavy(patch), clean.seconds(patch)))
         pool = opened.enter_context(ThreadPoolExecutor(workers))
-        futures = [pool.submit(_try_in_free_copy, patch, copies, clean) for patch in ordered]
+        futures = [pool.submit(_try_in_free_place, patch, places, clean) for patch in ordered]
         for future in as_completed(futures):
             one = future.result()
             tried.append(one)
@@ -93,12 +97,12 @@ def _try_all(patches: Sequence[Patch], commit: str, workers: int) -> list[Tried]
     return tried
 
 
-def _try_in_free_copy(patch: Patch, copies: SimpleQueue[Path], clean: Clean) -> Tried:
-    copy = copies.get()
+def _try_in_free_place(patch: Patch, places: SimpleQueue[Place], clean: Clean) -> Tried:
+    place = places.get()
     try:
-        return try_patch(patch, copy, clean)
+        return place.try_patch(patch, clean)
     finally:
-        copies.put(copy)
+        places.put(place)
 
 
 def _report(tried: Sequence[Tried]) -> int:

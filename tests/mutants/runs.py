@@ -89,14 +89,14 @@ def is_named(name: str, node: str) -> bool:
     return name == node or name.startswith((f"{node}::", f"{node}["))
 
 
-def run_clean(patches: Sequence[Patch], copy: Path) -> Clean:
+def run_clean(patches: Sequence[Patch], copy: Path, environ: Mapping[str, str] = os.environ) -> Clean:
     """Run all tests that are named, without any bug.
 
     Raises:
         PatchError: One failed, was not run, or is outside the short run.
     """
     nodes = sorted({node for patch in patches for node in patch.tests})
-    run = run_tests(copy, nodes, limit=CLEAN_LIMIT)
+    run = run_tests(copy, environ, nodes, limit=CLEAN_LIMIT)
     clean = Clean(run.tests)
     failed = [name for name, test in run.tests.items() if test.outcome == "failed"]
     mistakes = [f"{name} does not pass without any bug" for name in failed]
@@ -107,14 +107,14 @@ def run_clean(patches: Sequence[Patch], copy: Path) -> Clean:
     return clean
 
 
-def try_patch(patch: Patch, copy: Path, clean: Clean) -> Tried:
+def try_patch(patch: Patch, copy: Path, clean: Clean, environ: Mapping[str, str] = os.environ) -> Tried:
     """Plant a bug and run its tests up to the first that fails.
 
     It is caught when a test failed, or when the tests took longer than they may: a bug that makes a job hang is
     noticed. Anything else that ends pytest, such as a module that cannot be imported, is an error of the patch.
     """
     with planted(patch, copy):
-        run = run_tests(copy, patch.tests, "-x", limit=LEAST_LIMIT + TIMES * clean.seconds(patch))
+        run = run_tests(copy, environ, patch.tests, "-x", limit=LEAST_LIMIT + TIMES * clean.seconds(patch))
     has_failed = any(test.outcome == "failed" for test in run.tests.values())
     if run.code is None:
         verdict = Verdict.LATE
@@ -125,14 +125,14 @@ def try_patch(patch: Patch, copy: Path, clean: Clean) -> Tried:
     return Tried(patch, verdict, run.seconds, run.output if verdict is Verdict.ERROR else "")
 
 
-def run_tests(copy: Path, nodes: Sequence[str], *options: str, limit: float) -> Run:
+def run_tests(copy: Path, environ: Mapping[str, str], nodes: Sequence[str], *options: str, limit: float) -> Run:
     """Run tests of a copy in a process group of their own, which ends when the time limit does."""
     with tempfile.TemporaryDirectory(prefix="lakehouse-run-") as folder:
         record, log = Path(folder) / "record.json", Path(folder) / "log"
         command = [str(copy / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += ["-p", "tests.mutants.recorder", *options, *nodes]
         # Without bytecode: what Python keeps of a file is told apart by size and second alone.
-        environment = {**os.environ, VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**environ, VARIABLE: str(record), "PYTHONDONTWRITEBYTECODE": "1"}
         started = time.monotonic()
         with log.open("wb") as stream:
             process = subprocess.Popen(

@@ -93,6 +93,8 @@ def _open_session(address: Mapping[str, Any]) -> SparkSession:
     java_context = gateway.jvm.JavaSparkContext.fromSparkContext(first.sparkContext())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
+    if address["code"] != str(ROOT):  # UDFs of another tree's code run in processes that nobody else's run in
+        context.environment |= {"PYTHONPATH": str(ROOT), "LAKEHOUSE_TEST_PROCESS": f"{os.getpid()}"}
     return prepare_session(SparkSession(context, first.newSession()))
 
 
@@ -102,7 +104,9 @@ def _serve(folder: Path, environ: Mapping[str, str], log: Path, ended: threading
             return
     command = [sys.executable, "-m", "tests.run.shared_spark", str(folder / _ADDRESS)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with log.open("ab") as output, subprocess.Popen(command, cwd=ROOT, env=long_lived(environ), stdout=output, **pipes):
+    # Not in the project's folder: processes of UDFs take their code from there before any other place.
+    variables = {**long_lived(environ), "PYTHONPATH": str(ROOT)}
+    with log.open("ab") as output, subprocess.Popen(command, cwd=folder, env=variables, stdout=output, **pipes):
         ended.wait()  # then its standard input is closed, which ends it
 
 
@@ -110,6 +114,7 @@ def main() -> None:
     """Open a session, write to the file of the command line how to get to it, and keep it until the input ends."""
     from spark_jobs.contracts.settings import Settings
     from spark_jobs.session import open_session
+    from tests.support.own_session import close_engine
 
     jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
     chosen = {"LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "4g"}
@@ -119,6 +124,7 @@ def main() -> None:
         "port": gateway.gateway_parameters.port,
         "token": gateway.gateway_parameters.auth_token,
         "pid": gateway.proc.pid,
+        "code": str(ROOT),
     }
     written = Path(sys.argv[1] + ".new")
     written.write_text(json.dumps(facts), encoding="utf-8")
@@ -126,7 +132,7 @@ def main() -> None:
     with suppress(KeyboardInterrupt):  # the run is told too, and closes the input when its tests have ended
         sys.stdin.read()
     sys.stdin.read()
-    spark.stop()
+    close_engine(spark)
 
 
 if __name__ == "__main__":

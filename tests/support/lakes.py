@@ -71,7 +71,7 @@ class Lake:
         if not Path(self.path(table)).exists():
             return []
         rows = self.spark.read.format("hudi").load(self.path(table)).collect()
-        return [without_hudi_columns(row.asDict()) for row in rows]
+        return in_order(row.asDict() for row in rows)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Rows as the other implementation of Hudi reads them, the Rust reader: no JVM takes part in it."""
@@ -80,7 +80,7 @@ class Lake:
         if not Path(self.path(table)).exists():
             return []
         batches = HudiTableBuilder.from_base_uri(self.path(table)).build().read()
-        return [without_hudi_columns(row) for batch in batches for row in batch.to_pylist()]
+        return in_order(row for batch in batches for row in batch.to_pylist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,11 @@ def copy_lake(made: SpecLake, folder: Path) -> SpecLake:
     """A copy of a lake that several tests begin with; the spec lies in its folder."""
     shutil.copytree(made.folder, folder, dirs_exist_ok=True)
     return replace(made, folder=folder, spec=folder / made.spec.name)
+
+
+def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by key, since a table has no order; without Hudi's own columns."""
+    return [without_hudi_columns(row) for row in sorted(rows, key=lambda row: str(row["_hoodie_record_key"]))]
 
 
 def without_hudi_columns(row: dict[str, Any]) -> dict[str, Any]:

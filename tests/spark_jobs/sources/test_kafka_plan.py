@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
@@ -233,6 +233,17 @@ def test_a_partition_that_comes_later_begins_with_its_first_message_wherever_top
         topics = {"t": TopicState(topic_id="1", partitions=partitions)}
         plan = plan_kafka(topics, known, start=Start.parse(word), max_records=100)
         assert [(span.partition, span.start, span.end) for span in plan.spans] == [(1, 0, 5), (2, 0, 6)]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_every_single_offset_that_is_gone_is_a_loss(number):
+    """Whatever the bounds of a partition and the next offset are, and whichever of two partitions it is."""
+    for earliest, more, after in product(range(4), repeat=3):
+        own = Bounds(earliest=earliest, latest=earliest + more, start=0)
+        partitions = {1 - number: Bounds(earliest=0, latest=9, start=0), number: own}
+        known = {"t": TopicProgress(topic_id="1", next={1 - number: 9, number: after})}
+        plan = plan_kafka({"t": TopicState(topic_id="1", partitions=partitions)}, known, start=EARLIEST, max_records=9)
+        assert bool(plan.losses) is not (own.earliest <= after <= own.latest), (own, after)
 
 
 bounds = st.tuples(st.integers(0, 4), st.integers(0, 4)).map(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from hypothesis import settings as hypothesis_settings
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.ports import free_port
-from spark_jobs.contracts.settings import Settings
 from tests.run import recorder, shared_spark, spreading
 from tests.support.aws import S3_SERVERS, finding, running_s3
 
@@ -59,16 +57,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.Mo
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with the settings every job has: in the Spark that the run's processes share, or of this process."""
-    from spark_jobs.session import open_session
-
     if shared_spark.is_offered():
         yield shared_spark.attach()
         return
-    jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
-    settings = Settings.from_environment(
-        {**jars, "LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "2g"}
-    )
-    session = open_session(settings, app_name="lakehouse-tests")
+    session = shared_spark.open_test_session("2g")
     yield session
     session.stop()
 

@@ -45,9 +45,8 @@ def test_processes_share_a_jvm_that_outlives_them_and_have_settings_of_their_own
 
 
 def test_nothing_is_started_when_no_test_wants_it(tmp_path: Path) -> None:
-    with offering_spark(
-        {"PATH": ""}, tmp_path / "log"
-    ) as offered:  # no Python could be started with that, nor any Java
+    without_programs = {"PATH": ""}
+    with offering_spark(without_programs, tmp_path / "log") as offered:
         folder = Path(offered[FOLDER])
         assert list(folder.iterdir()) == []
     assert not folder.exists()

@@ -13,14 +13,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.contracts.settings import Settings
 from tests.run.engines import long_lived
 from tests.run.levels import ROOT
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,21 +51,27 @@ def offering_spark(environ: Mapping[str, str], log: Path) -> Iterator[dict[str, 
             waiter.join()
 
 
+def open_test_session(driver_memory: str) -> SparkSession:
+    """A session in a JVM of this process, with the settings every job has; SettingsError."""
+    from spark_jobs.session import open_session
+
+    jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
+    chosen = {"LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": driver_memory}
+    return open_session(Settings.from_environment({**jars, **chosen}), app_name="lakehouse-tests")
+
+
 def is_offered() -> bool:
     """Whether this test process was started by a run with a shared Spark."""
     return FOLDER in os.environ
 
 
 def attach() -> SparkSession:
-    """A new session in the shared Spark; RuntimeError when it does not start."""
+    """A new session in the shared Spark; AssertionError when it does not start."""
     folder = Path(os.environ[FOLDER])
     (folder / _WANTED).touch()
-    deadline = time.monotonic() + START_SECONDS
-    while not (folder / _ADDRESS).exists():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"the tests' Spark did not start in {START_SECONDS:.0f} s; its log is {os.environ[LOG]}")
-        time.sleep(_POLL_SECONDS)
-    return _open_session(json.loads((folder / _ADDRESS).read_text(encoding="utf-8")))
+    address = folder / _ADDRESS
+    wait_until(address.exists, f"the tests' Spark starts (log: {os.environ[LOG]})", limit_seconds=START_SECONDS)
+    return _open_session(json.loads(address.read_text(encoding="utf-8")))
 
 
 def find_jvm() -> int:
@@ -112,13 +119,9 @@ def _serve(folder: Path, environ: Mapping[str, str], log: Path, ended: threading
 
 def main() -> None:
     """Open a session, write to the file of the command line how to get to it, and keep it until the input ends."""
-    from spark_jobs.contracts.settings import Settings
-    from spark_jobs.session import open_session
     from tests.support.own_session import close_engine
 
-    jars = {name: value for name, value in os.environ.items() if name == "LAKEHOUSE_JARS_PATH"}
-    chosen = {"LAKEHOUSE_SPARK_MASTER": "local[2]", "LAKEHOUSE_DRIVER_MEMORY": "4g"}
-    spark = open_session(Settings.from_environment({**jars, **chosen}), app_name="lakehouse-tests")
+    spark = open_test_session("4g")
     gateway: Any = spark.sparkContext._gateway
     facts = {
         "port": gateway.gateway_parameters.port,
@@ -129,7 +132,7 @@ def main() -> None:
     written = Path(sys.argv[1] + ".new")
     written.write_text(json.dumps(facts), encoding="utf-8")
     written.rename(sys.argv[1])
-    with suppress(KeyboardInterrupt):  # the run is told too, and closes the input when its tests have ended
+    with suppress(KeyboardInterrupt):  # Ctrl-C ends the tests; then the run closes the input
         sys.stdin.read()
     sys.stdin.read()
     close_engine(spark)

@@ -53,8 +53,9 @@ def test_a_later_declaration_needs_no_code_and_loses_nothing(spark: SparkSession
     after.run("ingest")
     after.run("split")
 
-    sales = {row["sale_id"]: (row["agent_id"], row["customer_id"]) for row in after.rows("sales")}
+    sales = {row["sale_id"]: (row["agent_id"], row["customer_id"]) for row in after.rows_by_spark("sales")}
     assert sales == {1: (1, None), 2: (2, 201), 3: (2, 300)}
+    assert {row["sale_id"] for row in after.rows("sales")} == {1, 2, 3}
     assert {row["customer_id"] for row in after.rows("customers")} == {201, 300}
 
     instants = after.instants()

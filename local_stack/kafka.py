@@ -78,7 +78,8 @@ class KafkaBroker:
         return service
 
     def _format(self, configuration: Path) -> None:
-        command = ["kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(configuration)]
+        # Joined by "=": one id in 64 begins with a dash, and would be taken for an option.
+        command = ["kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", f"--config={configuration}"]
         program = kafka_program(
             "format", [*command, *self.format_options], cwd=self._home, port=0, environ=self.environ
         )
@@ -86,8 +87,7 @@ class KafkaBroker:
             program.command, env=dict(program.environment), cwd=program.cwd, capture_output=True, text=True
         )
         if done.returncode:
-            told = (done.stderr or done.stdout).strip().splitlines()
-            raise SetupError(f"Kafka's storage cannot be made: {told[-1] if told else 'no word why'}")
+            raise SetupError(f"Kafka's storage cannot be made: {_cause(done.stderr or done.stdout)}")
 
     def _settings(self) -> dict[str, str]:
         own = {"BROKERS": self.broker_port, "CONTROLLER": self.controller_port}
@@ -140,3 +140,9 @@ def kafka_program(
 def _cluster_id() -> str:
     """A new id as Kafka writes them: 16 bytes in base64 without padding."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _cause(output: str) -> str:
+    """The line of a failed program's output that names the cause: the last that is no frame of a stack trace."""
+    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("\t")]
+    return lines[-1] if lines else "it wrote no reason"

@@ -14,6 +14,8 @@ _GIVEN_OUT = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _FIRST, _TRIES = 16_384, 100
 _chance = random.SystemRandom()
 """Not the tests' own, which are seeded: two runs side by side would try the same ports."""
+_chosen: set[int] = set()
+"""What this process was given already: a server that takes several ports listens on none while it chooses."""
 
 
 def free_port() -> int:
@@ -25,7 +27,8 @@ def free_port() -> int:
     first_given_out = _first_given_out()
     for _ in range(_TRIES if first_given_out > _FIRST else 0):
         port = _chance.randrange(_FIRST, first_given_out)
-        if is_port_free(port):
+        if port not in _chosen and is_port_free(port):
+            _chosen.add(port)
             return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))

@@ -60,7 +60,7 @@ test: check  ## what every change must pass: `make check`, then the tests with S
 test-slice: setup  ## one slice of the slow tests: SLICE=<name>; by default the one that CI runs for this commit
 	$(JAVA) $(VENV)/python -m tests.run slice $(SLICE)
 
-test-all: test  ## everything: `make test`, then every slice of the slow tests one after another
+test-all: test  ## everything: `make test`, then all slices of the slow tests together
 	$(JAVA) $(VENV)/python -m tests.run slice all
 
 test-report: setup  ## where the time of the last test run went, by level, module and test; servers and sessions started

@@ -10,7 +10,7 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from tests.run import levels, spreading
-from tests.run.levels import CHECK, SHORT, SLICES, choose_slice, slice_expression
+from tests.run.levels import CHECK, SHORT, SLICES, choose_slice, slice_expression, slice_runs
 from tests.run.spreading import TOGETHER, find_unit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,8 @@ def test_each_test_is_selected_once(engines, chosen):
     expressions = {"check": CHECK, "short": SHORT, **{name: slice_expression(name) for name in SLICES}}
     selected = [name for name, expression in expressions.items() if test.is_selected_by(expression)]
     assert selected == [chosen or ("short" if engines else "check")]
+    in_all = [name for name, expression in slice_runs("all").items() if test.is_selected_by(expression)]
+    assert len(in_all) == (1 if chosen else 0)
 
 
 def test_every_slice_has_tests_and_every_test_a_known_slice():
@@ -71,7 +73,7 @@ def test_an_unknown_or_a_second_slice_is_refused(marks):
         spreading.check_slices([Marked("tests/x.py::test_y", *marks)])
 
 
-def test_the_slowest_level_begins_and_modules_stay_whole():
+def test_what_takes_longest_begins_and_modules_stay_whole():
     tests = [
         Marked("tests/a.py::one"),
         Marked("tests/b.py::one", engine("spark")),
@@ -79,9 +81,11 @@ def test_the_slowest_level_begins_and_modules_stay_whole():
         Marked("tests/e2e/stack/x.py::one", engine("services")),
         Marked("tests/c.py::one", engine("services")),
         Marked("tests/e2e/stack/y.py::one", engine("e2e")),
+        Marked("tests/d.py::one", engine("hudi"), engine("faults")),
     ]
     spreading.sort_by_level(tests)
     assert [test.nodeid for test in tests] == [
+        "tests/d.py::one",
         "tests/e2e/stack/x.py::one",
         "tests/e2e/stack/y.py::one",
         "tests/c.py::one",

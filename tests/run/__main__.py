@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.run.engines import jvm_environment
-from tests.run.levels import CHECK, ROOT, SHORT, SLICES, slice_expression
+from tests.run.levels import CHECK, ON_CLUSTERS, ROOT, SHORT, SLICES, slice_expression, slice_runs
 from tests.run.recorder import FOLDER, NAME
 from tests.run.report import format_report
 from tests.run.shared_spark import offering_spark
@@ -23,8 +23,9 @@ from tests.run.shared_spark import offering_spark
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 4, "slice": 2}
-"""pytest processes by level. Two saturate two cores with pure Python; tests with servers wait a lot."""
+WORKERS = {"check": 2, "short": 4, "slices": 4}
+"""pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot."""
+SLICE_WORKERS = 2
 
 
 def main() -> int:
@@ -35,11 +36,10 @@ def main() -> int:
     folder = Path(os.environ.get(FOLDER) or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}").absolute()
     _keep_newest()
     if options.level == "slice":
-        chosen = sorted(SLICES) if options.name == "all" else [options.name]
-        codes = {name: _run(f"slice-{name}", slice_expression(name), WORKERS["slice"], folder) for name in chosen}
+        runs = slice_runs(options.name)
     else:
-        expression = {"check": CHECK, "short": SHORT}[options.level]
-        codes = {options.level: _run(options.level, expression, WORKERS[options.level], folder)}
+        runs = {options.level: {"check": CHECK, "short": SHORT}[options.level]}
+    codes = {name: _run(name, expression, folder) for name, expression in runs.items()}
     for name, code in codes.items():
         print(f"{name}: {'passed' if code == 0 else f'FAILED (pytest exit code {code})'}")
     print(f"results: {folder}; where the time went: make test-report")
@@ -51,25 +51,25 @@ def _parse() -> argparse.Namespace:
     levels = parser.add_subparsers(dest="level", required=True, metavar="LEVEL")
     levels.add_parser("check", help="tests that need no JVM and no server")
     levels.add_parser("short", help="tests with Spark, Hudi, servers and Airflow that every change must pass")
-    one = levels.add_parser("slice", help="a slice of the slow tests, or all of them one after another")
+    one = levels.add_parser("slice", help="a slice of the slow tests, or all of them")
     one.add_argument("name", choices=[*sorted(SLICES), "all"], help="; ".join(f"{k}: {v}" for k, v in SLICES.items()))
     report = levels.add_parser("report", help="where the time of a run went")
     report.add_argument("run", nargs="?", default="", help="folder of results (default: the last run's)")
     return parser.parse_args()
 
 
-def _run(name: str, expression: str, workers: int, folder: Path) -> int:
+def _run(name: str, expression: str, folder: Path) -> int:
     """One pytest run; a selection without a test is a failure."""
     folder.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
-    command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
+    command += ["-n", f"{WORKERS.get(name, SLICE_WORKERS)}", "--dist", "loadscope", "--no-loadscope-reorder"]
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
     if name == "check":
         return subprocess.run(command, cwd=ROOT, env=environment).returncode
-    environment = jvm_environment(environment, on_cluster=name == "slice-clusters")
+    environment = jvm_environment(environment, on_cluster=expression == slice_expression(ON_CLUSTERS))
     with offering_spark(environment, folder / f"{name}-spark.log") as offered:
         return subprocess.run(command, cwd=ROOT, env=offered).returncode
 

@@ -49,9 +49,23 @@ SLICES = {
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""
 
 
+ON_CLUSTERS = "clusters"
+"""The slice whose tests start Spark with other variables than all others do."""
+
+
 def slice_expression(name: str) -> str:
     """The marker expression that selects one slice."""
     return f"slice(name='{name}')"
+
+
+def slice_runs(name: str) -> dict[str, str]:
+    """The pytest runs, by name, and the marker expression of each, for one slice or for ``all``.
+
+    All are two runs: one slice waits for heartbeats, for Airflow or for a server while another one works.
+    """
+    if name == "all":
+        return {"slices": f"slice and not {slice_expression(ON_CLUSTERS)}", **slice_runs(ON_CLUSTERS)}
+    return {f"slice-{name}": slice_expression(name)}
 
 
 def choose_slice(tree: str) -> str:

@@ -13,6 +13,9 @@ from tests.run.levels import ENGINES, SLICES
 TOGETHER = ("tests/e2e/stack/", "tests/dags/")
 """Folders whose modules share what is expensive to start, and so one process; any other module is on its own."""
 
+_ORDER = ("faults", *ENGINES)
+"""Markers of the units that begin first. The whole campaign of faults is one unit, and takes longer than any other."""
+
 
 class ModuleScheduling(LoadScopeScheduling):
     """pytest-xdist's scheduler: a module, or a folder of ``TOGETHER``, is a unit of work for one process."""
@@ -42,11 +45,11 @@ def check_slices(items: Sequence[Any]) -> None:
 
 
 def sort_by_level(items: list[Any]) -> None:
-    """Put the units of the slowest level first, so that processes end together; the order within a unit stays."""
+    """Put the units that take longest first, so that processes end together; the order within a unit stays."""
     ranks: dict[str, int] = {}
     for item in items:
         unit = find_unit(item.nodeid)
         levels = {mark.name for mark in item.iter_markers()}
-        rank = next((rank for rank, level in enumerate(ENGINES) if level in levels), len(ENGINES))
+        rank = next((rank for rank, level in enumerate(_ORDER) if level in levels), len(_ORDER))
         ranks[unit] = min(rank, ranks.get(unit, rank))
     items.sort(key=lambda item: ranks[find_unit(item.nodeid)])

@@ -14,7 +14,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +28,8 @@ from tests.faults.drivers import Driver
 from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, RACES, SLICES, STOPS, ZOMBIES
-from tests.faults.stops import SIDES, Stops, TableTrial, every_side
+from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, RACES, SLICES, STOPS, ZOMBIES, Share
+from tests.faults.stops import SIDES, Stops, TableTrial, every_point
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import run_shares
@@ -43,17 +43,19 @@ COUNTS = ("places", "seeds", "first")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the campaign, print the table, and give 1 when anything in it is wrong."""
     options = _parse(argv)
-    shares = [
-        share
-        for share in (SLICES[options.slice] if options.slice else ALL)
-        if share.part in (options.part or KINDS_OF) and share.kind in (options.kind or (share.kind,))
-    ]
+    shares = _chosen(options)
     if options.slice or options.workers > 1:
         found = run_shares(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS], options.workers)
     else:
-        kinds = {part: {share.kind for share in shares if share.part == part} for part in KINDS_OF}
-        found = run_in_one_session(lambda session, folder: _try(kinds, options, Tries(session, folder)))
+        with closing(Zombies()) as zombies:
+            found = run_in_one_session(lambda session, folder: _try(shares, options, Tries(session, folder), zombies))
     return report(found, options.json)
+
+
+def try_arguments(arguments: Sequence[str], session: Session, folder: Path, zombies: Zombies) -> list[Tried]:
+    """What the command line's arguments choose, all in this session and this folder."""
+    options = _parse(arguments)
+    return list(_try(_chosen(options), options, Tries(session, folder), zombies))
 
 
 def report(found: Sequence[Tried], file: Path | None) -> int:
@@ -67,13 +69,21 @@ def report(found: Sequence[Tried], file: Path | None) -> int:
     return int(bool(wrong))
 
 
+def _chosen(options: argparse.Namespace) -> list[Share]:
+    return [
+        share
+        for share in (SLICES[options.slice] if options.slice else ALL)
+        if share.part in (options.part or KINDS_OF) and share.kind in (options.kind or (share.kind,))
+    ]
+
+
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     kinds = list(dict.fromkeys(kind for part in KINDS_OF.values() for kind in part))
     parser = argparse.ArgumentParser(prog="python -m tests.faults.campaign", description=__doc__)
     parser.add_argument("--slice", choices=SLICES, help="one slice alone")
     parser.add_argument("--part", action="append", choices=KINDS_OF, help="one part alone")
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
-    parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: one side alone (default: both)")
+    parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")
     parser.add_argument("--operation", action="append", help="stops, lakes: one operation alone, as a failure names it")
     parser.add_argument("--places", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
     parser.add_argument("--seeds", type=int, default=20, help="races: how many of each kind (default: 20)")
@@ -95,20 +105,27 @@ class Session:
     storage: Storage
 
 
-def run_in_one_session(run: Callable[[Session, Path], Iterator[Tried]]) -> list[Tried]:
-    """What ``run`` finds in a session and a folder of its own."""
+@contextmanager
+def opening_session() -> Iterator[tuple[Session, Path]]:
+    """A session, and a folder of its own."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    found: list[Tried] = []
     with tempfile.TemporaryDirectory(prefix="lakehouse-faults-") as folder:
         spark, storage = open_faulty_session(Settings(driver_memory="2g"))
         try:
-            for tried in run(Session(spark, storage), Path(folder)):
-                found.append(tried)
-                print(f"{tried.kind}: {len(tried.points)} points tried", file=sys.stderr, flush=True)
+            yield Session(spark, storage), Path(folder)
         finally:
             close_engine(spark)
+
+
+def run_in_one_session(run: Callable[[Session, Path], Iterator[Tried]]) -> list[Tried]:
+    """What ``run`` finds in a session and a folder of its own."""
+    found: list[Tried] = []
+    with opening_session() as (session, folder):
+        for tried in run(session, folder):
+            found.append(tried)
+            print(f"{tried.kind}: {len(tried.points)} points tried", file=sys.stderr, flush=True)
     return found
 
 
@@ -143,11 +160,11 @@ class Tries:
         return races.race(kind, driver, Home(self.spark, folder, races.LAYOUTS[0]), numbers)
 
 
-def _try(kinds: Mapping[str, Collection[str]], options: argparse.Namespace, tries: Tries) -> Iterator[Tried]:
+def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zombies: Zombies) -> Iterator[Tried]:
     """Every kind, one after the other."""
-    with closing(Zombies()) as zombies:
-        yield from _try_drivers(kinds, options, tries, zombies)
-    choose = every_side(*(options.side or SIDES), only=options.operation)
+    kinds = {part: {share.kind for share in shares if share.part == part} for part in KINDS_OF}
+    yield from _try_drivers(kinds, options, tries, zombies)
+    choose = every_point(options.side or (), options.operation or ())
     for lake_scenario in LAKE_SCENARIOS:
         if lake_scenario.kind in kinds[LAKES]:
             yield tries.lakes.run(lake_scenario, choose)

@@ -1,14 +1,13 @@
-"""The campaign in shares: a kind of what is interrupted, of stops one side of it; and slices, which are all of them."""
+"""The campaign in shares: a kind of what is interrupted; and slices, which are all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.faults import backfills, kills, races
 from tests.faults.lake_scenarios import LAKE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
-from tests.faults.stops import AFTER, BEFORE, SIDES
 
 STOPS, LAKES, ZOMBIES, RACES, KILLS = "stops", "lakes", "zombies", "races", "kills"
 KINDS_OF = {
@@ -19,9 +18,6 @@ KINDS_OF = {
     ZOMBIES: tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
 }
 """The parts, and the kinds in each. What takes longest comes first, so that workers end together."""
-PARTS_WITH_SIDES = (STOPS, LAKES)
-
-
 NUMBERED = {backfills.KIND: ("backfills", 20), kills.KIND: ("lakes", 6)}
 """Kinds with seeds that take minutes each: the option that says how many, and how many there are."""
 _AT_A_TIME = {backfills.KIND: 5, kills.KIND: 1}
@@ -30,33 +26,28 @@ _AT_A_TIME = {backfills.KIND: 5, kills.KIND: 1}
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one process does: a kind of a part; of stops one side, of what has long seeds some of them."""
+    """What a process does at a time: a kind of a part; of what has long seeds some of them."""
 
     part: str
     kind: str
-    side: str = ""
     numbers: range | None = None
 
     @property
     def arguments(self) -> list[str]:
         """The command line's."""
         found = ["--part", self.part, "--kind", self.kind]
-        if self.side:
-            found += ["--side", self.side]
         if self.numbers:
             found += ["--first", f"{self.numbers.start}", f"--{NUMBERED[self.kind][0]}", f"{len(self.numbers)}"]
         return found
 
 
-def shares_of(part: str, *kinds: str, sides: Sequence[str] = SIDES) -> tuple[Share, ...]:
-    """The shares of a part, or of some of its kinds and sides."""
-    return tuple(share for kind in kinds or KINDS_OF[part] for share in _shares_of_kind(part, kind, sides))
+def shares_of(part: str, *kinds: str) -> tuple[Share, ...]:
+    """The shares of a part, or of some of its kinds."""
+    return tuple(share for kind in kinds or KINDS_OF[part] for share in _shares_of_kind(part, kind))
 
 
-def _shares_of_kind(part: str, kind: str, sides: Sequence[str]) -> Iterator[Share]:
-    if part in PARTS_WITH_SIDES:
-        yield from (Share(part, kind, side=side) for side in sides)
-    elif kind in NUMBERED:
+def _shares_of_kind(part: str, kind: str) -> Iterator[Share]:
+    if kind in NUMBERED:
         count, step = NUMBERED[kind][1], _AT_A_TIME[kind]
         yield from (Share(part, kind, numbers=range(first, first + step)) for first in range(0, count, step))
     else:
@@ -75,8 +66,8 @@ SLICES = {
     "faults-stops-1": shares_of(STOPS, *_CREATIONS, *_WRITES),
     "faults-stops-2": shares_of(STOPS, *_SERVICES, _ROLLBACKS[0]),
     "faults-stops-3": shares_of(STOPS, _ROLLBACKS[1], *_RESTORES),
-    "faults-lakes-1": shares_of(LAKES, sides=(BEFORE,)),
-    "faults-lakes-2": shares_of(LAKES, sides=(AFTER,)),
+    "faults-lakes-1": shares_of(LAKES, *KINDS_OF[LAKES][:4]),
+    "faults-lakes-2": shares_of(LAKES, *KINDS_OF[LAKES][4:]),
     "faults-zombies-1": shares_of(ZOMBIES, *_WRITES[:3]),
     "faults-zombies-2": shares_of(ZOMBIES, *_SERVICES[1:]),
     "faults-races": shares_of(RACES, *races.KINDS),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from tests.faults.homes import Home, copy_lake, grow_old
+from tests.faults.python_writes import LEASE, SQL
 from tests.faults.scenarios import Scenario, Step
 from tests.faults.storage import Storage
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
@@ -19,6 +20,7 @@ from tests.support.numbered_tables import NumberedTable
 BEFORE, AFTER = "before", "after"
 SIDES = (BEFORE, AFTER)
 """Of an operation: it is not carried out any more, or it is and nobody hears of it."""
+_OWN_AFTER = ("create ", "append ", f"{LEASE} ", f"{SQL} ")
 _DIES_AT = r".*/\d{17}\.(delta|replace)?commit"
 _COMPLETION = re.compile(r"(rename|close) /\w+/\.hoodie/<instant>\.((delta|replace)?commit|clean|restore) #\d+")
 
@@ -28,9 +30,24 @@ At = tuple[str, str]
 Choose = Callable[[Sequence[str]], Iterable[At]]
 
 
-def every_side(*sides: str, only: Sequence[str] | None = None) -> Choose:
-    """These sides of all operations, or of ``only`` some."""
-    return lambda operations: [(name, side) for name in operations if name in (only or (name,)) for side in sides]
+def every_point(sides: Collection[str] = (), only: Collection[str] = ()) -> Choose:
+    """Every state that the storage can stop in; or ``sides`` of all operations, or of ``only`` some.
+
+    After an operation the storage is what it is before the next one. Not so after one that opens a file, which is empty
+    then and has its content before it is closed; nor after a lease or a statement, whose answer its caller acts on.
+    """
+
+    def choose(operations: Sequence[str]) -> list[At]:
+        points = [(name, side) for name in operations for side in sides or SIDES]
+        if not sides:
+            points = [(name, side) for name, side in points if side == BEFORE or _has_own_after(name, operations)]
+        return [(name, side) for name, side in points if name in (only or (name,))]
+
+    return choose
+
+
+def _has_own_after(operation: str, operations: Sequence[str]) -> bool:
+    return operation.startswith(_OWN_AFTER) or operation == operations[-1]
 
 
 def completion(operations: Sequence[str]) -> str:

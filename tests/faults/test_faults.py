@@ -10,17 +10,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.faults import sample
+from tests.faults import sample, workers
 from tests.faults.drivers import Task, open_driver
-from tests.faults.slices import ALL, SLICES, shares_of
+from tests.faults.slices import ALL, SLICES, STOPS, shares_of
+from tests.faults.stops import every_point
 from tests.support.numbered_tables import LAYOUTS
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 WORKERS = 3
 """Processes of a slice at a time: they wait a part of it."""
 
@@ -54,7 +55,40 @@ def test_sample(tmp_path: Path):
 def test_every_share_of_the_campaign_is_in_one_slice():
     shares = [share for of_slice in SLICES.values() for share in of_slice]
     assert sorted(map(str, shares)) == sorted(map(str, ALL))
-    assert len(shares_of("stops")) == 2 * len(shares_of("stops", sides=("before",)))
+
+
+def test_the_storage_stops_in_every_state_that_it_can_stop_in():
+    operations = ["mkdirs /t #1", "create /t/f #1", "close /t/f #1", "sql COMMIT #1", "rename /t/g #1"]
+    both = {"create /t/f #1", "sql COMMIT #1", "rename /t/g #1"}
+    expected = [(name, side) for name in operations for side in ("before", "after") if side == "before" or name in both]
+    assert every_point()(operations) == expected
+    assert every_point(["after"], operations[:1])(operations) == [(operations[0], "after")]
+
+
+PROCESS = """
+import json, os, sys
+for line in sys.stdin:
+    kind = json.loads(line)[-1]
+    if kind == "append":
+        sys.exit("no storage left")
+    point = {"kind": kind, "operation": f"{os.getpid()}", "seconds": 0.5}
+    print("the engine says something")
+    print(json.dumps([{"kind": kind, "operations": 1, "points": [point]}]), flush=True)
+"""
+
+
+def test_a_process_keeps_its_session_and_what_it_dies_of_is_a_point_that_is_stuck(monkeypatch: pytest.MonkeyPatch):
+    def start(log: IO[bytes]) -> subprocess.Popen[str]:
+        line, pipe = [sys.executable, "-c", PROCESS], subprocess.PIPE
+        return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=log, text=True)
+
+    monkeypatch.setattr(workers, "_start", start)
+    shares = shares_of(STOPS, "overwrite", "compaction", "append", "rescale")
+    found = workers.run_shares(shares, ["--places=1"], 1)
+    assert [tried.kind for tried in found] == ["overwrite", "compaction", "append", "rescale"]
+    first, second, died, next_one = (tried.points[0] for tried in found)
+    assert first.operation == second.operation != next_one.operation
+    assert died.wrong == "the process ended with 1: no storage left"
 
 
 def test_every_slice_of_the_campaign_has_a_test(request: pytest.FixtureRequest):
@@ -102,13 +136,13 @@ def test_stopped_in_a_rollback_of_rows_and_in_restores(tmp_path: Path):
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-lakes-1")
-def test_stopped_before_a_job_writes_beside_tables(tmp_path: Path):
+def test_stopped_while_jobs_write_beside_tables(tmp_path: Path):
     run_slice(tmp_path, "faults-lakes-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-lakes-2")
-def test_stopped_after_a_job_wrote_beside_tables(tmp_path: Path):
+def test_stopped_while_more_jobs_write_beside_tables(tmp_path: Path):
     run_slice(tmp_path, "faults-lakes-2")
 
 

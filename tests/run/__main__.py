@@ -23,9 +23,11 @@ from tests.run.shared_spark import offering_spark
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 4, "slices": 4}
+WORKERS = {"check": 2, "short": 4, "slices": 3}
 """pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot."""
 SLICE_WORKERS = 2
+LIMITS = {"slices": 1800}
+"""Seconds after which a test counts as one that hangs, in runs where many compete for two cores."""
 
 
 def main() -> int:
@@ -65,6 +67,7 @@ def _run(name: str, expression: str, folder: Path) -> int:
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
     command += ["-n", f"{WORKERS.get(name, SLICE_WORKERS)}", "--dist", "loadscope", "--no-loadscope-reorder"]
+    command += [f"--timeout={LIMITS[name]}"] if name in LIMITS else []
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
     print(f"{name}: {' '.join(command[1:5])}", flush=True)
     if name == "check":

@@ -8,6 +8,7 @@ started by hand, without `python -m tests.run`, opens a session in a JVM of its 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -89,6 +90,8 @@ def _open_session(address: Mapping[str, Any]) -> SparkSession:
 
     from spark_jobs.session import prepare_session
 
+    # It says that it closes connections when Python ends, to a stream that pytest has closed by then.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     given = {"PYSPARK_GATEWAY_PORT": str(address["port"]), "PYSPARK_GATEWAY_SECRET": address["token"]}
     os.environ.update(given)
     try:

@@ -10,8 +10,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.run.levels import ENGINES, SLICES
 
-TOGETHER = ("tests/e2e/stack/", "tests/dags/")
-"""Folders whose modules share what is expensive to start, and so one process; any other module is on its own."""
+TOGETHER = ("tests/e2e/", "tests/dags/")
+"""Folders whose modules are for one process: they share what is expensive to start, or start an Airflow each."""
 
 _ORDER = ("faults", *ENGINES)
 """Markers of the units that begin first. The whole campaign of faults is one unit, and takes longer than any other."""

@@ -85,11 +85,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
     parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")
     parser.add_argument("--operation", action="append", help="stops, lakes: one operation alone, as a failure names it")
-    parser.add_argument("--places", type=int, default=PLACES, help="zombies: how many places (default: all, 10)")
-    parser.add_argument("--seeds", type=int, default=20, help="races: how many of each kind (default: 20)")
-    parser.add_argument("--backfills", type=int, default=20, help="races: backfills beside a schedule (default: 20)")
+    parser.add_argument("--places", type=int, default=PLACES, help="zombies: how many places (default: all, 5)")
+    parser.add_argument("--seeds", type=int, default=10, help="races: how many of each kind (default: 10)")
+    parser.add_argument("--backfills", type=int, default=10, help="races: backfills beside a schedule (default: 10)")
     parser.add_argument(
-        "--lakes", type=int, default=6, help=f"kills: lakes of {kills.SCHEDULES} schedules (default: 6)"
+        "--lakes", type=int, default=4, help=f"kills: lakes of {kills.SCHEDULES} schedules (default: 4)"
     )
     parser.add_argument("--first", type=int, default=0, help="the first of the places, seeds, backfills and lakes")
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")

@@ -20,7 +20,7 @@ from tests.faults.scenarios import Scenario
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
 from tests.support.numbered_tables import NumberedTable
 
-PLACES = 10
+PLACES = 5
 """Where in the operations of a scenario drivers are paused or killed, evenly spread."""
 
 

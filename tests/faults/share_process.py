@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 
 from tests.faults.campaign import opening_session, try_arguments
 from tests.faults.zombies import Zombies
@@ -16,9 +14,9 @@ from tests.faults.zombies import Zombies
 def main() -> None:
     """Answer each line with one: what was found. A share that fails ends the process, with the error in its log."""
     with opening_session() as (session, folder), closing(Zombies()) as zombies:
-        for line in sys.stdin:
-            with tempfile.TemporaryDirectory(dir=folder) as own:
-                found = try_arguments(json.loads(line), session, Path(own), zombies)
+        for number, line in enumerate(sys.stdin):
+            # Not removed here: a writer that was stopped may still say that it lives, in a file of its own.
+            found = try_arguments(json.loads(line), session, folder / f"{number}", zombies)
             print(json.dumps([asdict(tried) for tried in found]), flush=True)
 
 

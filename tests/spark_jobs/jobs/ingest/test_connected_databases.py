@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
@@ -26,6 +27,7 @@ from local_stack.services import RunFolder
 from tests.support.expecting_lakes import make_expecting_lake
 from tests.support.kafka import running_kafka
 from tests.support.kafka_lakes import KafkaLake
+from tests.support.lakes import write_spec
 from tests.support.processes import wait_until
 from tests.support.sales_sources import SalesSource
 from tests.support.shop_lakes import make_shop_lake, without_hidden
@@ -84,15 +86,12 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
 
 def make_lake(spark: SparkSession, folder: Path, chain: Chain, topics: str) -> KafkaLake:
     """A lake that reads topics of one connector alone, and knows the unit of MariaDB's times, which have six digits."""
-    spec = Path(make_expecting_lake(spark, folder, {}).settings.lake_spec)
-    text = spec.read_text(encoding="utf-8")
-    for old, new in (
-        ('["*.SALES", "SALES"]', f'["{topics}"]'),
-        ("postgresql: microseconds", "postgresql: microseconds, mariadb: microseconds"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    spec.write_text(text, encoding="utf-8")
+    spec = make_expecting_lake(spark, folder, {}, tables=()).spec
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    document["source"]["topics"] = [topics]
+    (units,) = (column["unit"] for column in document["source"]["columns"] if "unit" in column)
+    units["mariadb"] = "microseconds"
+    write_spec(folder, document)
     return KafkaLake(spark=spark, folder=folder, servers=chain.broker.address, spec=str(spec))
 
 

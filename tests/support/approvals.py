@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from tests.e2e.stack.conftest import Running
-
-PAUSE_SECONDS = 5
 
 
 def states(running: Running, dag_id: str, run_id: str) -> dict[str, str]:
@@ -36,7 +34,8 @@ def decide(running: Running, dag_id: str, run_id: str, option: str) -> None:
     Not at once, as no person would: when the answer comes before Airflow 3.3's scheduler has noticed that the task
     waits, it takes the try for a lost one, and asks again or fails the run.
     """
-    time.sleep(PAUSE_SECONDS)
+    log = running.stack.folder.path / "logs" / "scheduler.log"
+    wait_until(lambda: _has_noticed(log, run_id), "the scheduler has noticed that the task waits", limit_seconds=300)
     api = running.stack.airflow.api
 
     def is_decided() -> bool:
@@ -47,3 +46,9 @@ def decide(running: Running, dag_id: str, run_id: str, option: str) -> None:
 
     wait_until(is_decided, "the answer is taken", limit_seconds=300)
     running.chain.wait()
+
+
+def _has_noticed(scheduler_log: Path, run_id: str) -> bool:
+    words = ("Received executor event with state success", "task_id='approve'", f"run_id='{run_id}'")
+    with scheduler_log.open(encoding="utf-8", errors="replace") as lines:
+        return any(all(word in line for word in words) for line in lines)

@@ -102,7 +102,7 @@ class RunFolder:
         cwd: Path | None = None,
     ) -> Service:
         """Start ``command`` in a session of its own and write down how to stop it."""
-        log = self.path / "logs" / f"{name}.log"
+        log = self.log(name)
         with log.open("ab") as stream:
             process = subprocess.Popen(
                 list(command),
@@ -117,6 +117,10 @@ class RunFolder:
         service = Service(name=name, pid=process.pid, born=born or 0, port=port, log=str(log))
         self._file(name).write_text(json.dumps(asdict(service)), encoding="utf-8")
         return service
+
+    def log(self, name: str) -> Path:
+        """The file that has the output of the service of this name."""
+        return self.path / "logs" / f"{name}.log"
 
     def find(self, name: str) -> Service | None:
         """The service of this name when it still runs."""

@@ -28,7 +28,7 @@ from tests.faults.drivers import Driver
 from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, RACES, SLICES, STOPS, ZOMBIES, Share
+from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, SLICES, STOPS, ZOMBIES, Share
 from tests.faults.stops import SIDES, Stops, TableTrial, every_point
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
@@ -36,6 +36,8 @@ from tests.faults.workers import run_shares
 from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
 from tests.support.own_session import close_engine
 
+SEEDS = 10
+"""Races of each kind, unless the command line has another number."""
 COUNTS = ("places", "seeds", "first")
 """Options that say how much of a share is tried; how many seeds one with long seeds has is its own."""
 
@@ -85,12 +87,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
     parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")
     parser.add_argument("--operation", action="append", help="stops, lakes: one operation alone, as a failure names it")
-    parser.add_argument("--places", type=int, default=PLACES, help="zombies: how many places (default: all, 5)")
-    parser.add_argument("--seeds", type=int, default=10, help="races: how many of each kind (default: 10)")
-    parser.add_argument("--backfills", type=int, default=10, help="races: backfills beside a schedule (default: 10)")
-    parser.add_argument(
-        "--lakes", type=int, default=4, help=f"kills: lakes of {kills.SCHEDULES} schedules (default: 4)"
-    )
+    counts = {
+        "places": ("zombies: how many places", PLACES),
+        "seeds": ("races: how many of each kind", SEEDS),
+        "backfills": ("races: backfills beside a schedule", NUMBERED[backfills.KIND][1]),
+        "lakes": (f"kills: lakes of {kills.SCHEDULES} schedules", NUMBERED[kills.KIND][1]),
+    }
+    for name, (what, default) in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default: {default})")
     parser.add_argument("--first", type=int, default=0, help="the first of the places, seeds, backfills and lakes")
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time, each with a share (default: 1)")

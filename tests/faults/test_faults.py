@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -78,11 +78,7 @@ for line in sys.stdin:
 
 
 def test_a_process_keeps_its_session_and_what_it_dies_of_is_a_point_that_is_stuck(monkeypatch: pytest.MonkeyPatch):
-    def start(log: IO[bytes]) -> subprocess.Popen[str]:
-        line, pipe = [sys.executable, "-c", PROCESS], subprocess.PIPE
-        return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=log, text=True)
-
-    monkeypatch.setattr(workers, "_start", start)
+    monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", PROCESS))
     shares = shares_of(STOPS, "overwrite", "compaction", "append", "rescale")
     found = workers.run_shares(shares, ["--places=1"], 1)
     assert [tried.kind for tried in found] == ["overwrite", "compaction", "append", "rescale"]

@@ -10,16 +10,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from queue import Empty, SimpleQueue
-from threading import Thread
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing
+from queue import SimpleQueue
 from typing import IO, Any
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults.slices import Share
 from tests.faults.verdicts import Point, Tried
 
+COMMAND = (sys.executable, "-m", "tests.faults.share_process")
 _TAIL = 2000
 
 
@@ -28,30 +29,25 @@ def run_shares(shares: Sequence[Share], options: Sequence[str], workers: int) ->
 
     ``options`` say how much of each share is tried. A share whose process ends is a point that is stuck.
     """
-    begun, found = time.monotonic(), dict[int, list[Tried]]()
-    waiting: SimpleQueue[int] = SimpleQueue()
-    for number in range(len(shares)):
-        waiting.put(number)
+    begun, left = time.monotonic(), len(shares)
+    free: SimpleQueue[_Process] = SimpleQueue()
 
-    def work() -> None:
-        with _opening_processes() as ask:
-            while (number := _take(waiting)) is not None:
-                found[number] = _try(shares[number], options, ask)
-                _say(found[number], minutes=(time.monotonic() - begun) / 60, left=len(shares) - len(found))
+    def work(share: Share) -> list[Tried]:
+        process = free.get()
+        try:
+            return _try(share, options, process)
+        finally:
+            free.put(process)
 
-    threads = [Thread(target=work) for _ in range(min(workers, len(shares)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [tried for number in range(len(shares)) for tried in found[number]]
-
-
-def _take(waiting: SimpleQueue[int]) -> int | None:
-    try:
-        return waiting.get_nowait()
-    except Empty:
-        return None
+    with ExitStack() as opened, ThreadPoolExecutor(workers) as pool:
+        for _ in range(workers):
+            log = opened.enter_context(tempfile.TemporaryFile())
+            free.put(opened.enter_context(closing(_Process(log))))
+        trying = {pool.submit(work, share): share for share in shares}
+        for done in as_completed(trying):
+            left -= 1
+            _say(done.result(), minutes=(time.monotonic() - begun) / 60, left=left)
+    return [tried for future in trying for tried in future.result()]
 
 
 def _say(found: Sequence[Tried], *, minutes: float, left: int) -> None:
@@ -61,51 +57,45 @@ def _say(found: Sequence[Tried], *, minutes: float, left: int) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-Ask = Callable[[Sequence[str]], list[dict[str, Any]] | str]
-"""Arguments of a share to what was found, or to the reason why nothing was."""
-
-
-def _try(share: Share, options: Sequence[str], ask: Ask) -> list[Tried]:
-    answer = ask([*options, *share.arguments])
+def _try(share: Share, options: Sequence[str], process: _Process) -> list[Tried]:
+    answer = process.answer([*options, *share.arguments])
     if not isinstance(answer, str):
         return [_read(fields) for fields in answer]
     failed = Point(kind=share.kind, operation=share.part, seconds=0.0, stuck=answer)
     return [Tried(kind=share.kind, operations=0, points=(failed,))]
 
 
-@contextmanager
-def _opening_processes() -> Iterator[Ask]:
-    """A function that has a process try the arguments of a share: the same process as before, unless that has died."""
-    process: subprocess.Popen[str] | None = None
-    with tempfile.TemporaryFile() as log:
+class _Process:
+    """A process that tries shares; it is started for the first one, and again for the next one when it has died."""
 
-        def ask(arguments: Sequence[str]) -> list[dict[str, Any]] | str:
-            nonlocal process
-            process = process or _start(log)
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(list(arguments)) + "\n")
-            process.stdin.flush()
-            for line in process.stdout:
-                if line.startswith("["):  # the engine may print lines of its own
-                    found: list[dict[str, Any]] = json.loads(line)
-                    return found
-            code, process = process.wait(), None
-            log.seek(0)
-            tail = " ".join(log.read().decode(errors="replace")[-_TAIL:].split())
-            return f"the process ended with {code}: {tail}"
+    def __init__(self, log: IO[bytes]) -> None:
+        self._log = log
+        self._running: subprocess.Popen[str] | None = None
 
-        try:
-            yield ask
-        finally:
-            if process:
-                process.communicate()  # closes its input, which ends it
+    def answer(self, arguments: Sequence[str]) -> list[dict[str, Any]] | str:
+        """What was found with the arguments of a share, or the reason why nothing was."""
+        process = self._running = self._running or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(list(arguments)) + "\n")
+        process.stdin.flush()
+        for line in process.stdout:
+            if line.startswith("["):  # the engine may print lines of its own
+                found: list[dict[str, Any]] = json.loads(line)
+                return found
+        code, self._running = process.wait(), None
+        self._log.seek(0)
+        tail = " ".join(self._log.read().decode(errors="replace")[-_TAIL:].split())
+        return f"the process ended with {code}: {tail}"
 
+    def close(self) -> None:
+        """End it, once it has tried what it was given."""
+        if self._running:
+            self._running.communicate()  # closes its input
 
-def _start(log: IO[bytes]) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "tests.faults.share_process"]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
-    return subprocess.Popen(line, cwd=PROJECT_ROOT, text=True, **pipes)
+    def _start(self) -> subprocess.Popen[str]:
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._log}
+        return subprocess.Popen(COMMAND, cwd=PROJECT_ROOT, text=True, **pipes)
 
 
 def _read(fields: dict[str, Any]) -> Tried:

@@ -34,7 +34,7 @@ def decide(running: Running, dag_id: str, run_id: str, option: str) -> None:
     Not at once, as no person would: when the answer comes before Airflow 3.3's scheduler has noticed that the task
     waits, it takes the try for a lost one, and asks again or fails the run.
     """
-    log = running.stack.folder.path / "logs" / "scheduler.log"
+    log = running.stack.folder.log("scheduler")
     wait_until(lambda: _has_noticed(log, run_id), "the scheduler has noticed that the task waits", limit_seconds=300)
     api = running.stack.airflow.api
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from local_stack.console import say
-from local_stack.errors import DownloadError, SetupError
+from local_stack.errors import DownloadError, SetupError, find_reason
 from local_stack.layout import PROJECT_ROOT, VENV, VENV_PYTHON
 
 LOCKS = (PROJECT_ROOT / "requirements.txt", PROJECT_ROOT / "requirements-dev.txt")
@@ -76,7 +76,7 @@ def _make_venv() -> None:
     made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], capture_output=True, text=True)
     if made.returncode:
         raise SetupError(
-            f"{VENV} cannot be made ({_last_line(made.stdout + made.stderr)}); "
+            f"{VENV} cannot be made ({find_reason(made.stdout + made.stderr)}); "
             f"install Python's venv module (Debian: apt-get install python3.11-venv) and make the folder writable"
         )
 
@@ -99,8 +99,3 @@ def _count_packages() -> int:
 
 def _pip() -> list[str]:
     return [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check"]
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "no output"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from local_stack.errors import SetupError
+from local_stack.errors import SetupError, find_reason
 from local_stack.layout import PROJECT_ROOT
 from spark_jobs.contracts.results import JobResult
 
@@ -22,6 +22,5 @@ def run_job(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> Jo
         text=True,
     )
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise SetupError(f"{words[0]} failed: {lines[-1] if lines else 'it said nothing'}")
+        raise SetupError(f"{words[0]} failed: {find_reason(done.stderr)}")
     return JobResult.from_json(done.stdout.strip().splitlines()[-1])

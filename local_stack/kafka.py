@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from local_stack.connect_server import spark_home
-from local_stack.errors import SetupError
+from local_stack.errors import SetupError, find_reason
 from local_stack.installation import fetch_when_wrong
 from local_stack.java import find_java
 from local_stack.kafka_jars import KAFKA_JARS
@@ -87,7 +87,7 @@ class KafkaBroker:
             program.command, env=dict(program.environment), cwd=program.cwd, capture_output=True, text=True
         )
         if done.returncode:
-            raise SetupError(f"Kafka's storage cannot be made: {_cause(done.stderr or done.stdout)}")
+            raise SetupError(f"Kafka's storage cannot be made: {find_reason(done.stderr or done.stdout)}")
 
     def _settings(self) -> dict[str, str]:
         own = {"BROKERS": self.broker_port, "CONTROLLER": self.controller_port}
@@ -140,9 +140,3 @@ def kafka_program(
 def _cluster_id() -> str:
     """A new id as Kafka writes them: 16 bytes in base64 without padding."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-
-
-def _cause(output: str) -> str:
-    """The line of a failed program's output that names the cause: the last that is no frame of a stack trace."""
-    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("\t")]
-    return lines[-1] if lines else "it wrote no reason"

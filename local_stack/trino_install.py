@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_stack.console import say
-from local_stack.errors import DownloadError, SetupError
+from local_stack.errors import DownloadError, SetupError, find_reason
 from local_stack.folder_lock import one_at_a_time
 from local_stack.jars import file_digest
 from local_stack.java import find_java
@@ -75,8 +75,7 @@ def _install_java(folder: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise DownloadError(f"Trino's Java could not be fetched ({lines[-1] if lines else 'no word why'}); try again")
+        raise DownloadError(f"Trino's Java could not be fetched ({find_reason(done.stderr)}); try again")
     (folder / _DONE).touch()
 
 

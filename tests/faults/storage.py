@@ -20,7 +20,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
 from tests.faults.python_writes import stop_python_writes
-from tests.run.engines import build_file_system, build_local_disk
+from tests.run.engines import INTERPRETED, build_file_system, build_local_disk
 
 SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
 _CLASS = "lakehouse.faults.FaultyFileSystem"
@@ -80,12 +80,6 @@ def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
     options._SAFETY = {**options._SAFETY, **quick}
     disk = build_local_disk()
     jar = build_file_system(SOURCE, disk)
-    real = session.find_jars
-
-    def find_jars(settings: Settings) -> list[str]:
-        return [*real(settings), str(jar)]
-
-    session.find_jars = find_jars
     # On the class path from the start, since a file system is looked up before the session's own jars are; and at its
     # end, or the archive of classes would not fit.
     before = os.environ.get("SPARK_DIST_CLASSPATH")
@@ -93,7 +87,7 @@ def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
     build = session.build_session_options
 
     def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        return {**build(settings, environ), "spark.hadoop.fs.file.impl": _CLASS}
+        return {**build(settings, environ), **INTERPRETED, "spark.hadoop.fs.file.impl": _CLASS}
 
     session.build_session_options = build_session_options
     spark = session.open_session(replace(settings, spark_master="local[1]"), app_name="faults")

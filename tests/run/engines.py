@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from local_stack.connect_server import spark_home
-from local_stack.errors import SetupError
+from local_stack.errors import SetupError, find_reason
 from local_stack.jars import RUN_JARS
 from local_stack.java import find_java
 from local_stack.scala_jar import build_scala_jar
@@ -23,6 +23,11 @@ from tests.run.levels import ROOT
 JARS = ROOT / ".run" / "jars"
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
 """For every JVM that Spark's launcher starts: a test is over before the second compiler pays off; a third less work."""
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Settings of sessions whose queries Spark interprets: for a handful of rows generating and compiling code costs more.
+
+Tests that start drivers, servers or an Airflow of their own run generated code, as in production.
+"""
 _UNUSED = r"(dfs|fs\.(adl|azure|ftp|swift|viewfs)|ha|hadoop\.(http|kerberos|registry|rpc|security|ssl|zk)|ipc|net|rpc)"
 """Beginnings of the names of Hadoop's defaults for its servers, for security and for stores that nobody uses here."""
 _LOCAL_DISK = Path(__file__).with_name("LocalDisk.scala")
@@ -46,10 +51,14 @@ def jvm_environment(environ: Mapping[str, str], *, on_cluster: bool = False) -> 
     return {**variables, "SPARK_SUBMIT_OPTS": _options(variables, f"-XX:SharedArchiveFile={archive}", _SILENT)}
 
 
-def long_lived(environ: Mapping[str, str]) -> dict[str, str]:
-    """``environ`` for a JVM that works for longer than a test: the second compiler pays off after five minutes."""
+def shared_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """``environ`` for the JVM that all tests of a run share.
+
+    It works for longer than a test: the second compiler pays off after five minutes. Queries are interpreted.
+    """
     options = environ.get("SPARK_SUBMIT_OPTS", "").replace(_JVM_OPTIONS, "")
-    return {**environ, "SPARK_SUBMIT_OPTS": options.strip()}
+    switches = [f"-D{name}={value}" for name, value in INTERPRETED.items()]
+    return {**environ, "SPARK_SUBMIT_OPTS": _options({"SPARK_SUBMIT_OPTS": options.strip()}, *switches)}
 
 
 def _local_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -138,8 +147,8 @@ def _dump_classes(work: Path, environ: Mapping[str, str], java_home: Path) -> Pa
 def _dump(command: Sequence[str], environ: Mapping[str, str], made: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
     if done.returncode or not made.exists():
-        said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]
-        raise SetupError(f"the archive of Java classes cannot be made ({said[-1]}); is this Java complete?")
+        reason = find_reason(done.stderr + done.stdout)
+        raise SetupError(f"the archive of Java classes cannot be made ({reason}); is this Java complete?")
 
 
 def build_local_disk() -> Path:

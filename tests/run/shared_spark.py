@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contracts.settings import Settings
-from tests.run.engines import long_lived
+from tests.run.engines import shared_environment
 from tests.run.levels import ROOT
 from tests.support.processes import wait_until
 
@@ -115,7 +115,7 @@ def _serve(folder: Path, environ: Mapping[str, str], log: Path, ended: threading
     command = [sys.executable, "-m", "tests.run.shared_spark", str(folder / _ADDRESS)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
     # Not in the project's folder: processes of UDFs take their code from there before any other place.
-    variables = {**long_lived(environ), "PYTHONPATH": str(ROOT)}
+    variables = {**shared_environment(environ), "PYTHONPATH": str(ROOT)}
     with log.open("ab") as output, subprocess.Popen(command, cwd=folder, env=variables, stdout=output, **pipes):
         ended.wait()  # then its standard input is closed, which ends it
 

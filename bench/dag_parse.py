@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bench.report import Figures
+from local_stack.errors import find_reason
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
@@ -64,6 +65,6 @@ def _parse(file: Path, folder: Path) -> dict[str, dict[str, float]]:
         [sys.executable, "-c", _PROBE, str(file)], env=environment, cwd=folder, capture_output=True, text=True
     )
     if done.returncode:
-        raise SettingsError(f"{file.name} cannot be parsed: {done.stderr.strip().splitlines()[-1]}")
+        raise SettingsError(f"{file.name} cannot be parsed: {find_reason(done.stderr)}")
     found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return found

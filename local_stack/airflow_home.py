@@ -95,7 +95,7 @@ class AirflowHome:
         """Make or update the database, the connection ``lakehouse_spark`` and the variables."""
         _write_private(self.home / "passwords.json", {USER: self.secrets.password})
         facts = json.dumps({"host": LOOPBACK, "port": connect_port, "ingest_cron": ingest_cron})
-        log = self.folder.path / "logs" / "seed.log"
+        log = self.folder.log("seed")
         with log.open("ab") as stream:
             command = [sys.executable, "-m", "local_stack.airflow_seed", facts]
             done = subprocess.run(command, env=self.environment, cwd=self.home, stdout=stream, stderr=subprocess.STDOUT)

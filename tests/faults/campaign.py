@@ -36,8 +36,6 @@ from tests.faults.workers import run_shares
 from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
 from tests.support.own_session import close_engine
 
-SEEDS = 10
-"""Races of each kind, unless the command line has another number."""
 COUNTS = ("places", "seeds", "first")
 """Options that say how much of a share is tried; how many seeds one with long seeds has is its own."""
 
@@ -88,8 +86,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")
     parser.add_argument("--operation", action="append", help="stops, lakes: one operation alone, as a failure names it")
     counts = {
-        "places": ("zombies: how many places", PLACES),
-        "seeds": ("races: how many of each kind", SEEDS),
+        "places": ("zombies: how many places, evenly spread", PLACES),
+        "seeds": ("races: how many of each kind", races.SEEDS),
         "backfills": ("races: backfills beside a schedule", NUMBERED[backfills.KIND][1]),
         "lakes": (f"kills: lakes of {kills.SCHEDULES} schedules", NUMBERED[kills.KIND][1]),
     }

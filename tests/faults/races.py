@@ -18,6 +18,8 @@ from tests.support.numbered_tables import COPIED, LOG, MERGED, NumberedTable
 COMMITS = 4
 LAYOUTS = (MERGED, COPIED, LOG)
 KINDS = ("two writers", "writer and services")
+SEEDS = 10
+"""Races of each kind, unless the command line has another number."""
 
 
 def race(kind: str, driver: Driver, home: Home, seeds: range) -> Tried:

@@ -29,7 +29,7 @@ def run_shares(shares: Sequence[Share], options: Sequence[str], workers: int) ->
 
     ``options`` say how much of each share is tried. A share whose process ends is a point that is stuck.
     """
-    begun, left = time.monotonic(), len(shares)
+    begun = time.monotonic()
     free: SimpleQueue[_Process] = SimpleQueue()
 
     def work(share: Share) -> list[Tried]:
@@ -43,10 +43,9 @@ def run_shares(shares: Sequence[Share], options: Sequence[str], workers: int) ->
         for _ in range(workers):
             log = opened.enter_context(tempfile.TemporaryFile())
             free.put(opened.enter_context(closing(_Process(log))))
-        trying = {pool.submit(work, share): share for share in shares}
-        for done in as_completed(trying):
-            left -= 1
-            _say(done.result(), minutes=(time.monotonic() - begun) / 60, left=left)
+        trying = [pool.submit(work, share) for share in shares]
+        for ended, done in enumerate(as_completed(trying), start=1):
+            _say(done.result(), minutes=(time.monotonic() - begun) / 60, left=len(shares) - ended)
     return [tried for future in trying for tried in future.result()]
 
 

@@ -23,10 +23,13 @@ from tests.run.levels import ROOT
 JARS = ROOT / ".run" / "jars"
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
 """For every JVM that Spark's launcher starts: a test is over before the second compiler pays off; a third less work."""
+_BOTH_COMPILERS = "-XX:TieredStopAtLevel=4"
+"""Java's default; the last one of an option counts."""
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Settings of sessions whose queries Spark interprets: for a handful of rows generating and compiling code costs more.
 
-Tests that start drivers, servers or an Airflow of their own run generated code, as in production.
+The shared Spark and all processes of the campaign of faults have them. Tests that start drivers, servers or an
+Airflow of their own run generated code, as in production.
 """
 _UNUSED = r"(dfs|fs\.(adl|azure|ftp|swift|viewfs)|ha|hadoop\.(http|kerberos|registry|rpc|security|ssl|zk)|ipc|net|rpc)"
 """Beginnings of the names of Hadoop's defaults for its servers, for security and for stores that nobody uses here."""
@@ -56,9 +59,8 @@ def shared_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     It works for longer than a test: the second compiler pays off after five minutes. Queries are interpreted.
     """
-    options = environ.get("SPARK_SUBMIT_OPTS", "").replace(_JVM_OPTIONS, "")
     switches = [f"-D{name}={value}" for name, value in INTERPRETED.items()]
-    return {**environ, "SPARK_SUBMIT_OPTS": _options({"SPARK_SUBMIT_OPTS": options.strip()}, *switches)}
+    return {**environ, "SPARK_SUBMIT_OPTS": _options(environ, _BOTH_COMPILERS, *switches)}
 
 
 def _local_environment(environ: Mapping[str, str]) -> dict[str, str]:

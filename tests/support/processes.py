@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,11 +43,17 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def busy_processors(pid: int, *, over_seconds: float = 1.0) -> float:
-    """How many processors a process keeps busy, measured over a moment."""
-    before = _cpu_seconds(pid)
-    time.sleep(over_seconds)
-    return (_cpu_seconds(pid) - before) / over_seconds
+def has_running_thread(pid: int, name: str, *, over_seconds: float = 1.0) -> bool:
+    """True when a thread whose name begins so runs, or waits for a processor, at any time within the next seconds.
+
+    Other work of the machine makes no difference, as it would to the processor time that the thread gets.
+    """
+    deadline = time.monotonic() + over_seconds
+    while time.monotonic() < deadline:
+        if any(_stat(task)[:1] == ["R"] for task in _list(f"/proc/{pid}/task") if _thread_name(task).startswith(name)):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def wait_until(is_true: Callable[[], bool], what: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
@@ -69,12 +74,18 @@ def wait_until_gone(pids: list[int], *, limit_seconds: float = 30.0) -> None:
 
 def read_stat(pid: int) -> list[str]:
     """The fields of /proc/<pid>/stat after the program's name, or nothing when the process is gone."""
+    return _stat(Path(f"/proc/{pid}"))
+
+
+def _stat(process: Path) -> list[str]:
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return []
 
 
-def _cpu_seconds(pid: int) -> float:
-    fields = read_stat(pid)
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+def _thread_name(task: Path) -> str:
+    try:
+        return (task / "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

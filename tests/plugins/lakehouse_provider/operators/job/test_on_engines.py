@@ -32,15 +32,17 @@ from tests.support.canaries import canaries_in, new_canary, search_files, watchi
 from tests.support.operators import run_operator
 from tests.support.processes import (
     LIMIT_SECONDS,
-    busy_processors,
     command_line,
     descendants,
+    has_running_thread,
     wait_until,
     wait_until_gone,
 )
 
 pytestmark = [pytest.mark.services, pytest.mark.hudi]
 EVENTS = 60
+EXECUTOR_THREAD = "Executor task l"
+"""Linux keeps 15 characters of the name "Executor task launch worker"."""
 FOREVER = """
 import os
 import socket
@@ -194,10 +196,11 @@ def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service) -
     process = JobProcess(command, log=logged.append)
     thread = Thread(target=process.run)
     thread.start()
-    wait_until(lambda: "connected" in logged and busy_processors(server.pid) > 0.5, "the server works for the client")
+    wait_until(lambda: "connected" in logged, "the client is connected")
+    wait_until(lambda: has_running_thread(server.pid, EXECUTOR_THREAD), "the server works for the client")
     process.stop()
     thread.join(LIMIT_SECONDS)
-    wait_until(lambda: busy_processors(server.pid) < 0.3, "the server rests")
+    wait_until(lambda: not has_running_thread(server.pid, EXECUTOR_THREAD), "the server rests")
 
 
 def wait_for_family(pid: int, drivers: set[str]) -> list[int]:

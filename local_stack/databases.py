@@ -61,6 +61,11 @@ class Server(ABC):
         known = {entry.pw_name for entry in pwd.getpwall()}
         return self.account if self.account in known else "nobody"
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        """Temporary files in its own folder: a MariaDB that starts removes those of all others from a shared one."""
+        return {**os.environ, "TMPDIR": str(self.folder)}
+
     def program(self, name: str) -> str:
         """The path of one of its programs; SetupError when it is not installed."""
         folders = [os.environ.get("PATH", ""), *map(str, sorted(_expand(_FOLDERS), reverse=True))]
@@ -71,7 +76,9 @@ class Server(ABC):
 
     def run(self, *command: str) -> None:
         """Run a program of the server to its end, as the server's account."""
-        done = subprocess.run(command, cwd=self.folder, user=self.user, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment, user=self.user, capture_output=True, text=True
+        )
         if done.returncode:
             raise SetupError(f"{self.name}: {Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()}")
 
@@ -81,6 +88,7 @@ class Server(ABC):
             self._process = subprocess.Popen(
                 self.command(),
                 cwd=self.folder,
+                env=self._environment,
                 user=self.user,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -151,7 +151,13 @@ def _log_place(request: Mapping[str, Any], job_run: str) -> str:
 
 def main(argv: list[str]) -> int:
     """Run the command line and give the exit code; what AWS refuses is terminal, what it fails at is transient."""
-    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        NoCredentialsError,
+        NoRegionError,
+        PartialCredentialsError,
+    )
 
     request: dict[str, Any] = {}
     try:
@@ -159,7 +165,7 @@ def main(argv: list[str]) -> int:
             return cancel(argv[1], argv[2])
         request = json.loads(Path(argv[1]).read_text(encoding="utf-8"))
         return run(request)
-    except (NoCredentialsError, NoRegionError) as error:
+    except (NoCredentialsError, PartialCredentialsError, NoRegionError) as error:
         tell(f"error: emr: {error}; set AWS_REGION, and let the task find credentials as every AWS client does")
         return TERMINAL
     except (BotoCoreError, ClientError) as error:

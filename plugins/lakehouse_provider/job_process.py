@@ -17,6 +17,7 @@ from typing import IO
 
 from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.job_command import JobCommand
+from lakehouse_provider.launcher import STOPPED
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 STOP_SECONDS = 15
@@ -45,14 +46,45 @@ class JobProcess:
         self._command = command
         self._log = log
         self._process: subprocess.Popen[str] | None = None
+        self._is_stopped = False
 
     def run(self) -> JobExit:
         """Start the command and wait for its end; what it says goes to ``log`` as it comes.
 
         Standard error and, because spark-submit sends a driver's log there, every line of standard output but the last.
+        After a stop nothing is started.
         """
+        if self._is_stopped:
+            return JobExit(code=STOPPED, last_line="", tail=("it was stopped before it began",))
+        process = self._start()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        tail: deque[str] = deque(maxlen=50)
+        pump = Thread(target=self._pump, args=(process.stderr, tail), daemon=True)
+        pump.start()
+        last_line = ""
+        for line in process.stdout:
+            if last_line:
+                self._say(last_line, tail)
+            last_line = line.rstrip("\n")
+        code = process.wait()
+        pump.join(timeout=STOP_SECONDS)
+        if code:
+            self._say(last_line, tail)
+        return JobExit(code=code, last_line=last_line, tail=tuple(tail))
+
+    def stop(self) -> None:
+        """Stop the job with everything it started; returns when it is gone. One that has not begun never will."""
+        self._is_stopped = True
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=STOP_SECONDS)
+
+    def _start(self) -> subprocess.Popen[str]:
         afterwards = json.dumps(list(self._command.afterwards))
-        self._process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), afterwards, *self._command.arguments],
             env=dict(self._command.environment),
             cwd=PROJECT_ROOT,
@@ -64,29 +96,9 @@ class JobProcess:
             errors="replace",
             start_new_session=True,
         )
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        tail: deque[str] = deque(maxlen=50)
-        pump = Thread(target=self._pump, args=(self._process.stderr, tail), daemon=True)
-        pump.start()
-        last_line = ""
-        for line in self._process.stdout:
-            if last_line:
-                self._say(last_line, tail)
-            last_line = line.rstrip("\n")
-        code = self._process.wait()
-        pump.join(timeout=STOP_SECONDS)
-        if code:
-            self._say(last_line, tail)
-        return JobExit(code=code, last_line=last_line, tail=tuple(tail))
-
-    def stop(self) -> None:
-        """Stop the job with everything it started; returns when it is gone."""
-        if self._process is None or self._process.poll() is not None:
-            return
-        self._process.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=STOP_SECONDS)
+        if self._is_stopped:  # while it began, when there was no process yet to stop
+            self.stop()
+        return process
 
     def _pump(self, stream: IO[str], tail: deque[str]) -> None:
         for line in stream:

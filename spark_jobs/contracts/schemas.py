@@ -250,13 +250,20 @@ def _told_once(changes: Sequence[Change]) -> tuple[Change, ...]:
 
 
 def _name_of(source: str, declared: Mapping[str, str], taken: Collection[str]) -> str:
-    """The lake's name of a new column: as declared, or made of its own; none stands twice in a table."""
-    if source in declared:
-        return declared[source]
-    try:
-        name = lake_name(source)
-    except ContractError:  # of letters that no engine takes in a name
-        name = f"column_{hashlib.sha256(source.encode()).hexdigest()[:8]}"
-    while name in taken:
+    """The lake's name of a new column: as declared, or made of its own; none stands twice in a table.
+
+    Names that are declared wait for their columns. A column that is there keeps its name, also when it was declared for
+    another one later; ``schema plan`` tells that.
+    """
+    others = {name for of, name in declared.items() if of != source}
+    name = declared.get(source) or _made_name(source)
+    while name in taken or name in others:
         name += "_"
     return name
+
+
+def _made_name(source: str) -> str:
+    try:
+        return lake_name(source)
+    except ContractError:  # of letters that no engine takes in a name
+        return f"column_{hashlib.sha256(source.encode()).hexdigest()[:8]}"

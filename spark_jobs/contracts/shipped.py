@@ -10,6 +10,7 @@ import atexit
 import shutil
 import tempfile
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def unpack_shipped(archive: Path) -> Path:
     """A folder that has what ``archive`` holds below ``include/``; it is removed when the process ends.
 
     Raises:
-        SettingsError: the zip has no such files, or there is no place for them.
+        SettingsError: the zip is damaged or has no such files, or there is no place for them.
     """
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -33,6 +34,8 @@ def unpack_shipped(archive: Path) -> Path:
             folder = Path(tempfile.mkdtemp(prefix="lakehouse-include-"))
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             packed.extractall(folder, names)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise SettingsError(f"{archive} is damaged ({error}); make the zip anew (docs/cluster.md)") from error
     except OSError as error:
         raise SettingsError(
             f"the lake's files cannot be unpacked ({error}); set TMPDIR to a writable folder"

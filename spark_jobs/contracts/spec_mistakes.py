@@ -14,6 +14,7 @@ from spark_jobs.contracts.expectations import names_twice
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import one_of, show, show_all
 from spark_jobs.contracts.places import Steps
+from spark_jobs.contracts.rules import BONUSES, SHARES
 from spark_jobs.contracts.tables import TableSpec, wrong_identifier
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def mistakes_of(spec: LakeSpec) -> Iterator[ContractError]:
     """All of a lake whose parts are right, each on its own."""
     yield from _of_the_lake(spec)
     yield from _names_twice(spec)
+    yield from _names_of_the_rules(spec)
     for number, table in enumerate(spec.tables):
         for error in _of_table(table, spec):
             yield error.inside("tables", number)
@@ -53,14 +55,26 @@ def _of_the_lake(spec: LakeSpec) -> Iterator[ContractError]:
         )
 
 
-def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
+def _named(spec: LakeSpec) -> list[tuple[str, Steps]]:
+    """Every name that the files give a table, with its place."""
     places: list[tuple[str, Steps]] = [(spec.log, ("log",)), (spec.quarantine, ("quarantine",))]
     places += [(table.name, ("tables", number, "name")) for number, table in enumerate(spec.tables)]
     places += [(mirror.name, ("mirrors", number, "name")) for number, mirror in enumerate(spec.mirrors)]
     places += [(load.name, ("loads", number, "name")) for number, load in enumerate(spec.loads)]
     places += [(spec.quality.table, ("quality", "table"))]
     places += [(mart.name, ("marts", mart.name, "name")) for mart in spec.marts]
-    names = spec.table_names
+    return places
+
+
+def _names_of_the_rules(spec: LakeSpec) -> Iterator[ContractError]:
+    """A mart with ``rules: true`` would read a table of such a name and mean the rules."""
+    for name, at in _named(spec):
+        if name in (SHARES, BONUSES):
+            yield ContractError(f"{show(name)} is a name of the rules; rename it", at=at)
+
+
+def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
+    places, names = _named(spec), spec.table_names
     for name in sorted({name for name in names if names.count(name) > 1}):
         later = [at for placed, at in places if placed == name][1:]
         for at in later or [()]:

@@ -116,8 +116,7 @@ class FreshnessOfLake:
         return table_checkpoint(self._states[consumer], self.timeline(table), source)
 
     def _sources(self, table: str) -> tuple[str, ...]:
-        if table == self.spec.log:
-            return ()
+        """What a table other than the log is made of."""
         if table not in self.spec.mart_names:
             return (self.spec.log,)
         mart = self.spec.mart(table)

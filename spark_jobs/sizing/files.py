@@ -85,11 +85,6 @@ class KeyedFiles:
         """That a listing shows."""
         return self.live_files + self.history.retired_files
 
-    @property
-    def mean_group(self) -> float:
-        """Bytes of a file group."""
-        return (self.base + self.logs) / self.buckets
-
     def write(self, commits: int, *, touched: float, new: float, logs: float) -> None:
         """Commits of so many bytes each, to ``touched`` of the buckets; the first of a table writes base files."""
         if not self.history.commits:

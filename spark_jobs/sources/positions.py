@@ -23,6 +23,7 @@ BINLOG_CONNECTORS = frozenset({"mysql", "mariadb"})
 
 _TRANSACTIONS = {"mysql": "gtid", "mariadb": "gtid", "postgresql": "txId", "sqlserver": "commit_lsn"}
 _MOST_TRANSACTION = 200
+_MOST_DIGITS = len(str(2**64))
 _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 
@@ -89,8 +90,8 @@ def _count(value: Any, name: str) -> int:
 
 
 def _hexadecimal(value: Any, name: str) -> str:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:20])
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS and value.isascii() and value.isdigit():
+        value = int(value)
     if type(value) is not int or not 0 <= value < 2**64:
         raise RejectedRecordError(Reason.MISSING_POSITION, f"{name} gives no place in the order of events")
     return f"{value:016x}"

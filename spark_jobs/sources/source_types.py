@@ -18,10 +18,12 @@ Types of schemas: Kafka Connect's ``org.apache.kafka.connect.data``, and Debeziu
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, Never
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
@@ -150,10 +152,18 @@ def _real(value: Any, name: str) -> str:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise RejectedRecordError(Reason.BAD_DECIMAL, f"{name} is not a number")
+    return repr(_nearest(value, name))
+
+
+def _nearest(value: int | Decimal, name: str) -> float:
+    """The nearest number that a double holds; of decimals beyond all of them Python says infinity."""
     try:
-        return repr(float(value))
+        number = float(value)
     except OverflowError:
-        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{name} is a number that nothing can hold") from None
+        number = math.inf
+    if math.isinf(number):
+        raise RejectedRecordError(Reason.BAD_DECIMAL, f"{name} is a number that nothing can hold")
+    return number
 
 
 def _truth(value: Any, name: str) -> str:
@@ -184,11 +194,11 @@ def _text(value: Any, name: str) -> str:
 
 def _document(value: Any, name: str) -> str:
     """A structure or a list as JSON, members in their order."""
-    return _text(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain), name)
+    return _text(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=partial(_plain, name=name)), name)
 
 
-def _plain(value: Any) -> Any:
-    number = float(value)
+def _plain(value: Decimal, name: str) -> int | float:
+    number = _nearest(value, name)
     return int(value) if number.is_integer() and abs(number) < 2**53 else number
 
 

@@ -58,11 +58,6 @@ class MirrorTable:
         """Its name in the lake."""
         return self.spec.name
 
-    @property
-    def types(self) -> dict[str, str]:
-        """By name in the lake, the SQL types of the source's columns."""
-        return {column.name: column.type for column in self.columns}
-
 
 def slot_names(width: int) -> tuple[str, ...]:
     """Names of the slots of keyed rows, as many as the widest mirror has columns."""

@@ -131,6 +131,7 @@ OTHERS = [
     ),
     edit(SPEC, "AgentName, type", "AgentId, type", "a name is declared twice, source 'AgentId'; rename one"),
     edit(SPEC, "name: buildings, key", "name: units, key", "names used twice: ['units']; rename one of them"),
+    edit(SPEC, "name: buildings, key", "name: rule_shares, key", "'rule_shares' is a name of the rules; rename it"),
     edit(SPEC, "people:\n", "people:\n  ¦buyer: {}\n", "argument: 'key'; add the entry key"),
     edit(SPEC, "people:\n", "people:\n  ¦when: {key: contract_signing_date}\n", "must be a whole number or text"),
     edit(

@@ -112,6 +112,8 @@ class LakehouseJobOperator(BaseOperator):
                 raise AirflowFailException(str(error)) from error
             self.log.info("running %s", " ".join(command.arguments))
             self._process = JobProcess(command, log=lambda line: self.log.info("%s", line))
+            if self._is_stopped:  # before there was a process to stop
+                self._process.stop()
             result = self._result(self._process.run())
         tell_to_decide(f"{self.dag_id}.{self.task_id}", result.alerts)
         self._announce(result, context)

@@ -152,6 +152,17 @@ def test_expectations_of_no_table_and_marts_in_a_circle(tmp_path: Path):
     assert "its SQL never reads slow_milestones; take it out" in told[2]
 
 
+def test_a_mart_with_a_name_of_the_rules(tmp_path: Path):
+    lake = copy_lake(tmp_path)
+    for ending in ("yaml", "sql"):
+        (lake / f"marts/fast_daily_deals.{ending}").rename(lake / f"marts/rule_bonuses.{ending}")
+    name = edit("marts/rule_bonuses.yaml", "name: fast_daily_deals", "name: rule_bonuses", "")
+    expected = make_mistakes(lake, [name])
+    told = check_lake(lake / SPEC).mistakes
+    assert places_of(told) == expected
+    assert told[0].endswith("'rule_bonuses' is a name of the rules; rename it")
+
+
 @pytest.mark.parametrize("text", ["", "7", "- a", "lake", "{}"])
 def test_documents_that_are_no_lake(tmp_path: Path, text: str):
     (tmp_path / "lake.yaml").write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ A history is a list of versions of a table's columns; version n is what events o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -119,6 +120,38 @@ def test_names_in_the_lake_are_names_whatever_the_source_calls_them():
     assert names["row_key"] == "row_key_"
     assert names["2nd"] == "c_2nd"
     assert names["价格"].startswith("column_")
+
+
+def test_a_column_that_the_spec_declares_is_called_as_declared():
+    came = replace(arrived((1, {"Id": "int", "Total": "decimal(12,2)"})), names={"Total": "amount", "Gone": "gone"})
+    columns = evolve({}, [came], at=CLOCK).book[ORIGIN].columns
+    assert {column.source: column.name for column in columns} == {"Id": "id", "Total": "amount"}
+
+
+@pytest.mark.parametrize("first", ["Amount", "Total", "both"])
+@pytest.mark.parametrize("names", [{"Total": "amount"}, {"Total": "amount", "Gone": "amount_"}])
+def test_the_name_of_a_declared_column_waits_for_it(first: str, names: dict[str, str]):
+    version = {"Amount": "int", "Total": "int"}
+    columns = [version] if first == "both" else [{first: "int"}, version]
+    book: SchemaBook = {}
+    for order, each in enumerate(columns):
+        book = evolve(book, [replace(arrived((order, each)), names=names)], at=CLOCK).book
+    other = "amount__" if "Gone" in names else "amount_"
+    assert {column.source: column.name for column in book[ORIGIN].columns} == {"Amount": other, "Total": "amount"}
+
+
+def test_a_column_that_is_there_keeps_its_name_when_it_is_declared_for_another():
+    book = take({}, (1, {"Amount": "int", "Total_": "int"})).book
+    names = {"Total": "amount", "Count": "amount_"}
+    came = replace(arrived((2, {"Amount": "int", "Total_": "int", "Total": "int", "Count": "int"})), names=names)
+    columns = evolve(book, [came], at=CLOCK).book[ORIGIN].columns
+    assert columns[:2] == book[ORIGIN].columns
+    assert {column.source: column.name for column in columns} == {
+        "Amount": "amount",
+        "Total_": "total",
+        "Count": "amount_",
+        "Total": "amount__",
+    }
 
 
 @pytest.mark.parametrize(

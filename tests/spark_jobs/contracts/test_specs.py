@@ -11,7 +11,11 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.loads import LoadSpec
+from spark_jobs.contracts.mart_sql_checks import RULE_TABLES
 from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.contracts.mirrors import MirrorSpec
+from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.tables import NumberUnit
 from tests.support.shop import (
     AMOUNT,
@@ -57,6 +61,9 @@ DELETES = mart(
     grain=("event_id",),
 )
 SHOP = shop(YEAR, PER_DAY, CELLS, DELETES)
+PEOPLE = PersonSpec(role="buyer", key="buyer_id", columns=("city",))
+CARTS = MirrorSpec(name="carts", database="shop", table="carts", key=("id",))
+COUNTS = LoadSpec(name="counts", key=("number",), columns=(NUMBER,))
 
 
 def test_the_shop_itself_is_a_lake():
@@ -127,6 +134,8 @@ def test_decimals_that_cannot_be(precision, scale):
         (BUYERS, {"columns": ("buyer_id", "city")}, "needs columns beside its key"),
         (BUYERS, {"columns": ("city", "city")}, "each once"),
         (BUYERS, {"buckets": 0}, "buckets must be at least 1"),
+        (BUYER, {"comment": "who\npays"}, "column buyer_id: comment .* is not one line of at most 255"),
+        (BUYER, {"comment": "x" * 256}, "column buyer_id: comment .* is not one line of at most 255"),
     ],
 )
 def test_parts_that_contradict_themselves(spec, change, message):
@@ -153,6 +162,7 @@ def test_parts_that_contradict_themselves(spec, change, message):
         ({"marts": (replace(YEAR, reads=(ReadSpec(table="orders"),)),)}, "mode stitch reads a mart of mode aggregate"),
         ({"marts": (YEAR, CELLS, replace(YEAR, name="decade"))}, "mart cells is a cache, which only its stitch mart"),
         ({"log": "Log"}, "log 'Log' is not"),
+        ({"people": (PEOPLE,), "mirrors": (CARTS,)}, "give the mirrors a lake of their own, or declare no people"),
     ],
 )
 def test_lakes_whose_parts_do_not_fit(change, message):
@@ -161,3 +171,30 @@ def test_lakes_whose_parts_do_not_fit(change, message):
         return
     with pytest.raises(ContractError, match=message):
         replace(SHOP, **change)
+
+
+def test_tables_of_a_source_whose_columns_nobody_declared():
+    with pytest.raises(ContractError) as caught:
+        replace(SHOP, source=replace(SOURCE, key="", columns=()), marts=())
+    told = "the tables' columns are not declared; add them below source: columns, and its key"
+    assert [error.at for error in caught.value.each if str(error) == told] == [("source",)]
+
+
+@pytest.mark.parametrize("name", sorted(RULE_TABLES))
+@pytest.mark.parametrize(
+    ("kind", "spec", "entry"),
+    [("tables", BUYERS, 0), ("mirrors", CARTS, 0), ("loads", COUNTS, 0), ("marts", CELLS, None)],
+)
+def test_no_table_has_a_name_of_the_rules(kind, spec, entry, name):
+    with pytest.raises(ContractError) as caught:
+        shop(**{kind: (replace(spec, name=name),)})
+    (error,) = [each for each in caught.value.each if "rules" in str(each)]
+    assert str(error) == f"'{name}' is a name of the rules; rename it"
+    assert error.at == (kind, name if entry is None else entry, "name")
+
+
+@pytest.mark.parametrize("what", ["log", "quarantine"])
+def test_the_tables_that_every_lake_has_have_none_either(what):
+    with pytest.raises(ContractError, match=r"^'rule_shares' is a name of the rules; rename it") as caught:
+        shop(**{what: "rule_shares"})
+    assert caught.value.at == (what,)

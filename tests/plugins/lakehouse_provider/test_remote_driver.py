@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from lakehouse_provider import remote_driver
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
 from tests.support.connections import Facts
@@ -161,3 +162,15 @@ def test_killing_ends_every_application_of_the_attempt(cluster: Cluster, count: 
     command = build_job_command(facts, ["ingest"], environment=environment, work_path=cluster.folder, attempt="a7")
     assert subprocess.run(command.afterwards, env=dict(command.environment)).returncode == 0
     assert cluster.asked[1:] == ([f"application -kill {' '.join(running)}"] if running else [])
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_yarn_that_does_not_say_what_runs_is_told_by_its_exit_code_and_nothing_is_killed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    cluster.becomes("#!/bin/sh\n", running=[])
+    yarn = cluster.folder / "yarn"
+    yarn.write_text(f"{yarn.read_text()}exit {code}\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{cluster.folder}:{os.environ['PATH']}")
+    assert remote_driver.main(["kill", "--yarn", "spark-class", "--tag", "lakehouse-a7"]) == code
+    assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"]]

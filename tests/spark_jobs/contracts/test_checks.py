@@ -99,6 +99,17 @@ def test_what_is_no_check_is_refused_by_its_file(tmp_path: Path, text: str, reas
         load_checks(write(tmp_path, text), SPEC)
 
 
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
+    told = r"sales\.sql cannot be read as text in UTF-8 \(.*\); mend it"
+    (tmp_path / "sales.sql").write_bytes(GOOD.encode() + b" -- gr\xfcn")
+    with pytest.raises(ContractError, match=told):
+        load_checks(tmp_path, SPEC)
+    (tmp_path / "sales.sql").unlink()
+    (tmp_path / "sales.sql").mkdir()
+    with pytest.raises(ContractError, match=told):
+        load_checks(tmp_path, SPEC)
+
+
 def test_a_file_of_no_table_of_the_lake_is_refused(tmp_path: Path):
     with pytest.raises(ContractError, match=r"lake sales has no table of this name; .* \(LAKEHOUSE_CHECKS_PATH\)"):
         load_checks(write(tmp_path, GOOD, "sails"), SPEC)

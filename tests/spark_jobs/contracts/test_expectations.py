@@ -74,6 +74,8 @@ def test_an_entry_says_what_is_expected(entry: dict[str, Any], expected: str):
         ({"not_null": True}, "needs the one column"),
         ({"columns": ["a", "b"], "not_null": True}, "needs the one column"),
         ({"column": 7, "not_null": True}, "give column: name"),
+        ({"unique": True}, "unique needs the columns that are unique together; add columns: [name, …]"),
+        ({"columns": [], "unique": True}, "unique needs the columns"),
         ({"column": "a", "between": [1]}, "give [least, most]"),
         ({"column": "a", "between": [None, None]}, "one of them may be null"),
         ({"column": "a", "between": [True, None]}, "is no value"),
@@ -127,6 +129,11 @@ def test_a_hostile_name_is_refused(name: str):
         ("sales", {"column": "unit_id", "not_null": True, "action": "quarantine"}, "expectation of sales_log"),
         ("fast_daily_deals", {"column": "sale_id", "not_null": True}, "has no column 'sale_id'"),
         ("sales", {"usual": "rows", "where": "unit_id > 1"}, "take where out"),
+        (
+            "sales",
+            {"column": "unit_id", "refers_to": "units.unit"},
+            "units has no column 'unit'; write 'unit_id', it has",
+        ),
     ],
 )
 def test_what_does_not_fit_the_table_is_refused(lake: Path, table: str, entry: dict[str, Any], reason: str):

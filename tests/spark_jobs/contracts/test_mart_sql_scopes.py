@@ -81,6 +81,16 @@ def test_what_is_right(what):
         ("SELECT number FROM order_log JOIN (VALUES (1)) AS v(x) ON true", "cannot tell the scope of"),
         ("WITH l AS (SELECT number, COUNT(*) FROM order_log GROUP BY 1) SELECT number FROM l", "COUNT(*) has no name"),
         ("WITH l AS (SELECT * EXCEPT (op) FROM order_log) SELECT number FROM l", "name the columns"),
+        ("(SELECT MAX(number) AS number FROM order_log) UNION ALL (SELECT number FROM order_log)", GROUP),
+        (
+            "WITH l AS (SELECT posexplode(array(number)) AS (place, number) FROM order_log) SELECT number FROM l",
+            NOT_THE_SCOPE,
+        ),
+        ("SELECT number FROM order_log CONNECT BY PRIOR number = op", "does not know the clause CONNECT; use mode"),
+        (
+            "SELECT number FROM order_log JOIN (SELECT city AS town FROM order_log) AS t USING (town)",
+            "t is joined without an equality of the scope",
+        ),
         ("SELECT number FROM order_log JOIN order_log USING (number)", "two of its tables are called 'order_log'"),
         (
             CHAIN + "SELECT a.number, most FROM a JOIN b ON a.buyer_id = b.most",
@@ -150,6 +160,8 @@ def test_lookups_that_hide_whom_a_change_concerns(sql, message):
         (f"SELECT {DAY.replace('dd', 'd')} AS day FROM orders", "its column day is not the scope"),
         (f"SELECT {DAY.replace('paid_at', 'o.paid_at.paid_at')} AS day FROM orders o", "its column day is not"),
         (f"SELECT {DAY} AS day FROM orders o JOIN orders p ON o.number = p.number", "p is joined without an equality"),
+        (f"SELECT {DAY} AS day, year(paid_at) AS y, COUNT(*) OVER (PARTITION BY y) AS n FROM orders", WINDOW),
+        (f"SELECT {DAY} AS day, {DAY} AS amount, COUNT(*) OVER (PARTITION BY amount) AS n FROM orders", WINDOW),
         (
             f"SELECT {DAY.replace('paid_at', 'o.paid_at')} AS day FROM orders o LEFT JOIN orders p ON "
             f"{DAY.replace('paid_at', 'p.paid_at')} = {DAY.replace('paid_at', 'o.paid_at')} GROUP BY p.number",
@@ -159,6 +171,27 @@ def test_lookups_that_hide_whom_a_change_concerns(sql, message):
 )
 def test_scopes_that_are_an_expression(sql, message):
     assert message in refusal(scoped(sql, OF_DAY, scope="day"))
+
+
+def test_a_window_may_name_the_scope_by_its_alias():
+    declared = scoped(f"SELECT {DAY} AS day, COUNT(*) OVER (PARTITION BY day) AS n FROM orders", OF_DAY, scope="day")
+    assert analyse_mart(declared, shop(declared)).columns == ("day", "n")
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("(SELECT number FROM order_log) UNION ALL (SELECT number FROM order_log WHERE op = 'd')", ("number",)),
+        (
+            "WITH l AS (SELECT number, posexplode(array(city, op)) AS (place, word) FROM order_log) "
+            "SELECT number, place, word FROM l",
+            ("number", "place", "word"),
+        ),
+    ],
+)
+def test_brackets_and_one_function_for_several_columns_keep_the_scope(sql, columns):
+    declared = scoped(sql, LOG)
+    assert analyse_mart(declared, shop(declared)).columns == columns
 
 
 def test_an_expression_joins_when_it_is_the_scope_on_both_sides():

@@ -160,3 +160,15 @@ def test_names_of_implied_expectations_are_names_and_stand_once(ends: set[str], 
     found = [each.name for each in implied_of_mirror(SPEC, mirror_of(SPEC), columns)]
     assert len(found) == len(set(found))
     assert len(found) == len(columns) + bool(columns), "one for each column, and that the key is unique"
+
+
+def test_a_dropped_column_of_other_letters_is_in_no_expectations_way():
+    """No name in the lake can be made of it, so none that is asked is its."""
+    document = copy.deepcopy(DOCUMENT)
+    document["mirrors"][0]["drop"] = ["价格", "note"]
+    entries = {"dear": {"holds": "amount > 0"}, "said": {"holds": "note <> ''"}}
+    declared = tuple(parse_expectation("orders", name, entry) for name, entry in entries.items())
+    with pytest.raises(ContractError, match="column 'note' of orders is dropped"):
+        expectations_of(parse_lake_spec(document, expectations=declared), "orders")
+    found = expectations_of(parse_lake_spec(document, expectations=declared[:1]), "orders")
+    assert [each.name for each in found] == ["dear"]

@@ -50,7 +50,8 @@ def test_of_kafkas_properties_the_secret_ones_are_hidden():
     secrets = find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": text})
     assert set(secret.values()) <= set(secrets)
     assert hide("reader by SASL_SSL", secrets) == "reader by SASL_SSL"
-    assert "not json" in find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": "not json"})
+    for other in ("not json", '["sasl.password", "canary"]', '"sasl.password=canary"'):
+        assert other in find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": other})
     key = "-----BEGIN\nabcd"
     assert json.dumps(key)[1:-1] in find_secrets({"LAKEHOUSE_KAFKA_PROPERTIES": json.dumps({"ssl.key.pem": key})})
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+import zipfile
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from spark_jobs.contracts import settings as module
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 
@@ -84,3 +89,46 @@ def test_a_value_that_does_not_fit_is_named(name, value):
         Settings.from_environment({f"LAKEHOUSE_{name}": value})
     assert f"LAKEHOUSE_{name}={value}" in str(caught.value).replace("'", "")
     assert "\n" not in str(caught.value)
+
+
+PLACES = {"base_path": "s3a://bucket/lake", "landing_path": "s3a://bucket/landing"}
+
+
+@pytest.fixture
+def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module as a driver elsewhere has it: in a zip, with the lake's files."""
+    archive = tmp_path / "spark_jobs.zip"
+    with zipfile.ZipFile(archive, "w") as packing:
+        packing.writestr("include/lakes/sales.yaml", "lake: of_the_zip\n")
+        packing.writestr("include/rules/v1.yaml", "version: v1\n")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spec = importlib.util.spec_from_file_location("packed_settings", module.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    found.__file__ = str(archive / "spark_jobs" / "contracts" / "settings.py")
+    monkeypatch.setitem(sys.modules, spec.name, found)
+    spec.loader.exec_module(found)
+    return found
+
+
+def environment(**values: str) -> dict[str, str]:
+    return {f"LAKEHOUSE_{name.upper()}": value for name, value in values.items()}
+
+
+def test_in_a_zip_the_lakes_files_are_those_of_the_zip_unless_others_are_set(packed: ModuleType):
+    settings = packed.Settings.from_environment(environment(**PLACES))
+    assert (settings.base_path, settings.landing_path) == tuple(PLACES.values())
+    assert Path(settings.lake_spec).read_text(encoding="utf-8") == "lake: of_the_zip\n"
+    assert [file.name for file in Path(settings.rules_path).iterdir()] == ["v1.yaml"]
+    own = packed.Settings.from_environment(environment(**PLACES, rules_path="/own/rules"))
+    assert (own.rules_path, own.lake_spec) == ("/own/rules", settings.lake_spec)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_in_a_zip_there_is_no_default_for_where_the_lake_is(packed: ModuleType, name: str):
+    given = environment(**{each: place for each, place in PLACES.items() if each != name})
+    with pytest.raises(SettingsError) as caught:
+        packed.Settings.from_environment(given)
+    told = f"LAKEHOUSE_{name.upper()} is not set, and the zip has no default for it; set it"
+    assert str(caught.value) == told

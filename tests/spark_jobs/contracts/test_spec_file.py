@@ -72,6 +72,7 @@ def test_the_shipped_lake_is_the_one_of_the_design():
         ("columns: [agent_name]}\n  customer", "columns: [unit_id]}\n  customer", "columns ['unit_id'] are not text"),
         ("  agent: {key", "  yes: {key", "people: True: role is True; give text"),
         ("columns: [status_name]", "columns: [status_name, agent_name]", "holds ['agent_name'] beside another key"),
+        ("every_minutes: 30", "every_minutes: -1", "every_minutes is -1; give minutes, or 0 for every commit"),
         ("  agent: {key", "  clock: {key", "people: 'clock' is the name of another option"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.views import load_views, read_view
 
@@ -55,6 +55,7 @@ def test_names_of_with_are_not_read(tmp_path: Path):
         ("SELECT `x` FROM sales", "not one text for all engines"),
         ('SELECT "x" FROM sales', "not one text for all engines"),
         ("SELECT a / b AS share FROM sales", "not one text for all engines"),
+        ("SELECT x FROM sales WHERE y = r'a'", "not one text for all engines: Trino cannot read it; look at quotes"),
         ("SELECT x FROM", "its SQL cannot be read"),
         ("", "its SQL"),
     ],
@@ -62,6 +63,19 @@ def test_names_of_with_are_not_read(tmp_path: Path):
 def test_what_is_no_view_is_refused_by_its_file(tmp_path: Path, text: str, reason: str):
     write(tmp_path, a__one=text)
     with pytest.raises(ContractError, match=rf"(?s)one\.sql: .*{reason}"):
+        load_views(tmp_path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
+    told = r"view .*one\.sql cannot be read \(.*\); correct it"
+    file = tmp_path / "a" / "one.sql"
+    file.parent.mkdir()
+    file.write_bytes(b"SELECT x FROM sales -- gr\xfcn")
+    with pytest.raises(SettingsError, match=told):
+        load_views(tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(SettingsError, match=told):
         load_views(tmp_path)
 
 

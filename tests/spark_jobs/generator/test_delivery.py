@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+
+from spark_jobs.generator.delivery import Delivery
+from spark_jobs.generator.life import Life
+from spark_jobs.generator.plan import Plan, Rates
 
 EVENTS = 8_000
 
@@ -156,3 +161,13 @@ def test_updates_carry_the_row_as_it_was(life):
         if event["after"]:
             last[row["SaleId"]] = event["after"]
     assert updates > EVENTS / 3
+
+
+def test_at_the_end_of_a_life_nothing_is_held_back_and_nothing_more_comes():
+    end = datetime(2026, 3, 18, tzinfo=UTC)
+    rates = Rates(late=0.5, redelivery=0.0, broken=0.0)
+    plan = Plan(seed=1, total_events=300, start=end - timedelta(days=9), end=end, rates=rates, has_tombstones=False)
+    delivery = Delivery(plan, Life.begin(plan))
+    records = delivery.deliver(1_000)
+    assert len(records) == len(set(records)) == delivery.offset == delivery.truth.events == 300
+    assert delivery.deliver(1) == []

@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.generator import generation
 from spark_jobs.generator.generation import generate
-from spark_jobs.generator.landing import LandingFile
+from spark_jobs.generator.landing import LandingFile, read_document, write_document
 from spark_jobs.generator.request import Request
 
 CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
@@ -112,6 +112,15 @@ def test_a_damaged_state_and_a_folder_that_is_none_are_told(life, tmp_path):
     (tmp_path / "a file").write_text("")
     with pytest.raises(SettingsError, match="set LAKEHOUSE_LANDING_PATH"):
         generate(request, tmp_path / "a file")
+
+
+def test_a_state_of_another_version_is_not_gone_on_with(make, tmp_path):
+    state = make(tmp_path, events=10, total_events=20).outcome.state
+    write_document(state, {**read_document(state), "version": 0})
+    before = _files(tmp_path)
+    with pytest.raises(ContractError, match=r"is of another version of the generator; remove it and the topic's"):
+        make(tmp_path, events=10, is_resume=True)
+    assert _files(tmp_path) == before
 
 
 def test_long_runs_tell_how_far_they_are(make, monkeypatch, caplog):

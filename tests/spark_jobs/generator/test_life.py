@@ -91,6 +91,21 @@ def test_a_busy_day_is_a_whole_life_too(make):
     assert statuses[1] < 0.4 * 2_000
 
 
+def test_a_life_goes_on_when_nearly_everything_is_deleted(make):
+    """When no open sale is left to delete, a new lead comes instead; no sale is deleted that is not there."""
+    run = make(events=600, rates={"delete": 0.9, "correction": 0.0})
+    assert len(run.topic.distinct) == 600
+    there: dict[int, int] = {}
+    emptied = 0
+    for event in run.topic.distinct:
+        if event["op"] == "d":
+            del there[event["before"]["SaleId"]]
+            emptied += CLOSED.issuperset(there.values())
+        else:
+            there[event["after"]["SaleId"]] = event["after"]["StatusId"]
+    assert emptied > 10
+
+
 def test_open_sales_are_bounded(monkeypatch):
     monkeypatch.setattr("spark_jobs.generator.book.MOST_OPEN", 50)
     end = datetime(2026, 3, 18, tzinfo=UTC)

@@ -17,6 +17,7 @@ CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
     ("options", "sentence"),
     [
         ({"events": 0}, "--events 0 must be at least 1"),
+        ({"total_events": 0}, "--total-events 0 must be at least 1"),
         ({"files": -1}, "--files -1 must be at least 1"),
         ({"files": 2, "events_per_file": 5}, "give one of them"),
         ({"events": 10, "total_events": 5}, "give a larger total"),

@@ -103,3 +103,5 @@ def test_every_check_finds_what_breaks_it_and_nothing_else(planted: SparkSession
         found = Counter(tuple(sample[key] for key in outcome.check.keys) for sample in outcome.samples)
         assert found == Counter(planted_lake.FOUND[outcome.check.id]), outcome.check.id
         assert outcome.rows == sum(found.values())
+    with pytest.raises(ContractError, match=r"Spark refuses a check: .*nowhere"):
+        ask_spark(planted, "SELECT nothing FROM nowhere")

@@ -27,7 +27,7 @@ Damaged = tuple[SpecLake, list[bytes]]
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Damaged:
-    """Two rounds of a schedule, and what four accidents left: see the comments."""
+    """Two rounds of a schedule, and what five accidents left: see the comments."""
     lake, schedule = make_service_lake(spark, tmp_path_factory.mktemp("damaged")), build_schedule(5, 1)
     for number in range(2):
         schedule.land(lake.folder / "landing", number)
@@ -46,6 +46,8 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Damag
     last = max(path.name.split(".")[0] for path in (agents / ".hoodie").glob("*commit"))
     (agents / f".hoodie/.temp/{last}").mkdir(parents=True)
     (Path(lake.path("units")) / ".hoodie/lock").touch()
+    # A file beside the tables that a process was writing when it died.
+    (lake.folder / "lake" / ".consumers" / "split.json.tmp").touch()
     schedule.land(lake.folder / "landing", 2)
     return lake, schedule.lines
 
@@ -73,12 +75,14 @@ def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: Damaged):
         ("agents", Ailment.ORPHAN.value),
         ("agents", Ailment.MARKERS.value),
         ("units", Ailment.LOCK.value),
+        ("lake", Ailment.TEMPORARY.value),
     }
     assert ailments(lake, "check") == expected
     assert ailments(lake, "check", deep=True) == expected
-    assert ailments(lake, "check", table="units") == {("units", Ailment.LOCK.value)}
+    of_units = {("units", Ailment.LOCK.value), ("lake", Ailment.TEMPORARY.value)}
+    assert ailments(lake, "check", table="units") == of_units
     result = lake.run("doctor", clock=LATER, action="repair", deep=True)
-    assert result.counters == {"findings": 0, "repaired": 4}
+    assert result.counters == {"findings": 0, "repaired": 5}
     lake.run("ingest")
     lake.run("split")
     assert_equals_oracle(lake, lines)

@@ -47,7 +47,8 @@ def people(made: PeopleLake, tmp_path: Path) -> PeopleLake:
     return other
 
 
-def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake):
+def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
+    """Erased by a run that dies amid the landing files, and by another one that finishes it."""
     lake = people.lake
     people.land_late()
     sizes = {path: path.stat().st_size for path in (lake.folder / "landing").rglob("*.jsonl")}
@@ -55,6 +56,9 @@ def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake
     plan = lake.run("erase", clock=people.clock, agent=AGENT)
     assert plan.status == "nothing_to_do"
     assert plan.counters["findings"] > 20
+    erase_and_die(people, monkeypatch, "edit_files", is_done=False)
+    with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
+        lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
     result = lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
     assert result.status == "done"
     assert traces(lake.folder / "lake", (*WORDS_OF_AGENT, LATE_NAME)) == []

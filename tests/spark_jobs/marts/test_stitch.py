@@ -207,7 +207,6 @@ def test_a_cache_whose_file_was_changed_in_place_is_made_anew(story):
     assert story.stitch() == ()
 
 
-@pytest.mark.slice(name="laws-marts")
 def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(story):
     old = NOON - 700 * DAY
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=old)])

@@ -139,3 +139,9 @@ def test_small_files_of_the_log_by_hand():
     assert (log.live_files, log.large, log.small, log.clusterings) == (2, 2, {}, 1)
     assert log.listed_files == 10
     assert log.history.written == 2 * 160 * MB
+
+
+def test_a_write_of_whole_files_leaves_no_small_one():
+    log = LogFiles(history=History(targets=ServiceTargets(), kept_commits=72))
+    log.write(3, {1: 256.0 * MB, 2: 128.0 * MB + 1})
+    assert (log.large, log.small, log.live_files) == (9, {2: [1.0, 1.0, 1.0]}, 12)

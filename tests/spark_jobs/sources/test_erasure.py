@@ -21,7 +21,17 @@ from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources import file_blocks
-from spark_jobs.sources.erasure import FilePart, edit_file, edited_ledger, find_in_file, parts_of, redact_quarantine
+from spark_jobs.sources.erasure import (
+    FilePart,
+    edit_file,
+    edit_files,
+    edited_ledger,
+    find_in_file,
+    find_in_files,
+    parts_of,
+    problems_of,
+    redact_quarantine,
+)
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
@@ -153,3 +163,37 @@ def test_a_file_that_cannot_be_read_to_its_end_says_so_and_is_not_changed(size: 
         assert problem in found.problem
         assert found.taken_in == 3_000
         assert path.read_bytes() == stored
+
+
+def test_without_files_nothing_is_started():
+    no_spark: Any = None
+    assert find_in_files(no_spark, SPEC, PERSON, "/nowhere", []) == []
+    assert edit_files(no_spark, SPEC, PERSON, "/nowhere", []) == []
+
+
+def test_a_packed_file_that_changes_while_it_is_edited_keeps_what_came():
+    """Written whole, it would lose what somebody appended meanwhile; the next run finds both."""
+    with landed(HERS + b"\n", is_packed=True) as (files, path):
+        opened = files.open
+
+        def open_and_append(absolute_path: str) -> Any:
+            with path.open("ab") as file:
+                file.write(gzip.compress(OTHER + b"\n", mtime=0))
+            os.utime(path, ns=(1, 1))
+            return opened(absolute_path)
+
+        part = FilePart(path=str(path), is_settled=True, consumed=len(HERS) + 1, read_to=len(HERS) + 1)
+        with pytest.MonkeyPatch.context() as patch:
+            look = files.changed_ns
+
+            def look_once(relative: str) -> int | None:
+                patch.setattr(files, "open", open_and_append)
+                patch.setattr(files, "changed_ns", look)
+                return look(relative)
+
+            patch.setattr(files, "changed_ns", look_once)
+            found = edit_file(files, part, REDACTOR)
+        assert (found.taken_in, problems_of([found])) == (1, [f"{path} changed meanwhile"])
+        assert read(path).startswith(HERS + b"\n" + OTHER)
+        assert edit_file(files, part, REDACTOR).problem == ""
+        assert read(path).startswith(WITHOUT + b"\n" + OTHER)

@@ -9,16 +9,21 @@ import json
 import logging
 import traceback
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
+import confluent_kafka
 import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka.admin import AdminClient
 
 from local_stack.ports import free_port
-from spark_jobs.contracts.errors import LakehouseError, SettingsError
+from spark_jobs.contracts.errors import LakehouseError, SettingsError, TransientError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sources import kafka
-from spark_jobs.sources.kafka import KafkaCluster, KafkaReadError, client_properties, iter_messages
+from spark_jobs.sources.kafka import KafkaCluster, KafkaReadError, client_properties, iter_messages, reading
 from spark_jobs.sources.kafka_plan import Span
 from tests.support.small_broker import SmallBroker, small_broker
 
@@ -102,3 +107,84 @@ def test_whatever_property_a_secret_was_given_by_nobody_is_told(name, caplog: py
         lines = lines.replace(secret, "***")
     if "password" in name or "secret" in name or name.endswith((".pem", ".config")):
         assert "canary" not in lines
+
+
+def asking(broker: SmallBroker) -> KafkaCluster:
+    return KafkaCluster(properties=broker.properties)
+
+
+def test_a_pattern_that_no_topic_matches_finds_none(broker):
+    assert asking(broker).topics(("others*", "x"), Start.parse("earliest")) == {}
+
+
+@pytest.mark.parametrize("call", ["describe_topics", "list_offsets"])
+@pytest.mark.parametrize(
+    ("code", "kind", "told"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, SettingsError, "does not let us in (TOPIC_AUTHORIZATION_FAILED)"),
+        (KafkaError._TIMED_OUT, TransientError, "does not answer (_TIMED_OUT)"),
+    ],
+)
+def test_a_cluster_that_names_its_topics_may_still_refuse_what_they_hold(broker, monkeypatch, call, code, kind, told):
+    def refuse(*_asked: object, **_waits: object) -> None:
+        raise KafkaException(KafkaError(code))
+
+    topic = SimpleNamespace(topic_id="1", partitions=[SimpleNamespace(id=0)])
+    described = {"one": SimpleNamespace(result=lambda: topic)}
+    monkeypatch.setattr(AdminClient, "describe_topics", lambda *_asked, **_waits: described)
+    monkeypatch.setattr(AdminClient, call, refuse)
+    with pytest.raises(kind) as caught:
+        asking(broker).topics(("one",), Start.parse("earliest"))
+    assert str(caught.value).startswith(f"Kafka at {broker.properties['bootstrap.servers']} {told}")
+
+
+def test_a_cluster_that_does_not_answer_at_first_is_asked_again(broker, monkeypatch):
+    failures = [KafkaException(KafkaError(KafkaError._TRANSPORT))]
+    list_topics = AdminClient.list_topics
+
+    def list_or_fail(admin: AdminClient, *, timeout: float) -> object:
+        if failures:
+            raise failures.pop()
+        return list_topics(admin, timeout=timeout)
+
+    monkeypatch.setattr(kafka, "ANSWER_SECONDS", 60.0)
+    monkeypatch.setattr(AdminClient, "list_topics", list_or_fail)
+    assert asking(broker).topics(("nothing",), Start.parse("earliest")) == {}
+    assert not failures
+
+
+def test_the_oldest_message_is_that_of_the_spans_that_have_one(broker):
+    empty, *some = (
+        Span(topic="one", partition=n, start=at, end=end) for n, at, end in ((0, 4, 4), (0, 2, 9), (1, 1, 4))
+    )
+    times = [next(iter_messages(broker.properties, span)).timestamp()[1] for span in some]
+    oldest = datetime.fromtimestamp(min(times) / 1000, tz=UTC)
+    assert asking(broker).oldest_message([empty, *some]) == oldest
+    assert asking(broker).oldest_message([empty]) is None
+    assert asking(broker).oldest_message([]) is None
+
+
+def test_an_error_that_passes_costs_no_message_and_doubles_none(broker, monkeypatch):
+    class Shaken(Consumer):
+        """Says between any two answers that it has lost the broker for a moment."""
+
+        def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+            lost = Message(topic="one", partition=0, error=KafkaError(KafkaError._TRANSPORT, retriable=True))
+            return [lost, *super().consume(num_messages, timeout), lost]
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", Shaken)
+    assert offsets(broker, "one", 0, 2, 9) == [(n, b"%d" % n) for n in range(2, 9)]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it")])
+def test_what_is_no_failure_of_reading_is_told_as_it_is(error):
+    with pytest.raises(type(error)) as caught, reading():
+        raise error
+    assert caught.value is error
+
+
+def test_a_failure_of_reading_on_an_executor_may_be_tried_again():
+    said = f"Job aborted: \n  KafkaReadError: {kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL\n\tat a.b"
+    with pytest.raises(TransientError) as caught, reading():
+        raise RuntimeError(said)
+    assert str(caught.value) == f"{kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL; nothing was written: run the job again"

@@ -281,16 +281,17 @@ def test_a_loss_stops_the_run_until_it_is_accepted_of_each_topic_that_has_one(to
 
 
 LOST = {
-    "retention": (Bounds(earliest=5, latest=9, start=5), "1", "t: partition 0 lost offsets 3 to 4, deleted before"),
-    "an end that went back": (Bounds(earliest=0, latest=2, start=0), "1", "ends at 2, and was read up to 3"),
-    "another topic": (Bounds(earliest=0, latest=2, start=0), "2", "t was deleted and made again.*0: 3"),
-    "no topic": (None, "1", "t is gone"),
+    "retention": ({0: Bounds(earliest=5, latest=9, start=5)}, "1", "t: partition 0 lost offsets 3 to 4, deleted"),
+    "an end that went back": ({0: Bounds(earliest=0, latest=2, start=0)}, "1", "ends at 2, and was read up to 3"),
+    "another topic": ({0: Bounds(earliest=0, latest=2, start=0)}, "2", "t was deleted and made again.*0: 3"),
+    "a partition": ({}, "1", "t: partition 0 is gone$"),
+    "no topic": (None, "1", "topic t is gone"),
 }
 
 
-@pytest.mark.parametrize(("bounds", "topic_id", "told"), LOST.values(), ids=LOST.keys())
-def test_what_is_lost_is_told_by_its_range(bounds, topic_id, told):
-    topics = {"t": TopicState(topic_id=topic_id, partitions={0: bounds})} if bounds else {}
+@pytest.mark.parametrize(("partitions", "topic_id", "told"), LOST.values(), ids=LOST.keys())
+def test_what_is_lost_is_told_by_its_range(partitions, topic_id, told):
+    topics = {} if partitions is None else {"t": TopicState(topic_id=topic_id, partitions=partitions)}
     known = {"t": TopicProgress(topic_id="1", next={0: 3})}
     (loss,) = plan_kafka(topics, known, start=EARLIEST, max_records=10).losses
     assert loss.topic == "t"

@@ -93,3 +93,20 @@ def test_values_of_json(spark: SparkSession, tmp_path: Path) -> None:
         (3, MARCH, Decimal("1000.00"), None, None),
     ]
     assert [row[-1].split(":")[0] for row in found[3:]] == ["bad_boolean", "bad_integer", "missing_key", "bad_integer"]
+
+
+def test_a_partition_whose_name_engines_would_take_for_something_else_is_refused(tmp_path: Path) -> None:
+    """A path, a pattern, a hidden folder, more than a hundred characters; without an engine."""
+    session: Any = Session()
+    columns = [{"name": "id", "type": "bigint"}, {"name": "region", "type": "string"}]
+    load = {"name": "notes", "key": ["id", "region"], "partition": "region", "columns": columns}
+    notes = parse_lake_spec(lake_document([load])).load("notes")
+    good, bad = ("north", "a.b-c_1", "x" * 100), ("a/b", "..", ".x", "a=b", "a*", "a b", "Zoë", "x" * 101)
+    rows = [{"id": number, "region": region} for number, region in enumerate((*good, *bad))]
+    write_json(tmp_path / "a.jsonl", rows)
+    files = find_files(str(tmp_path), notes, LoadOperation.UPSERT, format_=None, delimiter=",")
+    frame: Any = decode_files(session, notes, files, LoadOperation.UPSERT, keeps_raw=False)
+    found = sorted(rows_of(frame), key=lambda row: row[AT])
+    assert [row["region"] for row in found] == [*good, *[None] * len(bad)]
+    assert [row[REASON] for row in found] == [*[None] * len(good), *["bad_text"] * len(bad)]
+    assert found[-1][DETAIL].startswith("region is no name of a partition (letters, digits,")

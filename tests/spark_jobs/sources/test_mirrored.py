@@ -20,6 +20,7 @@ from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.sources import mirrored
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.mirrored import MirroredRow
 from tests.support.broken_mirrors import UNREADABLE
@@ -237,3 +238,25 @@ def test_the_shipped_lake_of_a_shop_is_an_entry_a_table():
     assert [mirror.name for mirror in spec.mirrors] == ["customers", "products", "orders", "order_lines"]
     assert all(isinstance(mirror, MirrorSpec) for mirror in spec.mirrors)
     assert max(len(json.dumps(entry).split(",")) for entry in document["mirrors"]) < 10
+
+
+def test_a_declared_boolean_is_the_same_text_as_one_that_a_schema_names():
+    columns = [{"name": "is_paid", "source": "v", "type": "boolean"}]
+    for fields in (None, {"v": {"type": "boolean"}}, {"v": {"type": "int16"}}):
+        for value, text in ((True, "true"), (0, "false")):
+            row = row_of({"v": value}, fields, columns=columns)
+            assert (dict(row.types)["v"], dict(row.values)["v"]) == ("boolean", text)
+
+
+def test_each_event_is_read_by_its_own_schema_however_many_there_are(monkeypatch):
+    """More than are kept, and each of them again."""
+    monkeypatch.setattr(mirrored, "_MOST_SCHEMAS", 3)
+    decoder = EnvelopeDecoder(spec_of())
+    for _ in range(2):
+        for scale in range(10):
+            record = change("c", "orders", {"id": 1, "n": packed(7)}, 5, fields={**ID, "n": decimal_field(20, scale)})
+            event = decoder.decode(line_of(record))
+            assert event is not None
+            assert event.mirrored is not None
+            assert dict(event.mirrored.types)["n"] == f"decimal(20,{scale})"
+            assert dict(event.mirrored.values)["n"] == format(Decimal(7).scaleb(-scale), "f")

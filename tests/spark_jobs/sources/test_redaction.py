@@ -88,6 +88,7 @@ def test_any_bytes_keep_their_length_and_what_names_nobody_stays(content: bytes)
         b"call Ann Quux about sale 3",
         b'{"op": "x", "note": "Ann Quux called"}',
         b'{"AgentId":17',
+        b'}]} "Ann Quux" {"SaleId": 1}',
         b'\xff\xfe "AgentId" : "017"',
         b'sale of Zo\\u00EB \\"Z\\" \\u00D6\\\\',
     ],
@@ -122,3 +123,12 @@ def test_keys_that_are_text_are_compared_as_they_are():
     exact = Person(spec=PersonSpec(role="agent", key="agent_id"), id="9007199254740993")
     other = line(sqlserver("c", {"SaleId": 1, "AgentId": 9007199254740992}, 1))
     assert Redactor.build(SPEC, exact).redact(other) == other
+
+
+@pytest.mark.parametrize("name", [b"Ann\tQuux", b"Ann \\Quux", b"Ann\\u00 Quux"])
+def test_beside_their_key_a_name_goes_that_is_no_text_of_json(name: bytes):
+    """A raw tab, an escape that there is not: no reader takes the record, and it may not keep the name."""
+    record = b'{"AgentId": 17, "AgentName": "%s", "SaleId": 1}' % name
+    redacted = REDACTOR.redact(record)
+    assert json.loads(redacted) == {"AgentId": 0, "AgentName": None, "SaleId": 1}
+    assert len(redacted) == len(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -163,3 +164,15 @@ def told(read: Callable[[], Any]) -> tuple[str, str]:
     except RejectedRecordError as error:
         return str(error.reason), error.detail
     return type(value).__name__, repr(value)
+
+
+@pytest.mark.parametrize(
+    ("scale", "text", "unscaled"),
+    [(0, "12345", 12345), (0, "-7", -7), (0, "1e2", 100), (5, "0.12345", 12345), (5, "-0.5", -50000), (5, ".1", 10000)],
+)
+def test_a_decimal_may_have_no_digits_before_its_point_or_none_behind_it(scale, text, unscaled):
+    read = build_converter(replace(AMOUNT, precision=5, scale=scale), "sqlserver")
+    assert read(text).as_tuple() == Decimal(unscaled).scaleb(-scale).as_tuple()
+    for wrong in ("123456", "1.123456", "0.0000001"):
+        with pytest.raises(RejectedRecordError):
+            read(wrong)

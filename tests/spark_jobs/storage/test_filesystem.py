@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -111,3 +112,15 @@ def test_a_file_where_a_folder_should_be_cannot_be_listed(tmp_path):
     for ask in (Filesystem.folders, Filesystem.list_files):
         with pytest.raises(SettingsError, match=r"cannot read .*/file \(Not a directory\); .* set another path"):
             ask(Filesystem(str(tmp_path / "file")))
+
+
+def test_a_file_that_may_not_be_read_is_a_right_to_give(tmp_path, monkeypatch):
+    """Tests may run as a user that may read everything, so the system's answer is given by hand."""
+    files = Filesystem(str(tmp_path))
+
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(files, "_fs", SimpleNamespace(open_input_file=refuse))
+    with pytest.raises(SettingsError, match=r"cannot read .*/a\.json \(Permission denied\); .* set another path"):
+        files.open(f"{tmp_path}/a.json")

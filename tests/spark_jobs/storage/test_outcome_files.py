@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
-from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.outcome_files import take_outcome, write_outcome
@@ -91,3 +92,38 @@ def test_a_result_that_cannot_be_kept_is_no_result(tmp_path):
     code, output, errors = run(*words, environment={"LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing")})
     assert (code, output) == (2, "")
     assert errors[-1].startswith("error: cannot write ")
+
+
+def test_a_disk_that_fails_may_be_tried_again(tmp_path, monkeypatch):
+    """Neither half an outcome stays, nor is one removed that was not read."""
+    uri, error = str(tmp_path / "a1.json"), OSError(5, "Input/output error")
+
+    def fail(*_given: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(TransientError, match=r"could not be written to .*Input/output error.*; run the job again"):
+            write_outcome(uri, OUTCOME)
+    assert take_outcome(uri) is None
+    write_outcome(uri, OUTCOME)
+    with monkeypatch.context() as patch:
+        patch.setattr(Filesystem, "read", fail)
+        with pytest.raises(TransientError, match=r"could not be read .*Input/output error.*; run the job again"):
+            take_outcome(uri)
+    assert take_outcome(uri) == OUTCOME
+
+
+@pytest.mark.parametrize("step", ["read", "delete"])
+def test_who_submits_needs_the_right_to_read_and_to_remove(tmp_path, monkeypatch, step):
+    uri = str(tmp_path / "a1.json")
+    write_outcome(uri, OUTCOME)
+
+    def refuse(*_given: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Filesystem, step, refuse)
+        with pytest.raises(SettingsError, match=r"cannot be read and removed .*; give the one who submits both"):
+            take_outcome(uri)
+    assert take_outcome(uri) == OUTCOME

@@ -145,6 +145,11 @@ def test_a_killed_task_cancels_its_query(api: GlueApi):
     assert not isinstance(caught[0], AirflowFailException)
 
 
+def test_a_task_that_is_killed_before_its_query_began_cancels_nothing(api: GlueApi):
+    AthenaQueryOperator(task_id="ask", sql="SELECT 1").on_kill()
+    assert api.asked == []
+
+
 def test_one_that_fails_is_not_retried(api: GlueApi):
     states(api, ("FAILED", 0))
     with pytest.raises(AirflowFailException, match=r"failed: SYNTAX_ERROR: line 1"):

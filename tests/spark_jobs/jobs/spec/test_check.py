@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.entrypoint import main
 from tests.support.commands import run, run_well
 
 INCLUDE = PROJECT_ROOT / "include"
@@ -75,6 +76,17 @@ def test_the_marts_that_are_shipped_are_right():
     assert [line.split()[0] for line in expected] == [each.id for each in declared]
     assert all(line.endswith("  ok") for line in (*lines[: len(MARTS)], *expected))
     assert json.loads(result)["counters"] == {"marts": len(MARTS), "expectations": len(declared), "mirrors": 0}
+
+
+def test_the_mirrors_that_are_shipped_are_right(monkeypatch, capsys):
+    monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(INCLUDE / "lakes" / "shop.yaml"))
+    assert main(["spec", "check"]) == 0
+    head, _, *lines, result = capsys.readouterr().out.splitlines()
+    assert head.split() == ["mirror", "of", "key", "deletes", "partition", "result"]
+    declared = load_lake_spec(str(INCLUDE / "lakes" / "shop.yaml")).mirrors
+    assert [line.split()[0] for line in lines] == [mirror.name for mirror in declared]
+    assert [mirror.origin in line for mirror, line in zip(declared, lines, strict=True)] == [True] * len(declared)
+    assert json.loads(result)["counters"] == {"marts": 0, "expectations": 0, "mirrors": len(declared)}
 
 
 def test_it_needs_neither_java_nor_jars(tmp_path):

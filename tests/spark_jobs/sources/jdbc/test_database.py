@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.errors import SettingsError, TransientError
+from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
 from spark_jobs.contracts.jdbc import JdbcAddress
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 
@@ -38,3 +38,28 @@ def test_what_a_driver_says_becomes_one_line_without_the_login(words: str, kind:
     assert str(caught.value).isprintable()
     assert "more of it" not in str(caught.value)
     assert "canary" not in f"{caught.value} {database!r}"
+
+
+def database_at(url: str) -> JdbcDatabase:
+    return JdbcDatabase(spark=NO_SPARK, address=JdbcAddress.parse(url), user="me", password="canary-5e1f")
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        ("jdbc:postgresql://host:5432/erp", "org.postgresql.Driver"),
+        ("jdbc:sqlserver://host:1433;databaseName=erp", "com.microsoft.sqlserver.jdbc.SQLServerDriver"),
+    ],
+)
+@pytest.mark.parametrize("said", ["java.lang.ClassNotFoundException: {}", "java.sql.SQLException: No suitable driver"])
+def test_a_driver_that_spark_does_not_have_is_named(url: str, driver: str, said: str):
+    with pytest.raises(SettingsError) as caught, database_at(url).asking():
+        raise RuntimeError(f"An error occurred while calling o1.load\n: {said.format(driver)}\n\tat x")
+    assert str(caught.value) == f"Spark has no driver {driver}; put it beside its jars, or run: make setup"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it"), ContractError("no")])
+def test_what_no_driver_said_is_told_as_it_is(error: Exception):
+    with pytest.raises(type(error)) as caught, database_at("jdbc:postgresql://host:5432/erp").asking():
+        raise error
+    assert caught.value is error

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.jdbc import Dialect, SourceTable
+from spark_jobs.sources.jdbc import positions
 from spark_jobs.sources.jdbc.dialects import FORMS, Sql
 from spark_jobs.sources.jdbc.kinds import ColumnKind
 from spark_jobs.sources.jdbc.positions import Ask, ask_position
@@ -172,3 +173,17 @@ def test_postgresql_is_asked_until_the_transactions_of_before_have_ended():
     place = {"db": "erp", "lsn": "26371016"}
     found = ask_position(Dialect.POSTGRESQL, TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
     assert found["lsn"] == 26371015, "just below: no record of the log begins there"
+
+
+def test_transactions_that_do_not_end_are_not_waited_for_for_ever(monkeypatch):
+    """The snapshot would be older than what they write, and win over it."""
+    monkeypatch.setattr(positions, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(positions, "_POLL_SECONDS", 0.0)
+
+    def ask(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
+        return [{"db": "erp", "lsn": "26371016", "number": "727" if "xmin" in query else "729"}]
+
+    with pytest.raises(
+        TransientError, match=r"have not ended in 0 s; end them \(pg_stat_activity .* run the job again"
+    ):
+        ask_position(Dialect.POSTGRESQL, TABLE, ask)

@@ -150,6 +150,9 @@ def test_a_floating_point_number_is_refused_for_an_amount():
         (ColumnKind.NANO_TIMESTAMP, "1970-01-01T00:00:00.1234567", 123_456_700),
         (ColumnKind.TIME, "-838:59:59.000001", -((838 * 60 + 59) * 60 + 59) * 1_000_000 - 1),
         (ColumnKind.TIME, "10:00:00", 36_000_000_000),
+        (ColumnKind.TIME, "24:00:00+01", "24:00:00+01"),
+        (ColumnKind.INSTANT, "infinity", "infinity"),
+        (ColumnKind.INSTANT, "10000-01-01 00:00:00+00:00", "10000-01-01 00:00:00+00:00"),
         (ColumnKind.FLOAT, "0.1", 0.1),
         (ColumnKind.FLOAT, "Infinity", "Infinity"),
         (ColumnKind.BYTES, "00fF", base64.b64encode(b"\x00\xff").decode()),
@@ -159,7 +162,7 @@ def test_a_floating_point_number_is_refused_for_an_amount():
     ],
 )
 def test_values_stand_in_events_as_connectors_send_them(kind, text, value):
-    """MySQL's zero dates say that none is known."""
+    """MySQL's zero dates say that none is known; a time that no connector could send stays what it is."""
     assert JdbcColumn(name="v", kind=kind, before="", behind="").event_value(text) == value
 
 

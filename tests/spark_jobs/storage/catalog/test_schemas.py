@@ -76,3 +76,11 @@ def test_a_commits_schema():
 def test_a_column_of_two_types_is_refused():
     with pytest.raises(ContractError, match=r"one type or be unknown, not \['int', 'string'\]"):
         hive_type(["null", "int", "string"])
+
+
+@given(TYPES)
+def test_a_type_in_a_type_is_that_type(avro: Any):
+    """As some writers of Avro have it: ``{"type": {"type": "long", ...}}``."""
+    within = {"type": avro if isinstance(avro, dict) else {"type": avro}}
+    assert hive_type(within) == hive_type(avro)
+    assert spark_schema([("x", ["null", within])], {}) == spark_schema([("x", ["null", avro])], {})

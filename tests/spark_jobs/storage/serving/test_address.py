@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import traceback
 from pathlib import Path
 from urllib.parse import quote, quote_plus, urlencode
@@ -71,6 +72,23 @@ def test_a_lake_in_the_cloud_needs_a_database():
         parse_address(Settings(base_path="s3a://bucket/lake"))
 
 
+def test_a_lake_whose_folder_cannot_hold_the_file_needs_another_place(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        SettingsError, match=r"^cannot make .*/file/\.serving \(Not a directory\); set LAKEHOUSE_SERVING"
+    ):
+        parse_address(Settings(base_path=str(tmp_path / "file")))
+
+
+@pytest.mark.parametrize(("kind", "driver"), [("postgresql", "psycopg2"), ("mysql", "pymysql")])
+def test_a_driver_that_is_not_installed_is_named(kind: str, driver: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, driver, None)
+    line = refusal(f"{kind}://me:{SECRET}@host/db", SettingsError)
+    assert line.startswith(f"LAKEHOUSE_SERVING_URL: {kind}://host/db cannot be connected to (")
+    assert driver in line
+    assert line.endswith("; correct it")
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [
@@ -84,6 +102,8 @@ def test_a_lake_in_the_cloud_needs_a_database():
         ("sqlite://", "names no database"),
         ("sqlite:///:memory:", "names no database"),
         (f"mysql://me@host/db?nonsense={SECRET}", "'nonsense'"),
+        (f"mysql://me:{SECRET}@host/db?connect_timeout=soon", "cannot be connected to"),
+        ("sqlite:////tmp/x.sqlite?timeout=soon", "cannot be connected to"),
         (f"postgresql://me@/db?host=/nowhere&nonsense={SECRET}", 'invalid connection option "nonsense"'),
     ],
 )

@@ -6,6 +6,7 @@ row of one state is a row of another.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -55,6 +56,15 @@ def test_every_row_and_the_record_say_when_they_are_true(place: Place):
     ((found,),) = place.ask(f"SELECT DISTINCT true_at FROM {MART}")
     found = datetime.fromisoformat(found) if isinstance(found, str) else found
     assert found.replace(tzinfo=found.tzinfo or UTC) == at
+
+
+def test_a_state_may_have_been_brought_to_no_clock(place: Place):
+    store = place.store()
+    store.replace(replace(state(1), clock=None), SCHEMA, rows(1), is_on_timeline=lambda _: False)
+    served = store.served(MART)
+    assert served is not None
+    assert (served.clock, served.true_at) == (None, START + timedelta(minutes=1))
+    assert_serves(place, 1)
 
 
 def test_an_empty_state_is_a_state(place: Place):

@@ -10,7 +10,7 @@ from threading import Timer
 
 import pytest
 
-from spark_jobs.contracts.errors import TransientError
+from spark_jobs.contracts.errors import SettingsError, TransientError
 from tests.support.serving import Place, assert_serves, file_of, serve
 
 
@@ -46,3 +46,11 @@ def test_a_store_does_not_wait_for_ever(place: Place, let_go: Callable[[], objec
     let_go()
     serve(place.store(), 1)
     assert_serves(place, 1)
+
+
+def test_a_file_that_may_not_be_written_is_not_waited_for(place: Place):
+    with closing(sqlite3.connect(place.name)) as theirs:
+        theirs.execute("CREATE TABLE theirs (number INTEGER)")
+    with pytest.raises(SettingsError) as caught:
+        place.store(f"sqlite:///file:{place.name}?mode=ro&uri=true", wait_seconds=1)
+    assert "readonly database; correct LAKEHOUSE_SERVING_URL or the user's rights there" in str(caught.value)

@@ -151,6 +151,22 @@ def test_nested_values_are_json(place: Place):
     }
 
 
+def test_within_json_what_is_no_number_is_text(place: Place):
+    parts = [1.5, float("nan"), float("inf"), float("-inf"), None]
+    serve(place.store(), 1, [(parts,)], schema=_one(T.ArrayType(T.DoubleType())))
+    ((found,),) = place.ask(f"SELECT value FROM {MART}")
+    first, *texts, last = json.loads(found, parse_constant=pytest.fail)
+    assert (first, last, [type(text) for text in texts]) == (1.5, None, [str] * 3)
+    assert [repr(float(text)) for text in texts] == ["nan", "inf", "-inf"]
+
+
+def test_a_time_without_a_zone_stays_the_time_on_the_clock(place: Place):
+    at = datetime.fromisoformat("2026-03-29T02:30:00.123456")  # which clocks in Berlin leave out
+    serve(place.store(), 1, [(at,), (None,)], schema=_one(T.TimestampNTZType()))
+    found = [value for (value,) in place.ask(f"SELECT value FROM {MART} ORDER BY value IS NULL")]
+    assert [datetime.fromisoformat(value) if isinstance(value, str) else value for value in found] == [at, None]
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_number_is_refused(place: Place, value):
     with pytest.raises(ContractError, match=f"mart {MART}: value: (nan|-?inf) is no number"):

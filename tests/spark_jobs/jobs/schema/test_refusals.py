@@ -1,0 +1,39 @@
+"""What ``schema`` refuses before it looks at a lake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.entrypoint import main
+
+SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["list", "--tables", "invoices,bask*"],
+            "the lake's mirrors are ['customers', 'products', 'orders', 'order_lines']",
+        ),
+        (["history", "--tables", "sales_log"], "no mirror is called like that"),
+        (["apply", "--yes", "--by", "Ann\nand Bob"], "--by"),
+    ],
+)
+def test_other_tables_and_names_of_two_lines(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+):
+    monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(SHOP))
+    monkeypatch.setenv("LAKEHOUSE_BASE_PATH", str(tmp_path))
+    assert main(["schema", *arguments]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == []

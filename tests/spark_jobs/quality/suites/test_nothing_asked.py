@@ -1,0 +1,23 @@
+"""A table of which nothing is expected costs nothing: Great Expectations is not even started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import DataFrame
+
+from spark_jobs.quality.suites import Suites
+
+NO_ROWS = cast("DataFrame", None)
+"""Nobody looks at them, so no session is needed."""
+
+
+def nobody(table: str) -> DataFrame:
+    pytest.fail(f"rows of {table} were asked for")
+
+
+def test_without_expectations_there_are_no_verdicts_and_no_site(tmp_path: Path):
+    assert Suites(tmp_path / "docs").ask("agents", NO_ROWS, (), nobody) == ()
+    assert not (tmp_path / "docs").exists()

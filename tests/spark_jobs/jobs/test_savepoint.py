@@ -77,12 +77,6 @@ def test_a_query_reads_the_state_of_that_name(lake: SpecLake, capsys: pytest.Cap
         lake.run("query", sql="SELECT nothing FROM sales_log", rows=1, as_of=None)
 
 
-def test_checks_of_a_table_that_is_right_hold_in_spark(lake: SpecLake, capsys: pytest.CaptureFixture[str]):
-    result = lake.run("checks", action="run", engine="spark", tables="units")
-    assert result.counters == {"checks": result.counters["held"], "held": 3, "broken": 0, "missing": 0, "rows": 0}
-    assert len(re.findall(r"^units\.\w+ +holds +0 *$", capsys.readouterr().out, re.MULTILINE)) == 3
-
-
 def test_the_documented_procedures_are_there(lake: SpecLake):
     """What docs/time-travel.md tells people to call, on the table `sales`."""
     text = (PROJECT_ROOT / "docs" / "time-travel.md").read_text(encoding="utf-8")

@@ -102,9 +102,12 @@ def build_settings(*, port: int, metastore: str, environ: Mapping[str, str]) -> 
         "memory.heap-headroom-per-node": "256MB",
     }
     storage: Settings = {"hive.metastore.uri": metastore, "fs.hadoop.enabled": "true"}
-    if region := region_of(environ):
-        storage |= {"fs.native-s3.enabled": "true", "s3.region": region}
-    if endpoint := endpoint_of(environ):
+    region, endpoint = region_of(environ), endpoint_of(environ)
+    if region or endpoint:
+        storage["fs.native-s3.enabled"] = "true"
+    if region:
+        storage["s3.region"] = region
+    if endpoint:
         storage |= {"s3.endpoint": endpoint, "s3.path-style-access": "true"}
     return {
         "config.properties": config,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.ports import free_port
 from tests.run import recorder, shared_spark, spreading
-from tests.support.aws import S3_SERVERS, finding, running_s3
+from tests.support.aws import S3_SERVERS, running_s3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis_settings.load_profile("repeatable")
+
+
+def _settings() -> Iterator[str]:
+    return (name for name in os.environ if name.startswith(("AWS_", "LAKEHOUSE_")))
+
+
+_SETTINGS = frozenset(_settings())
+"""Names of the variables that were set before the first test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,6 +56,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Check slices, and spread the tests over the processes of a run."""
     spreading.check_slices(items)
     spreading.sort_by_level(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """Fail a module that leaves settings in the environment, where the next module's servers would find them."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        left = sorted({*_settings()} - _SETTINGS)
+        for name in left:
+            del os.environ[name]
+        assert not left, f"{item.path.name} left {', '.join(left)} in the environment"
+    return result
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.ModuleScheduling:
@@ -87,10 +108,11 @@ def s3_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def s3(s3_server: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+def s3(s3_server: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """The variables by which clients find the S3 server, set for this test."""
-    with finding(s3_server) as variables:
-        yield variables
+    for name, value in s3_server.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
 
 
 @pytest.fixture

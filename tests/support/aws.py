@@ -45,12 +45,3 @@ def running_s3(kind: str, folder: Path) -> Iterator[Mapping[str, str]]:
         variables = start_gateway(started, install_gateway()) if kind == "gateway" else wait_for_aws(start_aws(started))
         make_bucket(BUCKET, variables)
         yield variables
-
-
-@contextmanager
-def finding(variables: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """This process and those that it starts find the server until the block ends."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield variables

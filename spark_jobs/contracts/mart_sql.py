@@ -9,13 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql_checks import (
-    RULE_TABLES,
-    check_any,
-    check_append,
-    check_plain_aggregate,
-    visible_columns,
-)
+from spark_jobs.contracts.mart_sql_checks import check_any, check_append, check_plain_aggregate, visible_columns
 from spark_jobs.contracts.mart_sql_functions import parse_expression
 from spark_jobs.contracts.mart_sql_relations import Relation
 from spark_jobs.contracts.mart_sql_scopes import check_scoped
@@ -24,6 +18,7 @@ from spark_jobs.contracts.mart_sql_tree import group_items, normalised, reads_al
 from spark_jobs.contracts.marts import ROWS_COUNT, MartMode, MartSpec, ReadSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Steps
+from spark_jobs.contracts.rules import RULE_TABLES
 from spark_jobs.contracts.specs import LakeSpec
 
 if TYPE_CHECKING:

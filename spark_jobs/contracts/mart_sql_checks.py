@@ -12,18 +12,12 @@ from spark_jobs.contracts.mart_sql_tree import aggregate_calls, is_star
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.quality import RESULT_COLUMNS
-from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
+from spark_jobs.contracts.rules import RULE_TABLES
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-RULE_TABLES = {
-    name: tuple(column.split()[0] for column in schema.split(", "))
-    for name, schema in ((SHARES, SHARES_SCHEMA), (BONUSES, BONUSES_SCHEMA))
-}
-"""Columns of the tables that a mart with ``rules: true`` may read besides its reads."""
 
 _CLAUSES = {
     "with_": "WITH",

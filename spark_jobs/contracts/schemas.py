@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
@@ -204,7 +204,7 @@ def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchem
         if type_ == UNKNOWN_TYPE:
             continue
         if column is None:
-            name = _name_of(source, arrived.names, {column.name for column in columns.values()})
+            name = _name_of(source, arrived.names, columns.values())
             columns[source] = Column(source=source, name=name, type=type_, added=seen.first, since=seen.first)
             changes.append(change)
         elif column.type == type_ or (reads(column.type, type_) and seen.last < column.since):
@@ -249,15 +249,15 @@ def _told_once(changes: Sequence[Change]) -> tuple[Change, ...]:
     return tuple(kept)
 
 
-def _name_of(source: str, declared: Mapping[str, str], taken: Collection[str]) -> str:
+def _name_of(source: str, declared: Mapping[str, str], columns: Iterable[Column]) -> str:
     """The lake's name of a new column: as declared, or made of its own; none stands twice in a table.
 
     Names that are declared wait for their columns. A column that is there keeps its name, also when it was declared for
     another one later; ``schema plan`` tells that.
     """
-    others = {name for of, name in declared.items() if of != source}
+    taken = {column.name for column in columns} | {name for of, name in declared.items() if of != source}
     name = declared.get(source) or _made_name(source)
-    while name in taken or name in others:
+    while name in taken:
         name += "_"
     return name
 

@@ -30,12 +30,12 @@ def unpack_shipped(archive: Path) -> Path:
         with zipfile.ZipFile(archive) as packed:
             names = [name for name in packed.namelist() if name.startswith(f"{FOLDER}/")]
             if not names:
-                raise SettingsError(f"{archive} holds no lake spec; make the zip anew (docs/cluster.md)")
+                raise SettingsError(f"{archive} holds no lake spec; build the zip again (docs/cluster.md)")
             folder = Path(tempfile.mkdtemp(prefix="lakehouse-include-"))
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             packed.extractall(folder, names)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise SettingsError(f"{archive} is damaged ({error}); make the zip anew (docs/cluster.md)") from error
+        raise SettingsError(f"{archive} is damaged ({error}); build the zip again (docs/cluster.md)") from error
     except OSError as error:
         raise SettingsError(
             f"the lake's files cannot be unpacked ({error}); set TMPDIR to a writable folder"

@@ -14,7 +14,7 @@ from spark_jobs.contracts.expectations import names_twice
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import one_of, show, show_all
 from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.rules import BONUSES, SHARES
+from spark_jobs.contracts.rules import RULE_TABLES
 from spark_jobs.contracts.tables import TableSpec, wrong_identifier
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _named(spec: LakeSpec) -> list[tuple[str, Steps]]:
 def _names_of_the_rules(spec: LakeSpec) -> Iterator[ContractError]:
     """A mart with ``rules: true`` would read a table of such a name and mean the rules."""
     for name, at in _named(spec):
-        if name in (SHARES, BONUSES):
+        if name in RULE_TABLES:
             yield ContractError(f"{show(name)} is a name of the rules; rename it", at=at)
 
 

@@ -1,4 +1,4 @@
-"""What a job run of EMR Serverless is asked for, and what its connection may not say. Whole runs: emr_run/."""
+"""The request for a job run of EMR Serverless, and what its connection must not contain. Whole runs: emr_run/."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_nothing_is_implied_of_what_is_gone_dropped_or_technical():
     assert expected_of(spec_with(), orders=gone).of("orders") == expected_of(spec_with(), orders=ORDERS).of("orders")
 
 
-def test_an_entry_waits_for_its_column_and_is_asked_from_then_on():
+def test_an_expectation_waits_for_its_column_and_is_checked_from_then_on():
     entries: dict[str, Any] = {
         "dear": {"column": "amount", "between": [0, 100]},
         "paid": {"holds": "amount > 0 OR paid = 'yes'"},
@@ -135,7 +135,7 @@ def test_an_entry_of_the_same_name_takes_the_place_of_an_implied_one():
         ({"usual": "rows", "where": "amount > 1"}, "take where out"),
     ],
 )
-def test_what_can_never_be_asked_is_refused_before_any_event(entry: dict[str, Any], reason: str):
+def test_an_expectation_that_can_never_be_checked_is_refused_before_any_event(entry: dict[str, Any], reason: str):
     with pytest.raises(ContractError, match=r"expectation orders\.it_is_so: ") as caught:
         expectations_of(spec_with(orders={"it_is_so": entry}), "orders")
     assert reason in str(caught.value)
@@ -163,7 +163,7 @@ def test_names_of_implied_expectations_are_names_and_stand_once(ends: set[str], 
 
 
 def test_a_dropped_column_of_other_letters_is_in_no_expectations_way():
-    """No name in the lake can be made of it, so none that is asked is its."""
+    """No name in the lake can be made of it, so no expectation can name it."""
     document = copy.deepcopy(DOCUMENT)
     document["mirrors"][0]["drop"] = ["价格", "note"]
     entries = {"dear": {"holds": "amount > 0"}, "said": {"holds": "note <> ''"}}

@@ -40,15 +40,15 @@ def test_the_lakes_files_and_nothing_else_are_unpacked_once(tmp_path: Path, temp
     assert [*temporary.iterdir()] == [folder]
 
 
-def test_a_zip_without_the_lakes_files_has_to_be_made_anew(tmp_path: Path, temporary: Path):
+def test_a_zip_without_the_lakes_files_has_to_be_built_again(tmp_path: Path, temporary: Path):
     archive = zipped(tmp_path, CODE)
     with pytest.raises(SettingsError) as caught:
         unpack_shipped(archive)
-    assert str(caught.value) == f"{archive} holds no lake spec; make the zip anew (docs/cluster.md)"
+    assert str(caught.value) == f"{archive} holds no lake spec; build the zip again (docs/cluster.md)"
     assert [*temporary.iterdir()] == []
 
 
-def test_a_damaged_zip_has_to_be_made_anew(tmp_path: Path):
+def test_a_damaged_zip_has_to_be_built_again(tmp_path: Path):
     """Cut short, of a file that is not what was packed, or that cannot be unpacked."""
     archive = tmp_path / "packed.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packing:
@@ -69,7 +69,7 @@ def test_a_damaged_zip_has_to_be_made_anew(tmp_path: Path):
         with pytest.raises(SettingsError) as caught:
             unpack_shipped(archive)
         assert str(caught.value).startswith(f"{archive} is damaged (")
-        assert str(caught.value).endswith("); make the zip anew (docs/cluster.md)")
+        assert str(caught.value).endswith("); build the zip again (docs/cluster.md)")
 
 
 def test_no_place_to_unpack_says_which_variable_to_set(tmp_path: Path, temporary: Path):

@@ -12,10 +12,10 @@ import pytest
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.loads import LoadSpec
-from spark_jobs.contracts.mart_sql_checks import RULE_TABLES
 from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.people import PersonSpec
+from spark_jobs.contracts.rules import RULE_TABLES
 from spark_jobs.contracts.tables import NumberUnit
 from tests.support.shop import (
     AMOUNT,

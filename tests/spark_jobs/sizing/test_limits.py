@@ -17,18 +17,18 @@ SPEC = load_lake_spec(Settings().lake_spec)
 
 
 def long_timelines(targets: ServiceTargets) -> list[str]:
-    """What is told of timelines after ten days of a small load, a batch every five minutes."""
+    """The warnings about timelines after ten days of a small load, a batch every five minutes."""
     load = Load(gb_per_day=0.1, batch_minutes=5, weights=load_weights())
     lake = replace(SPEC, services=targets, table_services=())
     outcomes = list(simulate(load, lake, days=[10], advice=Advice()))
-    told = warnings(Needs.of(load, outcomes, lake.log))
-    return [warning for warning in told if "on the timeline" in warning]
+    found = warnings(Needs.of(load, outcomes, lake.log))
+    return [warning for warning in found if "on the timeline" in warning]
 
 
-def test_commits_that_are_never_archived_are_told_table_by_table():
+def test_commits_that_are_never_archived_are_reported_by_table():
     assert long_timelines(SPEC.services) == []
-    told = long_timelines(replace(SPEC.services, archive_commits=100_000))
-    assert {warning.partition(":")[0] for warning in told} >= {"sales_log", "sales"}
-    assert all(warning.endswith(" on the timeline: lower archive_commits, or a consumer holds it") for warning in told)
-    (log,) = (warning for warning in told if warning.startswith("sales_log: "))
+    found = long_timelines(replace(SPEC.services, archive_commits=100_000))
+    assert {warning.partition(":")[0] for warning in found} >= {"sales_log", "sales"}
+    assert all(warning.endswith(" on the timeline: lower archive_commits, or a consumer holds it") for warning in found)
+    (log,) = (warning for warning in found if warning.startswith("sales_log: "))
     assert int(log.split()[1].replace(",", "")) >= 10 * 288

@@ -172,7 +172,7 @@ def test_without_files_nothing_is_started():
 
 
 def test_a_packed_file_that_changes_while_it_is_edited_keeps_what_came():
-    """Written whole, it would lose what somebody appended meanwhile; the next run finds both."""
+    """Written whole, it would lose what another writer appended meanwhile; the next run finds both."""
     with landed(HERS + b"\n", is_packed=True) as (files, path):
         opened = files.open
 

@@ -1,4 +1,4 @@
-"""What becomes of a task whose AWS answers late, not at all or with a refusal; the AWS is a script of this module.
+"""A task whose AWS answers late, not at all or with a refusal; the AWS is a script of this module.
 
 It has one application and one job run, r1 of attempt a1, and answers each kind of call as a test says. Whole runs
 against moto's server are in test_emr_serverless.py.
@@ -7,7 +7,6 @@ against moto's server are in test_emr_serverless.py.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +21,7 @@ from lakehouse_provider.engines import build_job_command
 from local_stack.services import LOOPBACK
 from tests.support.connections import Facts
 from tests.support.http_servers import running_server
+from tests.support.nobodys_aws import forget_aws
 
 UPLOAD, LOOK = "PUT /bucket", "GET /applications/app1/jobruns/r1"
 START, LISTING = "POST /applications/app1/jobruns", "GET /applications/app1/jobruns"
@@ -80,22 +80,16 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     monkeypatch.setattr(outcome, "READER", "json.tool")
     told = Aws(results)
     with running_server(told.application) as port:
-        variables = {
-            "AWS_ENDPOINT_URL": f"http://{LOOPBACK}:{port}",
-            "AWS_MAX_ATTEMPTS": "1",
-            "AWS_REGION": "eu-west-1",
-            "AWS_DEFAULT_REGION": "eu-west-1",
-            "AWS_ACCESS_KEY_ID": "submitter",
-            "AWS_SECRET_ACCESS_KEY": "nothing",
-            "AWS_CONFIG_FILE": str(tmp_path / "none"),
-            "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-            "AWS_EC2_METADATA_DISABLED": "true",
-            emr_run.POLL_VARIABLE: "0",
-        }
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            monkeypatch.delenv(name)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
+        forget_aws(
+            monkeypatch,
+            AWS_ENDPOINT_URL=f"http://{LOOPBACK}:{port}",
+            AWS_MAX_ATTEMPTS="1",
+            AWS_REGION="eu-west-1",
+            AWS_DEFAULT_REGION="eu-west-1",
+            AWS_ACCESS_KEY_ID="submitter",
+            AWS_SECRET_ACCESS_KEY="nothing",
+        )
+        monkeypatch.setenv(emr_run.POLL_VARIABLE, "0")
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", shared_session())
         yield told
 
@@ -111,7 +105,7 @@ def run(aws: Aws, **extra: Any) -> int:
 
 
 def test_an_answer_that_is_missed_now_and_then_ends_no_run(aws: Aws, capfd: pytest.CaptureFixture[str]) -> None:
-    """Ten in a row are borne, and counted anew after each answer."""
+    """Ten in a row are retried; each answer resets the count."""
     aws.looks = iter([*[BUSY] * 10, state("RUNNING"), *[BUSY] * 10, state("SUCCESS")])
     assert run(aws) == 0
     said = capfd.readouterr()

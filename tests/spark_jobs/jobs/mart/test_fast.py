@@ -103,6 +103,7 @@ def test_the_marts_follow_the_story(lake):
         assert lake.instants() == before
         for table in ("fast_hourly_events", "fast_daily_deals"):
             by_rust = {row["cell_id"]: row for row in lake.rows(table)}
+            assert by_rust
             assert by_rust == {row["cell_id"]: row for row in lake.rows_by_spark(table)}
 
 

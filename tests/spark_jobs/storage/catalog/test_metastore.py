@@ -1,4 +1,4 @@
-"""What a Hive metastore refuses, over its own Thrift interface; a real one is asked in test_hive_sync.py."""
+"""What a Hive metastore refuses, over its own Thrift interface; test_hive_sync.py has a real one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def answering_once(handler: Refusing) -> Iterator[str]:
         thread.join()
 
 
-def test_an_entry_that_somebody_else_dropped_first_is_gone_and_no_files_were_asked_for():
+def test_an_entry_that_was_dropped_meanwhile_is_no_error_and_files_are_kept():
     handler = Refusing(NoSuchObjectException("sales.old table not found"))
     with answering_once(handler) as uri:
         Metastore(uri, "sales").drop_table("old")

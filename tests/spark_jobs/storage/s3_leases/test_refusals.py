@@ -46,7 +46,7 @@ def test_a_store_that_is_overwhelmed_may_be_tried_again(lease: Lease, code: str,
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[1]", b"7"])
-def test_an_object_that_says_nothing_is_a_lease_of_somebody_unknown(lease: Lease, content: bytes):
+def test_an_object_without_a_holder_is_a_lease_of_an_unknown_job(lease: Lease, content: bytes):
     """It is waited for like any other, and never taken at once."""
     with Stubber(lease.client) as stub:
         stub.add_response("get_object", {"ETag": '"a"', "Body": StreamingBody(BytesIO(content), len(content))})

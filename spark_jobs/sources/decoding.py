@@ -16,6 +16,7 @@ from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.landing import BrokenPart
 from spark_jobs.sources.mirrored import MirroredRow
+from spark_jobs.sources.python_tasks import map_batches
 from spark_jobs.storage.filesystem import Filesystem
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def decode_chunks(
     """
     tasks = max(1, len(chunks))
     decode = _build_decoder(spec, root, chunks, broken)
-    return spark.range(0, tasks, 1, tasks).mapInArrow(decode, decoded_schema(spec))
+    return map_batches(spark.range(0, tasks, 1, tasks), decode, decoded_schema(spec))
 
 
 def read_lines(
@@ -88,7 +89,7 @@ def read_lines(
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, LINES)
+    return map_batches(spark.range(0, len(parts), 1, len(parts)), read, LINES)
 
 
 def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
@@ -111,7 +112,7 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
         yield decoder.flush()
 
     wanted_df = records_df.select("record_hash", "read_from", "read_offset", "raw")
-    return wanted_df.mapInArrow(decode, f"{decoded_schema(spec)}, {RECORD} string")
+    return map_batches(wanted_df, decode, f"{decoded_schema(spec)}, {RECORD} string")
 
 
 def _build_decoder(

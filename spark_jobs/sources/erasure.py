@@ -29,6 +29,7 @@ from spark_jobs.sources.file_blocks import (
     iter_lines,
 )
 from spark_jobs.sources.file_scan import LedgerEntry, is_whole_object
+from spark_jobs.sources.python_tasks import map_batches
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 
@@ -125,7 +126,7 @@ def redact_quarantine(rows_df: DataFrame, spec: LakeSpec, person: Person) -> Dat
     ``raw`` is redacted; ``detail``, and words in the history, are gone where they name them. The key of such a row
     stays the hash of what was delivered, so that it is not taken in again.
     """
-    return rows_df.mapInArrow(_build_redaction(spec, person), rows_df.schema)
+    return map_batches(rows_df, _build_redaction(spec, person), rows_df.schema)
 
 
 Step = Callable[[Filesystem, FilePart, Redactor], FileFinding]
@@ -149,7 +150,7 @@ def _on_executors(
                 if rows:
                     yield pa.RecordBatch.from_pylist(rows)
 
-    rows = spark.range(0, tasks, 1, tasks).mapInArrow(take, _SCHEMA).collect()
+    rows = map_batches(spark.range(0, tasks, 1, tasks), take, _SCHEMA).collect()
     return sorted((FileFinding(**row.asDict()) for row in rows), key=lambda finding: finding.path)
 
 

@@ -11,6 +11,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
+from spark_jobs.sources.python_tasks import map_batches
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,7 +35,7 @@ def decode_spans(
                     yield from decoder.full()
         yield decoder.flush()
 
-    return spark.range(0, len(spans), 1, max(1, len(spans))).mapInArrow(decode, decoded_schema(spec))
+    return map_batches(spark.range(0, len(spans), 1, max(1, len(spans))), decode, decoded_schema(spec))
 
 
 def read_messages(
@@ -64,4 +65,4 @@ def read_messages(
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    return spark.range(0, len(parts), 1, max(1, len(parts))).mapInArrow(read, LINES)
+    return map_batches(spark.range(0, len(parts), 1, max(1, len(parts))), read, LINES)

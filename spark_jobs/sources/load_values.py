@@ -14,6 +14,7 @@ from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.load_files import LoadFiles, needed_columns
 from spark_jobs.sources.load_rows import FileRecord, iter_records
+from spark_jobs.sources.python_tasks import map_batches
 from spark_jobs.sources.values import Converter, build_converter
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -63,7 +64,7 @@ def decode_files(
                             rows = []
                 yield _batch(rows, load)
 
-    return spark.range(0, len(paths), 1, len(paths)).mapInArrow(decode, schema)
+    return map_batches(spark.range(0, len(paths), 1, len(paths)), decode, schema)
 
 
 def _row(

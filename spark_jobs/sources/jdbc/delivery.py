@@ -13,6 +13,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
+from spark_jobs.sources.python_tasks import map_batches
 
 if TYPE_CHECKING:
     import pyarrow
@@ -67,7 +68,7 @@ class JdbcDelivery:
                     yield from decoder.full()
             yield decoder.flush()
 
-        return self.rows_df.mapInArrow(decode, decoded_schema(spec))
+        return map_batches(self.rows_df, decode, decoded_schema(spec))
 
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         builder, origin, first = self.builder, self.origin, self.first
@@ -88,7 +89,7 @@ class JdbcDelivery:
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-        return self.rows_df.mapInArrow(build, LINES)
+        return map_batches(self.rows_df, build, LINES)
 
     def count_read(self, facts: Mapping[str, Any]) -> int:
         """Counted as the database gave them, before anything was decoded."""

@@ -242,9 +242,9 @@ class MariaDB(Server):
 
     def url(self, database: str, *, password: str = PASSWORD, address: str = "") -> str:
         url = sa.URL.create("mysql+pymysql", username=USER, password=password, database=database)
-        url = (
-            _at(url, address) if address else url.set(host="localhost", query={"unix_socket": f"{self.folder}/socket"})
-        )
+        # By a socket nobody listens; PyMySQL would read all certificates of the machine for each connection.
+        by_socket = {"unix_socket": f"{self.folder}/socket", "ssl_disabled": "true"}
+        url = _at(url, address) if address else url.set(host="localhost", query=by_socket)
         return url.render_as_string(hide_password=False)
 
     def kill_sessions(self, database: str) -> int:

@@ -16,7 +16,7 @@ from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.landing import BrokenPart
 from spark_jobs.sources.mirrored import MirroredRow
-from spark_jobs.sources.python_tasks import map_batches
+from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def decode_chunks(
     """
     tasks = max(1, len(chunks))
     decode = _build_decoder(spec, root, chunks, broken)
-    return map_batches(spark.range(0, tasks, 1, tasks), decode, decoded_schema(spec))
+    return map_tasks(spark, tasks, decode, decoded_schema(spec))
 
 
 def read_lines(
@@ -73,23 +73,22 @@ def read_lines(
     ]
     parts = [part for part in parts if part[1]]
 
-    def read(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def read(numbers: Iterable[int]) -> Batches:
         import pyarrow as pa
 
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                chunk, places = parts[task]
-                with Filesystem(root).open(chunk.path) as file:
-                    content = read_range(file, chunk.start, chunk.end)
-                found = [(at, line) for at, line in iter_lines(content, chunk.start) if at in places]
-                columns = {
-                    "read_from": pa.array([chunk.path] * len(found), pa.string()),
-                    "read_offset": pa.array([at for at, _ in found], pa.int64()),
-                    "raw": pa.array([line for _, line in found], pa.binary()),
-                }
-                yield pa.RecordBatch.from_pydict(columns)
+        for number in numbers:
+            chunk, places = parts[number]
+            with Filesystem(root).open(chunk.path) as file:
+                content = read_range(file, chunk.start, chunk.end)
+            found = [(at, line) for at, line in iter_lines(content, chunk.start) if at in places]
+            columns = {
+                "read_from": pa.array([chunk.path] * len(found), pa.string()),
+                "read_offset": pa.array([at for at, _ in found], pa.int64()),
+                "raw": pa.array([line for _, line in found], pa.binary()),
+            }
+            yield pa.RecordBatch.from_pydict(columns)
 
-    return map_batches(spark.range(0, len(parts), 1, len(parts)), read, LINES)
+    return map_tasks(spark, len(parts), read, LINES)
 
 
 def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
@@ -103,7 +102,7 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
         The columns of :func:`decoded_schema`, and ``__record``: the record's hash as it was given.
     """
 
-    def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def decode(batches: Batches) -> Batches:
         decoder = RecordDecoder(spec, has_record=True)
         for batch in batches:
             for record in batch.to_pylist():
@@ -117,16 +116,15 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
 
 def _build_decoder(
     spec: LakeSpec, root: str, chunks: tuple[Chunk, ...], broken: tuple[BrokenPart, ...]
-) -> Callable[[Iterable[pyarrow.RecordBatch]], Iterable[pyarrow.RecordBatch]]:
-    def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+) -> Callable[[Iterable[int]], Batches]:
+    def decode(numbers: Iterable[int]) -> Batches:
         decoder = RecordDecoder(spec)
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                if task == 0:
-                    for part in broken:
-                        decoder.reject(part.path, part.offset, part.reason, part.detail, part.raw)
-                if task < len(chunks):
-                    yield from _decode_chunk(decoder, root, chunks[task])
+        for number in numbers:
+            if number == 0:
+                for part in broken:
+                    decoder.reject(part.path, part.offset, part.reason, part.detail, part.raw)
+            if number < len(chunks):
+                yield from _decode_chunk(decoder, root, chunks[number])
         yield decoder.flush()
 
     return decode

@@ -29,17 +29,15 @@ from spark_jobs.sources.file_blocks import (
     iter_lines,
 )
 from spark_jobs.sources.file_scan import LedgerEntry, is_whole_object
-from spark_jobs.sources.python_tasks import map_batches
+from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _SCHEMA = "path string, records bigint, taken_in bigint, digest string, problem string"
 _MOST_TASKS = 64
-
-Batches = Iterable["pyarrow.RecordBatch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +137,17 @@ def _on_executors(
         return []
     tasks = min(len(parts), _MOST_TASKS)
 
-    def take(batches: Batches) -> Batches:
+    def take(numbers: Iterable[int]) -> Batches:
         import pyarrow as pa
 
         files, redactor = Filesystem(root), Redactor.build(spec, person)
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                found = [step(files, part, redactor) for part in parts[task::tasks]]
-                rows = [asdict(finding) for finding in found if finding.records or finding.problem]
-                if rows:
-                    yield pa.RecordBatch.from_pylist(rows)
+        for number in numbers:
+            found = [step(files, part, redactor) for part in parts[number::tasks]]
+            rows = [asdict(finding) for finding in found if finding.records or finding.problem]
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows)
 
-    rows = map_batches(spark.range(0, tasks, 1, tasks), take, _SCHEMA).collect()
+    rows = map_tasks(spark, tasks, take, _SCHEMA).collect()
     return sorted((FileFinding(**row.asDict()) for row in rows), key=lambda finding: finding.path)
 
 

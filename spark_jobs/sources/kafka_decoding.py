@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,10 +11,10 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
-from spark_jobs.sources.python_tasks import map_batches
+from spark_jobs.sources.python_tasks import Batches, map_tasks
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 
 def decode_spans(
@@ -25,17 +25,16 @@ def decode_spans(
     Read again, the same offsets give the same messages: what Spark computes twice is the same twice.
     """
 
-    def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def decode(numbers: Iterable[int]) -> Batches:
         decoder = RecordDecoder(spec)
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                span, place = spans[task], spans[task].place
-                for message in iter_messages(properties, span):
-                    decoder.add(place, message.offset(), message.value() or b"")
-                    yield from decoder.full()
+        for number in numbers:
+            span = spans[number]
+            for message in iter_messages(properties, span):
+                decoder.add(span.place, message.offset(), message.value() or b"")
+                yield from decoder.full()
         yield decoder.flush()
 
-    return map_batches(spark.range(0, len(spans), 1, max(1, len(spans))), decode, decoded_schema(spec))
+    return map_tasks(spark, len(spans), decode, decoded_schema(spec))
 
 
 def read_messages(
@@ -51,18 +50,17 @@ def read_messages(
         if (among := frozenset(at for at in wanted.get(span.place, ()) if span.start <= at < span.end))
     ]
 
-    def read(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def read(numbers: Iterable[int]) -> Batches:
         import pyarrow as pa
 
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                place, span, among = parts[task]
-                found = [(m.offset(), m.value()) for m in iter_messages(properties, span) if m.offset() in among]
-                columns = {
-                    "read_from": pa.array([place] * len(found), pa.string()),
-                    "read_offset": pa.array([offset for offset, _ in found], pa.int64()),
-                    "raw": pa.array([value for _, value in found], pa.binary()),
-                }
-                yield pa.RecordBatch.from_pydict(columns)
+        for number in numbers:
+            place, span, among = parts[number]
+            found = [(m.offset(), m.value()) for m in iter_messages(properties, span) if m.offset() in among]
+            columns = {
+                "read_from": pa.array([place] * len(found), pa.string()),
+                "read_offset": pa.array([offset for offset, _ in found], pa.int64()),
+                "raw": pa.array([value for _, value in found], pa.binary()),
+            }
+            yield pa.RecordBatch.from_pydict(columns)
 
-    return map_batches(spark.range(0, len(parts), 1, max(1, len(parts))), read, LINES)
+    return map_tasks(spark, len(parts), read, LINES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.load_files import LoadFiles, needed_columns
 from spark_jobs.sources.load_rows import FileRecord, iter_records
-from spark_jobs.sources.python_tasks import map_batches
+from spark_jobs.sources.python_tasks import Batches, map_tasks
 from spark_jobs.sources.values import Converter, build_converter
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -50,21 +50,20 @@ def decode_files(
     ddl = ", ".join(f"{column.name} {column.sql_type}" for column in load.columns)
     schema = f"{ddl}, {FILE} int, {AT} bigint, {READ_FROM} string, {REASON} string, {DETAIL} string, {RAW} binary"
 
-    def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def decode(numbers: Iterable[int]) -> Batches:
         convert = _build(load, kind, operation)
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                rows: list[Row] = []
-                with Filesystem(root).open(paths[number]) as file:
-                    for record in iter_records(file, kind, delimiter):
-                        place = (number, record.at, paths[number])
-                        rows.append(_row(record, convert, place, load, keeps_raw=keeps_raw))
-                        if len(rows) >= _BATCH_ROWS:
-                            yield _batch(rows, load)
-                            rows = []
-                yield _batch(rows, load)
+        for number in numbers:
+            rows: list[Row] = []
+            with Filesystem(root).open(paths[number]) as file:
+                for record in iter_records(file, kind, delimiter):
+                    place = (number, record.at, paths[number])
+                    rows.append(_row(record, convert, place, load, keeps_raw=keeps_raw))
+                    if len(rows) >= _BATCH_ROWS:
+                        yield _batch(rows, load)
+                        rows = []
+            yield _batch(rows, load)
 
-    return map_batches(spark.range(0, len(paths), 1, len(paths)), decode, schema)
+    return map_tasks(spark, len(paths), decode, schema)
 
 
 def _row(

@@ -9,13 +9,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 from zipimport import zipimporter
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     import pyarrow
 
 Batches = Iterable["pyarrow.RecordBatch"]
+"""What a function gets and gives on an executor."""
 _OF_SPARK = re.compile(r"pyspark\.zip|py4j-.*\.zip|.*\.jar")
 
 
@@ -33,6 +34,20 @@ def map_batches(rows_df: DataFrame, function: Callable[[Batches], Batches], sche
             forget_archives()
 
     return rows_df.mapInArrow(run, schema)
+
+
+def map_tasks(
+    spark: SparkSession, count: int, function: Callable[[Iterable[int]], Batches], schema: StructType | str
+) -> DataFrame:
+    """``count`` tasks, each through ``function``, which gets the task's number, from 0 on.
+
+    It gets an iterable of it, so that what it gathers over batches leaves once at the end; no task gets no number.
+    """
+
+    def run(batches: Batches) -> Batches:
+        return function(number for batch in batches for number in batch.column(0).to_pylist())
+
+    return map_batches(spark.range(0, count, 1, max(1, count)), run, schema)
 
 
 def forget_archives() -> None:

@@ -91,6 +91,19 @@ def test_every_part_of_the_library_is_closed_to_airflow_but_the_contracts():
     assert closed == {f"spark_jobs.{part}" for part in parts - {"__init__", "contracts"}} | {"pyspark"}
 
 
+def test_python_runs_on_the_executors_through_one_module():
+    """Other calls would read the directories of Spark's archives before each task again."""
+    calls = {"mapInArrow", "mapInPandas", "applyInArrow", "applyInPandas", "udf", "pandas_udf", "mapPartitions"}
+    found = {
+        str(path.relative_to(ROOT))
+        for path in python_files("spark_jobs")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute | ast.Name)
+        and (node.attr if isinstance(node, ast.Attribute) else node.id) in calls
+    }
+    assert found == {"spark_jobs/sources/python_tasks.py"}
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [

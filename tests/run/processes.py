@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.run.shared_spark import find_jvm
-from tests.support.processes import descendants, read_stat
+from tests.support.processes import find_descendants, read_processes
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROGRAMS = {
@@ -37,10 +37,13 @@ def used_seconds() -> float:
 
     And its share of the Spark that the processes of a run have in common: what they use of it nobody can tell apart.
     """
-    own = sum(_used(pid) for pid in (os.getpid(), *descendants(os.getpid())))
-    if jvm := find_jvm():
-        own += sum(_used(pid) for pid in (jvm, *descendants(jvm))) / _workers()
-    return own
+    stats = read_processes()
+
+    def used(pid: int) -> float:
+        return sum(_used(stats[process]) for process in (pid, *find_descendants(pid, stats)) if process in stats)
+
+    jvm = find_jvm()
+    return used(os.getpid()) + (used(jvm) / _workers() if jvm else 0.0)
 
 
 def name_program(words: Sequence[str]) -> str:
@@ -67,6 +70,5 @@ def _workers() -> int:
     return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
-def _used(pid: int) -> float:
-    fields = read_stat(pid)
-    return sum(map(int, fields[11:15])) / _TICKS if fields else 0.0
+def _used(fields: Sequence[str]) -> float:
+    return sum(map(int, fields[11:15])) / _TICKS

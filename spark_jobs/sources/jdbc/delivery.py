@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.python_tasks import map_batches
+from spark_jobs.sources.python_tasks import Batches, map_batches
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,7 +60,7 @@ class JdbcDelivery:
     def decode(self, spark: SparkSession, spec: LakeSpec) -> DataFrame:
         builder, origin, first = self.builder, self.origin, self.first
 
-        def decode(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        def decode(batches: Batches) -> Batches:
             decoder = RecordDecoder(spec)
             for batch in batches:
                 for part, place, *values in rows_of(batch):
@@ -73,7 +73,7 @@ class JdbcDelivery:
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         builder, origin, first = self.builder, self.origin, self.first
 
-        def build(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        def build(batches: Batches) -> Batches:
             import pyarrow as pa
 
             for batch in batches:

@@ -13,8 +13,8 @@ from zipimport import zipimporter
 import pyarrow as pa
 import pytest
 
-from spark_jobs.sources.python_tasks import forget_archives, map_batches
-from tests.support.in_process import Frame
+from spark_jobs.sources.python_tasks import forget_archives, map_batches, map_tasks
+from tests.support.in_process import Frame, Session, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +45,18 @@ def test_a_process_that_works_again_reads_no_archive_of_spark(spark: SparkSessio
             return
         processes.add(row["process"])
     pytest.fail(f"{MOST_TASKS} tasks in as many processes")
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_each_task_gets_its_number(count: int) -> None:
+    def squares(numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        kept = [*numbers]
+        assert len(kept) <= 1
+        yield pa.RecordBatch.from_pydict({"square": pa.array([number**2 for number in kept], pa.int64())})
+
+    session: Any = Session()
+    rows = rows_of(map_tasks(session, count, squares, "square bigint"))
+    assert rows == [{"square": number**2} for number in range(count)]
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, SL
 from tests.faults.stops import SIDES, Stops, TableTrial, every_point
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
-from tests.faults.workers import run_shares
+from tests.faults.workers import Processes
 from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
 from tests.support.own_session import close_engine
 
@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parse(argv)
     shares = _chosen(options)
     if options.slice or options.workers > 1:
-        found = run_shares(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS], options.workers)
+        with closing(Processes(options.workers)) as processes:
+            found = processes.run(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS])
     else:
         with closing(Zombies()) as zombies:
             found = run_in_one_session(lambda session, folder: _try(shares, options, Tries(session, folder), zombies))
@@ -190,7 +191,8 @@ def _try_drivers(
     for scenario in SCENARIOS:
         if scenario.kind in kinds[ZOMBIES]:
             for fate in Fate:
-                yield tries.zombies(zombies, scenario, fate, spread(numbers(options.places)))
+                places = numbers(options.places)[:: 2 if fate is Fate.KILLED else 1]  # each takes another driver
+                yield tries.zombies(zombies, scenario, fate, spread(places))
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ command line that tries it again: ``--kind`` and ``--operation`` of ``python -m 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,32 +21,44 @@ from tests.faults import sample, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, SLICES, STOPS, shares_of
 from tests.faults.stops import every_point
+from tests.faults.workers import Processes
+from tests.run.engines import shared_environment
 from tests.support.numbered_tables import LAYOUTS
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 WORKERS = 3
 """Processes of a slice at a time: they wait a part of it."""
+FEW_SLICES = 2
+"""Processes of a run with more slices work long enough for the second compiler to pay off."""
 
 
-def run_module(folder: Path, module: str, *options: str) -> list[dict[str, Any]]:
-    """The points of a campaign in which nothing may be wrong."""
-    file = folder / "tried.json"
-    line = [sys.executable, "-m", f"tests.faults.{module}", *options, "--json", str(file)]
-    done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(line)}\n{done.stdout}{done.stderr[-2000:]}"
-    return [point for tried in json.loads(file.read_text(encoding="utf-8")) for point in tried["points"]]
+RunSlice = Callable[[str], None]
 
 
-def run_slice(folder: Path, name: str) -> None:
-    """All shares of a slice."""
-    points = run_module(folder, "campaign", "--slice", name, "--workers", f"{WORKERS}")
-    assert {share.kind for share in SLICES[name]} <= {point["kind"].split(": ")[0] for point in points}
+@pytest.fixture(scope="module")
+def run_slice(request: pytest.FixtureRequest) -> Iterator[RunSlice]:
+    """Tries all shares of a slice. The processes are kept for all slices of a run."""
+    marks = (mark for item in request.session.items for mark in item.iter_markers("slice"))
+    slices = {mark.kwargs["name"] for mark in marks} & SLICES.keys()
+    environ = shared_environment(os.environ) if len(slices) > FEW_SLICES else os.environ
+    with closing(Processes(WORKERS, environ)) as processes:
+
+        def run(name: str) -> None:
+            points = [point for tried in processes.run(SLICES[name]) for point in tried.points]
+            assert [f"{point.kind}: {point.operation}: {point.wrong}" for point in points if point.wrong] == []
+            assert {share.kind for share in SLICES[name]} <= {point.kind.split(": ")[0] for point in points}
+
+        yield run
 
 
 @pytest.mark.hudi
 def test_sample(tmp_path: Path):
     """The moment at which each kind of write counts, jobs' last files, a race, a driver paused and one killed."""
-    points = run_module(tmp_path, "sample")
+    file = tmp_path / "tried.json"
+    line = [sys.executable, "-m", "tests.faults.sample", "--json", str(file)]
+    done = subprocess.run(line, cwd=PROJECT_ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(line)}\n{done.stdout}{done.stderr[-2000:]}"
+    points = [point for tried in json.loads(file.read_text(encoding="utf-8")) for point in tried["points"]]
     tried = [point["kind"].split(": ")[0] for point in points]
     expected = {kind: len(sides) for kind, sides in {**sample.STOPPED, **sample.LAST_FILES}.items()}
     for kind in (sample.PAUSED[0], sample.KILLED[0], sample.RACE):
@@ -80,7 +94,8 @@ for line in sys.stdin:
 def test_a_process_keeps_its_session_and_what_it_dies_of_is_a_point_that_is_stuck(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", PROCESS))
     shares = shares_of(STOPS, "overwrite", "compaction", "append", "rescale")
-    found = workers.run_shares(shares, ["--places=1"], 1)
+    with closing(Processes(1)) as processes:
+        found = [*processes.run(shares[:2], ["--places=1"]), *processes.run(shares[2:], ["--places=1"])]
     assert [tried.kind for tried in found] == ["overwrite", "compaction", "append", "rescale"]
     first, second, died, next_one = (tried.points[0] for tried in found)
     assert first.operation == second.operation != next_one.operation
@@ -114,65 +129,65 @@ def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-1")
-def test_stopped_while_tables_are_created_and_written(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-1")
+def test_stopped_while_tables_are_created_and_written(run_slice: RunSlice):
+    run_slice("faults-stops-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-2")
-def test_stopped_in_services_and_a_rollback_of_files(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-2")
+def test_stopped_in_services_and_a_rollback_of_files(run_slice: RunSlice):
+    run_slice("faults-stops-2")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-3")
-def test_stopped_in_a_rollback_of_rows_and_in_restores(tmp_path: Path):
-    run_slice(tmp_path, "faults-stops-3")
+def test_stopped_in_a_rollback_of_rows_and_in_restores(run_slice: RunSlice):
+    run_slice("faults-stops-3")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-lakes-1")
-def test_stopped_while_jobs_write_beside_tables(tmp_path: Path):
-    run_slice(tmp_path, "faults-lakes-1")
+def test_stopped_while_jobs_write_beside_tables(run_slice: RunSlice):
+    run_slice("faults-lakes-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-lakes-2")
-def test_stopped_while_more_jobs_write_beside_tables(tmp_path: Path):
-    run_slice(tmp_path, "faults-lakes-2")
+def test_stopped_while_more_jobs_write_beside_tables(run_slice: RunSlice):
+    run_slice("faults-lakes-2")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-zombies-1")
-def test_writers_that_are_paused_or_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-zombies-1")
+def test_writers_that_are_paused_or_killed(run_slice: RunSlice):
+    run_slice("faults-zombies-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-zombies-2")
-def test_services_that_are_paused_or_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-zombies-2")
+def test_services_that_are_paused_or_killed(run_slice: RunSlice):
+    run_slice("faults-zombies-2")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-races")
-def test_two_drivers_on_one_table(tmp_path: Path):
-    run_slice(tmp_path, "faults-races")
+def test_two_drivers_on_one_table(run_slice: RunSlice):
+    run_slice("faults-races")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-backfills")
-def test_backfills_beside_the_schedule(tmp_path: Path):
-    run_slice(tmp_path, "faults-backfills")
+def test_backfills_beside_the_schedule(run_slice: RunSlice):
+    run_slice("faults-backfills")
 
 
 @pytest.mark.services
 @pytest.mark.slice(name="faults-kills-1")
-def test_drivers_that_read_kafka_and_are_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-kills-1")
+def test_drivers_that_read_kafka_and_are_killed(run_slice: RunSlice):
+    run_slice("faults-kills-1")
 
 
 @pytest.mark.services
 @pytest.mark.slice(name="faults-kills-2")
-def test_more_drivers_that_read_kafka_and_are_killed(tmp_path: Path):
-    run_slice(tmp_path, "faults-kills-2")
+def test_more_drivers_that_read_kafka_and_are_killed(run_slice: RunSlice):
+    run_slice("faults-kills-2")

@@ -6,13 +6,14 @@ Each process keeps its session and takes one share after the other: a JVM needs 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from queue import SimpleQueue
 from typing import IO, Any
 
@@ -24,29 +25,38 @@ COMMAND = (sys.executable, "-m", "tests.faults.share_process")
 _TAIL = 2000
 
 
-def run_shares(shares: Sequence[Share], options: Sequence[str], workers: int) -> list[Tried]:
-    """Every share, in so many processes; what each found, in their order.
+class Processes:
+    """So many processes, kept until :meth:`close`; each starts with the first share that it gets."""
 
-    ``options`` say how much of each share is tried. A share whose process ends is a point that is stuck.
-    """
-    begun = time.monotonic()
-    free: SimpleQueue[_Process] = SimpleQueue()
+    def __init__(self, count: int, environ: Mapping[str, str] = os.environ) -> None:
+        self._opened = ExitStack()
+        self._count = count
+        self._free: SimpleQueue[_Process] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(self._opened.enter_context(_opening_process(environ)))
 
-    def work(share: Share) -> list[Tried]:
-        process = free.get()
+    def run(self, shares: Sequence[Share], options: Sequence[str] = ()) -> list[Tried]:
+        """What was found in every share, in their order.
+
+        ``options`` say how much of each share is tried. A share whose process ends is a point that is stuck.
+        """
+        begun = time.monotonic()
+        with ThreadPoolExecutor(self._count) as pool:
+            trying = [pool.submit(self._try, share, options) for share in shares]
+            for ended, done in enumerate(as_completed(trying), start=1):
+                _say(done.result(), minutes=(time.monotonic() - begun) / 60, left=len(shares) - ended)
+        return [tried for future in trying for tried in future.result()]
+
+    def close(self) -> None:
+        """End them, once each has tried what it was given."""
+        self._opened.close()
+
+    def _try(self, share: Share, options: Sequence[str]) -> list[Tried]:
+        process = self._free.get()
         try:
             return _try(share, options, process)
         finally:
-            free.put(process)
-
-    with ExitStack() as opened, ThreadPoolExecutor(workers) as pool:
-        for _ in range(workers):
-            log = opened.enter_context(tempfile.TemporaryFile())
-            free.put(opened.enter_context(closing(_Process(log))))
-        trying = [pool.submit(work, share) for share in shares]
-        for ended, done in enumerate(as_completed(trying), start=1):
-            _say(done.result(), minutes=(time.monotonic() - begun) / 60, left=len(shares) - ended)
-    return [tried for future in trying for tried in future.result()]
+            self._free.put(process)
 
 
 def _say(found: Sequence[Tried], *, minutes: float, left: int) -> None:
@@ -67,8 +77,8 @@ def _try(share: Share, options: Sequence[str], process: _Process) -> list[Tried]
 class _Process:
     """A process that tries shares; it is started for the first one, and again for the next one when it has died."""
 
-    def __init__(self, log: IO[bytes]) -> None:
-        self._log = log
+    def __init__(self, log: IO[bytes], environ: Mapping[str, str]) -> None:
+        self._log, self._environ = log, environ
         self._running: subprocess.Popen[str] | None = None
 
     def answer(self, arguments: Sequence[str]) -> list[dict[str, Any]] | str:
@@ -94,7 +104,13 @@ class _Process:
 
     def _start(self) -> subprocess.Popen[str]:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._log}
-        return subprocess.Popen(COMMAND, cwd=PROJECT_ROOT, text=True, **pipes)
+        return subprocess.Popen(COMMAND, cwd=PROJECT_ROOT, env=self._environ, text=True, **pipes)
+
+
+@contextmanager
+def _opening_process(environ: Mapping[str, str]) -> Iterator[_Process]:
+    with tempfile.TemporaryFile() as log, closing(_Process(log, environ)) as process:
+        yield process
 
 
 def _read(fields: dict[str, Any]) -> Tried:

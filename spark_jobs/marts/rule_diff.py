@@ -17,6 +17,7 @@ from spark_jobs.contracts.marts import MartSpec, TimeUnit
 from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA, RuleBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import literal_frame
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -103,8 +104,8 @@ class RuleDiff:
         spark, overrides = self.views.spark, dict.fromkeys(months, version)
         tables = {
             mart.scoped_reads[0].table: rows_df,
-            SHARES: spark.createDataFrame(self.book.share_rows(months, overrides), SHARES_SCHEMA),
-            BONUSES: spark.createDataFrame(self.book.bonus_rows(months, overrides), BONUSES_SCHEMA),
+            SHARES: literal_frame(spark, self.book.share_rows(months, overrides), SHARES_SCHEMA),
+            BONUSES: literal_frame(spark, self.book.bonus_rows(months, overrides), BONUSES_SCHEMA),
         }
         names = {table: self.views.name(table_df, table) for table, table_df in tables.items()}
         cells_df = spark.sql(analyse_mart(mart, self.spec).sql(names, time_zone=self.spec.time_zone))

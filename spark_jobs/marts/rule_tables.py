@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
+from spark_jobs.frames import literal_frame
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.transforms.cells import AFTER
 
@@ -25,8 +26,8 @@ def build_rule_tables(refresh: Refresh, months: Sequence[str]) -> Mapping[str, D
     book, versions = refresh.rule_book, _versions_of(refresh, months)
     spark = refresh.views.spark
     return {
-        SHARES: spark.createDataFrame(book.share_rows(months, versions), SHARES_SCHEMA),
-        BONUSES: spark.createDataFrame(book.bonus_rows(months, versions), BONUSES_SCHEMA),
+        SHARES: literal_frame(spark, book.share_rows(months, versions), SHARES_SCHEMA),
+        BONUSES: literal_frame(spark, book.bonus_rows(months, versions), BONUSES_SCHEMA),
     }
 
 

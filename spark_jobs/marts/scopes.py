@@ -17,6 +17,7 @@ from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.mart_sql import expression_sql
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import literal_frame
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.windows import TimeRange, in_utc, interval_range, values_of, window_range
@@ -62,7 +63,7 @@ def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | Non
     """The union of the parts, inside the window when there is one."""
     frames = list(parts)
     if not frames:
-        return Scopes(rows_df=refresh.views.spark.createDataFrame([], f"{SCOPE} string"), count=0, few=())
+        return Scopes(rows_df=literal_frame(refresh.views.spark, [], f"{SCOPE} string"), count=0, few=())
     scopes_df = reduce(lambda one, other: one.unionByName(other), frames)
     if window is not None:
         scopes_df = scopes_df.where(window.holds(F.col(SCOPE)))

@@ -21,6 +21,7 @@ from spark_jobs.contracts.quality import RESULT_SCHEMA
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import literal_frame
 from spark_jobs.quality.results import WRITTEN, QualityResult, Stage
 from spark_jobs.storage.layouts import quality_layout
 from spark_jobs.storage.lease import hold_tables
@@ -77,7 +78,7 @@ class QualityRecord:
         layout = quality_layout(self._spec)
         if not results:
             return TableOutcome(table=layout.name, instant=self._timeline().last, rows=0, is_committed=False)
-        rows_df = spark.createDataFrame([_row(each, run) for each in results], RESULT_SCHEMA)
+        rows_df = literal_frame(spark, [_row(each, run) for each in results], RESULT_SCHEMA)
         with hold_tables((layout.name,), job=run.job, settings=self._settings):
             timeline = settled_timeline(spark, layout.name, self._settings)
             known = {name: asdict(each) for name, each in (_asked(timeline) | dict(asked)).items()}

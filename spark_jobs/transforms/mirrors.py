@@ -36,6 +36,7 @@ from spark_jobs.contracts.mirrors import (
 )
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.schemas import Column as SchemaColumn
+from spark_jobs.frames import literal_frame
 from spark_jobs.transforms.newest import DELETED_ORDER, KEY, SLOT_TYPE, STORED, TABLE, newest_rows
 from spark_jobs.transforms.texts import from_text, to_text
 
@@ -76,7 +77,7 @@ def fold_mirrors(events_df: DataFrame, tables: Sequence[MirrorTable], width: int
         (t.spec.origin, t.name, [*t.spec.key], [each.source for each in t.columns], [each.added for each in t.columns])
         for t in tables
     ]
-    names_df = F.broadcast(events_df.sparkSession.createDataFrame(named, _NAMES))
+    names_df = F.broadcast(literal_frame(events_df.sparkSession, named, _NAMES))
     known_df = events_df.join(names_df, F.col("source_table") == F.col("origin"))
     is_delete, order, value_of = F.col("op") == "d", F.col("event_order"), _value_of
     keys = F.transform("keys", value_of)

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
+from spark_jobs.frames import literal_frame
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -102,7 +103,7 @@ class NumberedTable:
 
     def _rows_of(self, number: int) -> DataFrame:
         rows = [(self._id(number, n), f"day-{n % 2}", number) for n in range(10)]
-        return self.spark.createDataFrame(rows, "id string, day string, v int").coalesce(1)
+        return literal_frame(self.spark, rows, "id string, day string, v int")
 
     def _id(self, number: int, n: int) -> str:
         return f"{self.writer}{number * 10 + n if self.layout.form is StorageForm.APPENDED else n:05d}"

@@ -1,4 +1,4 @@
-"""A consumer up to 200 commits behind, with clean and archive at every occasion: its pull is complete, or says why not.
+"""A consumer up to 80 commits behind, with clean and archive at every occasion: its pull is complete, or says why not.
 
 Commit n adds the key n and changes the key 0. The consumer has read the first commit.
 """
@@ -16,6 +16,7 @@ from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
+from spark_jobs.frames import literal_frame
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.procedures import call
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
 MANY = [
     (TableType.MERGE_ON_READ, 13),
     pytest.param(TableType.COPY_ON_WRITE, 13, marks=pytest.mark.slice(name="tables")),
-    pytest.param(TableType.MERGE_ON_READ, 200, marks=pytest.mark.slice(name="tables")),
+    pytest.param(TableType.MERGE_ON_READ, 80, marks=pytest.mark.slice(name="tables")),
     pytest.param(TableType.COPY_ON_WRITE, 60, marks=pytest.mark.slice(name="tables")),
 ]
 SERVED_EVERY = 12
@@ -56,7 +57,7 @@ class Consumed:
 
     def write(self, number: int) -> str:
         rows = [(0, number), *([(number, number)] if number else [])]
-        rows_df = self.spark.createDataFrame(rows, "id int, v int").coalesce(1)
+        rows_df = literal_frame(self.spark, rows, "id int, v int")
         return commit(rows_df, self.layout, metadata={}, settings=self.settings, is_first=number == 0).instant
 
     def serve(self) -> None:

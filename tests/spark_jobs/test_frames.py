@@ -1,0 +1,69 @@
+"""Rows of the driver in a plan are the rows that were given, and no Python on the executors copies them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from spark_jobs.frames import literal_frame
+
+SCHEMA = (
+    "a_text string, a_number bigint, a_part double, an_amount decimal(38,6), is_so boolean, a_day date, "
+    "a_time timestamp, texts array<string>, numbers array<bigint>"
+)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NUMBER = st.integers(-(2**63), 2**63 - 1)
+AMOUNT = st.decimals(-(10**31), 10**31, allow_nan=False, places=6)
+ZONE = st.integers(-12, 12).map(lambda hours: timezone(timedelta(hours=hours)))
+TIME = st.datetimes(datetime.fromisoformat("1900-01-01"), datetime.fromisoformat("2200-01-01"), timezones=ZONE)
+VALUES: tuple[st.SearchStrategy[Any], ...] = (
+    *(TEXT, NUMBER, st.floats(allow_nan=False), AMOUNT, st.booleans(), st.dates(date(1900, 1, 1)), TIME),
+    *(st.lists(st.none() | TEXT, max_size=3), st.lists(st.none() | NUMBER, max_size=3)),
+)
+ROW = st.tuples(*(st.none() | value for value in VALUES))
+
+
+@pytest.mark.spark
+@settings(max_examples=25, phases=[Phase.generate], deadline=None)
+@given(rows=st.lists(ROW, max_size=20))
+def test_what_is_read_is_what_was_given(spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
+    frame_df = literal_frame(spark, rows, SCHEMA)
+    assert [f"{field.name} {field.dataType.simpleString()}" for field in frame_df.schema] == SCHEMA.split(", ")
+    assert [tuple(map(in_utc, row)) for row in frame_df.collect()] == [tuple(map(in_utc, row)) for row in rows]
+
+
+def in_utc(value: Any) -> Any:
+    """Spark gives times of the machine's zone, without one."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+@pytest.mark.spark
+def test_amounts_and_infinite_numbers_keep_all_that_they_say(spark: SparkSession) -> None:
+    rows = [(Decimal("1E-6"), float("inf")), (Decimal("12345678901234567890123456789012.000001"), -0.0)]
+    found = literal_frame(spark, rows, "amount decimal(38,6), part double").collect()
+    assert [(row["amount"], f"{row['part']}") for row in found] == [(amount, f"{part}") for amount, part in rows]
+
+
+@pytest.mark.spark
+def test_no_process_of_python_copies_them(spark: SparkSession) -> None:
+    plan = literal_frame(spark, [("a",)], "name string")._jdf.queryExecution().toString()  # type of a private object
+    assert "Generate inline" in plan
+    assert "ExistingRDD" not in plan
+
+
+@pytest.mark.spark
+def test_a_row_of_another_width_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        literal_frame(spark, [(1,)], "one int, two int")
+
+
+@pytest.mark.spark
+def test_what_spark_cannot_read_again_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(TypeError, match="bytes is no value of a literal row"):
+        literal_frame(spark, [(b"a",)], "name string")

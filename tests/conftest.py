@@ -15,6 +15,7 @@ from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.ports import free_port
 from tests.run import recorder, shared_spark, spreading
 from tests.support.aws import S3_SERVERS, running_s3
+from tests.support.local_rows import keep_local_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,12 +79,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.Mo
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with the settings every job has: in the Spark that the run's processes share, or of this process."""
-    if shared_spark.is_offered():
-        yield shared_spark.attach()
-        return
-    session = shared_spark.open_test_session("2g")
-    yield session
-    session.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        keep_local_rows(patch)
+        if shared_spark.is_offered():
+            yield shared_spark.attach()
+            return
+        session = shared_spark.open_test_session("2g")
+        yield session
+        session.stop()
 
 
 @pytest.fixture(scope="session")

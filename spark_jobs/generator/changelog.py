@@ -40,6 +40,7 @@ class ChangeLog:
         self._added_index = int(plan.total_events * share) if share < 1 else None
         self.index = first
         self.changes: deque[Event] = deque()
+        self._named: tuple[set[int], ...] = tuple(set() for _ in _NAMES)
         self._block, self._slot = first, FIRST_CHANGE_SLOT
 
     def begin_transaction(self, block: int) -> None:
@@ -74,6 +75,8 @@ class ChangeLog:
         row = sale.row(world) if is_added else sale.row(world)[:_CUSTOMER_ID]
         if self._rng.random() < self._partial_rate:
             row = self._partial(row)
+        for place, ids in zip(_NAMES, self._named, strict=True):
+            ids.add(row[place - 1])
         sale.image = image(row, has_customer_columns=is_added)
         return row
 
@@ -102,20 +105,25 @@ class ChangeLog:
     def _partial(self, row: Row) -> Row:
         """The row with one name and up to three more columns unknown; of the ids only the customer's may be.
 
-        A signed contract keeps its amount and its day: the ERP lets nobody sign without.
+        A signed contract keeps its amount and its day: the ERP lets nobody sign without. So does the first record of a
+        thing keep its name.
         """
         rng = self._rng
         places = [choose(rng, _NAMES), *(choose(rng, _NULLABLE) for _ in range(int(rng.random() * 4)))]
         if _CUSTOMER_ID in places:
             places.append(_CUSTOMER_ID + 1)
         unknown = {*places} - (_CONTRACT if row[_STATUS_ID] == SIGNED else frozenset())
+        unknown -= {place for place, ids in zip(_NAMES, self._named, strict=True) if row[place - 1] not in ids}
         return tuple(None if place in unknown else value for place, value in enumerate(row))
 
     def to_state(self) -> dict[str, Any]:
         """What the log must know to go on, for JSON."""
-        return {"index": self.index, "added_index": self._added_index, "changes": list(self.changes)}
+        named = [sorted(ids) for ids in self._named]
+        changes = list(self.changes)
+        return {"index": self.index, "added_index": self._added_index, "named": named, "changes": changes}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what :meth:`to_state` described; a transaction is never cut between two calls."""
         self.index, self._added_index = state["index"], state["added_index"]
+        self._named = tuple(map(set, state["named"]))
         self.changes = deque(Event.from_state(fields) for fields in state["changes"])

@@ -19,7 +19,7 @@ from spark_jobs.generator.request import Request
 _LOG = logging.getLogger(__name__)
 _BATCH = 1_000
 _PROGRESS_SECONDS = 10.0
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,6 +119,17 @@ def test_partial_records_have_null_columns_and_never_a_null_key(life):
     assert partial == pytest.approx(0.2 * len(rows), rel=0.2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_without_a_name_from_its_first_record_on(make, seed):
+    """Also when every record lacks a name, so that no life, however short, breaks the check that units have one."""
+    rates = {"partial": 1.0, "late": 0.0}
+    rows = [event["after"] for event in make(events=600, seed=seed, rates=rates).topic.distinct if event["after"]]
+    kinds = ("Agent", "Unit", "Building", "Project", "Status")
+    first = [{row[f"{kind}Id"]: row[f"{kind}Name"] for row in reversed(rows)} for kind in kinds]
+    assert [names for names in first if None in names.values()] == []
+    assert all(None in {row[f"{kind}Name"] for row in rows} for kind in kinds)
+
+
 def test_deletes_have_no_after_and_a_tombstone_follows_when_asked(life, make):
     deletes = [event for event in life.topic.distinct if event["op"] == "d"]
     assert all(event["after"] is None and event["before"]["SaleId"] for event in deletes)

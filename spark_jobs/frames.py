@@ -11,6 +11,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.names import column_names
+
 
 def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: str) -> DataFrame:
     """A few rows as a part of the plan, in one partition.
@@ -21,12 +23,12 @@ def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: st
     Args:
         spark: the session.
         rows: values in the order of the columns: texts, numbers, booleans, dates, times with a zone, lists, None.
-        schema: DDL of the columns, with ", " between two of them and nowhere else.
+        schema: DDL of the columns (:func:`spark_jobs.contracts.names.column_names` says how it is written).
 
     Raises:
         ValueError: a row has more or fewer values than there are columns.
     """
-    names = [column.split()[0] for column in schema.split(", ")]
+    names = column_names(schema)
     content = json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=_to_json)
     parsed = F.from_json(F.lit(content), f"array<struct<{schema}>>", {"mode": "FAILFAST"})
     return spark.range(0, 1, 1, 1).select(F.inline(parsed))

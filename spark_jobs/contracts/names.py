@@ -11,6 +11,11 @@ _MOST_WORDS = 8
 _LONGEST_PATH = 200
 
 
+def column_names(schema: str) -> tuple[str, ...]:
+    """The names in a DDL of columns, which has ", " between two of them and nowhere else."""
+    return tuple(column.split()[0] for column in schema.split(", "))
+
+
 def show(value: object) -> str:
     """The value quoted, in ASCII and shortened: a look-alike, an invisible character or a line end stands out."""
     text = value if isinstance(value, str) else ascii(value)

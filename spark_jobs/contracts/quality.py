@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import column_names
 from spark_jobs.contracts.tables import wrong_identifier
 
 RESULT_SCHEMA = (
@@ -13,7 +14,7 @@ RESULT_SCHEMA = (
     "expected string, action string, observed string, rows_asked bigint, rows_broken bigint, figure decimal(38,6), "
     "outcome string, day string"
 )
-RESULT_COLUMNS = tuple(column.split()[0] for column in RESULT_SCHEMA.split(", "))
+RESULT_COLUMNS = column_names(RESULT_SCHEMA)
 """Columns of the table of results (docs/quality.md)."""
 
 

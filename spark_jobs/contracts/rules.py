@@ -11,7 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show
+from spark_jobs.contracts.names import column_names, show
 from spark_jobs.contracts.places import Steps
 from spark_jobs.contracts.tables import check_identifier
 
@@ -19,10 +19,7 @@ SHARES, BONUSES = "rule_shares", "rule_bonuses"
 """Tables of the versions in force, which a mart with ``rules: true`` reads by these names."""
 SHARES_SCHEMA = "month string, rules_version string, status_id bigint, share decimal(9,6)"
 BONUSES_SCHEMA = "month string, project_id bigint, factor decimal(9,6)"
-RULE_TABLES = {
-    name: tuple(column.split()[0] for column in schema.split(", "))
-    for name, schema in ((SHARES, SHARES_SCHEMA), (BONUSES, BONUSES_SCHEMA))
-}
+RULE_TABLES = {name: column_names(schema) for name, schema in ((SHARES, SHARES_SCHEMA), (BONUSES, BONUSES_SCHEMA))}
 """Columns of the tables that a mart with ``rules: true`` may read besides its reads."""
 
 ShareRow = tuple[str, str, int, Decimal]

@@ -40,7 +40,7 @@ class ChangeLog:
         self._added_index = int(plan.total_events * share) if share < 1 else None
         self.index = first
         self.changes: deque[Event] = deque()
-        self._named: tuple[set[int], ...] = tuple(set() for _ in _NAMES)
+        self._named: tuple[set[Any], ...] = tuple(set() for _ in _NAMES)
         self._block, self._slot = first, FIRST_CHANGE_SLOT
 
     def begin_transaction(self, block: int) -> None:

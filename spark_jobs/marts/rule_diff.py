@@ -14,10 +14,10 @@ from pyspark.sql.types import DecimalType
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql import analyse_mart, expression_sql
 from spark_jobs.contracts.marts import MartSpec, TimeUnit
-from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA, RuleBook
+from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.frames import literal_frame
+from spark_jobs.marts.rule_tables import rule_frames
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -101,12 +101,9 @@ class RuleDiff:
         return rows_df.withColumn(_MONTH, F.expr(expression_sql(read.scope, time_zone=self.spec.time_zone)))
 
     def _totals(self, mart: MartSpec, rows_df: DataFrame, months: Sequence[str], version: str) -> dict[Any, Decimal]:
-        spark, overrides = self.views.spark, dict.fromkeys(months, version)
-        tables = {
-            mart.scoped_reads[0].table: rows_df,
-            SHARES: literal_frame(spark, self.book.share_rows(months, overrides), SHARES_SCHEMA),
-            BONUSES: literal_frame(spark, self.book.bonus_rows(months, overrides), BONUSES_SCHEMA),
-        }
+        spark = self.views.spark
+        rules = rule_frames(spark, self.book, months, dict.fromkeys(months, version))
+        tables = {mart.scoped_reads[0].table: rows_df, **rules}
         names = {table: self.views.name(table_df, table) for table, table_df in tables.items()}
         cells_df = spark.sql(analyse_mart(mart, self.spec).sql(names, time_zone=self.spec.time_zone))
         sums = [F.sum(f.name).alias(f.name) for f in cells_df.schema.fields if isinstance(f.dataType, DecimalType)]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
+from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA, RuleBook
 from spark_jobs.frames import literal_frame
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.transforms.cells import AFTER
@@ -23,8 +23,13 @@ RULES, CONTENT, VERSION = "rules", "rules_content", "rules_version"
 
 def build_rule_tables(refresh: Refresh, months: Sequence[str]) -> Mapping[str, DataFrame]:
     """``rule_shares`` and ``rule_bonuses`` for these months (``yyyy-MM``)."""
-    book, versions = refresh.rule_book, _versions_of(refresh, months)
-    spark = refresh.views.spark
+    return rule_frames(refresh.views.spark, refresh.rule_book, months, _versions_of(refresh, months))
+
+
+def rule_frames(
+    spark: SparkSession, book: RuleBook, months: Sequence[str], versions: Mapping[str, str]
+) -> Mapping[str, DataFrame]:
+    """The same from a book, each month by the version named for it; by the one in force when none is."""
     return {
         SHARES: literal_frame(spark, book.share_rows(months, versions), SHARES_SCHEMA),
         BONUSES: literal_frame(spark, book.bonus_rows(months, versions), BONUSES_SCHEMA),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -74,21 +74,27 @@ def read_lines(
     parts = [part for part in parts if part[1]]
 
     def read(numbers: Iterable[int]) -> Batches:
-        import pyarrow as pa
-
         for number in numbers:
             chunk, places = parts[number]
             with Filesystem(root).open(chunk.path) as file:
                 content = read_range(file, chunk.start, chunk.end)
-            found = [(at, line) for at, line in iter_lines(content, chunk.start) if at in places]
-            columns = {
-                "read_from": pa.array([chunk.path] * len(found), pa.string()),
-                "read_offset": pa.array([at for at, _ in found], pa.int64()),
-                "raw": pa.array([line for _, line in found], pa.binary()),
-            }
-            yield pa.RecordBatch.from_pydict(columns)
+            found = [(chunk.path, at, line) for at, line in iter_lines(content, chunk.start) if at in places]
+            yield lines_batch(found)
 
     return map_tasks(spark, len(parts), read, LINES)
+
+
+def lines_batch(found: Sequence[tuple[str, int, bytes]]) -> pyarrow.RecordBatch:
+    """Places with the bytes that stand there, as a batch of ``LINES``."""
+    import pyarrow as pa
+
+    places, offsets, lines = zip(*found, strict=True) if found else ((), (), ())
+    columns = {
+        "read_from": pa.array(places, pa.string()),
+        "read_offset": pa.array(offsets, pa.int64()),
+        "raw": pa.array(lines, pa.binary()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
+from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, lines_batch
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
 from spark_jobs.sources.python_tasks import Batches, map_tasks
@@ -51,16 +51,9 @@ def read_messages(
     ]
 
     def read(numbers: Iterable[int]) -> Batches:
-        import pyarrow as pa
-
         for number in numbers:
             place, span, among = parts[number]
-            found = [(m.offset(), m.value()) for m in iter_messages(properties, span) if m.offset() in among]
-            columns = {
-                "read_from": pa.array([place] * len(found), pa.string()),
-                "read_offset": pa.array([offset for offset, _ in found], pa.int64()),
-                "raw": pa.array([value for _, value in found], pa.binary()),
-            }
-            yield pa.RecordBatch.from_pydict(columns)
+            messages = iter_messages(properties, span)
+            yield lines_batch([(place, m.offset(), m.value()) for m in messages if m.offset() in among])
 
     return map_tasks(spark, len(parts), read, LINES)

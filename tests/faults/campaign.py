@@ -28,7 +28,7 @@ from tests.faults.drivers import Driver
 from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, SLICES, STOPS, ZOMBIES, Share
+from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
 from tests.faults.stops import SIDES, Stops, TableTrial, every_point
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the campaign, print the table, and give 1 when anything in it is wrong."""
     options = _parse(argv)
     shares = _chosen(options)
-    if options.slice or options.workers > 1:
+    if options.workers > 1:
         with closing(Processes(options.workers)) as processes:
             found = processes.run(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS])
     else:
@@ -73,7 +73,7 @@ def report(found: Sequence[Tried], file: Path | None) -> int:
 def _chosen(options: argparse.Namespace) -> list[Share]:
     return [
         share
-        for share in (SLICES[options.slice] if options.slice else ALL)
+        for share in ALL
         if share.part in (options.part or KINDS_OF) and share.kind in (options.kind or (share.kind,))
     ]
 
@@ -81,7 +81,6 @@ def _chosen(options: argparse.Namespace) -> list[Share]:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     kinds = list(dict.fromkeys(kind for part in KINDS_OF.values() for kind in part))
     parser = argparse.ArgumentParser(prog="python -m tests.faults.campaign", description=__doc__)
-    parser.add_argument("--slice", choices=SLICES, help="one slice alone")
     parser.add_argument("--part", action="append", choices=KINDS_OF, help="one part alone")
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
     parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")

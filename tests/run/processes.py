@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.run.shared_spark import find_jvm
-from tests.support.processes import find_descendants, read_processes
+from tests.support.processes import find_children, find_descendants, read_processes
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROGRAMS = {
@@ -37,12 +37,12 @@ def used_seconds() -> float:
 
     And its share of the Spark that the processes of a run have in common: what they use of it nobody can tell apart.
     """
-    stats = read_processes()
+    stats, jvm = read_processes(), find_jvm()
+    children = find_children(stats)
 
     def used(pid: int) -> float:
-        return sum(_used(stats[process]) for process in (pid, *find_descendants(pid, stats)) if process in stats)
+        return sum(_used(stats[process]) for process in (pid, *find_descendants(pid, children)) if process in stats)
 
-    jvm = find_jvm()
     return used(os.getpid()) + (used(jvm) / _workers() if jvm else 0.0)
 
 

@@ -52,7 +52,7 @@ def test_amounts_and_infinite_numbers_keep_all_that_they_say(spark: SparkSession
 
 @pytest.mark.spark
 def test_no_process_of_python_copies_them(spark: SparkSession) -> None:
-    plan = literal_frame(spark, [("a",)], "name string")._jdf.queryExecution().toString()  # type of a private object
+    plan = literal_frame(spark, [("a",)], "name string")._jdf.queryExecution().toString()
     assert "Generate inline" in plan
     assert "ExistingRDD" not in plan
 

@@ -12,8 +12,9 @@ from pyspark.serializers import BatchedSerializer
 def keep_local_rows(patch: pytest.MonkeyPatch) -> None:
     """Let ``createDataFrame`` give its rows to the JVM as it has packed them.
 
-    PySpark unpacks and packs them again in a Python task for each partition, whenever a plan with them runs, because
-    batches may have one of two sizes; the JVM takes both. The transforms' tests take a third less time without it.
+    PySpark unpacks and packs them again in a Python task for each partition, whenever a plan with them runs, because it
+    takes the two serializers of its batches for different ones; the JVM reads both. The transforms' tests take a third
+    less time without it.
     """
     reserialize = RDD._reserialize
 

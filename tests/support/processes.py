@@ -17,14 +17,19 @@ def is_alive(pid: int) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """Children of a process, and theirs."""
-    return find_descendants(pid, read_processes())
+    return find_descendants(pid, find_children(read_processes()))
 
 
-def find_descendants(pid: int, stats: Mapping[int, Sequence[str]]) -> list[int]:
-    """The same among processes that were looked at before (:func:`read_processes`)."""
+def find_children(stats: Mapping[int, Sequence[str]]) -> dict[int, list[int]]:
+    """The children of each process among those that were looked at (:func:`read_processes`)."""
     children: dict[int, list[int]] = {}
     for child, fields in stats.items():
         children.setdefault(int(fields[1]), []).append(child)
+    return children
+
+
+def find_descendants(pid: int, children: Mapping[int, Sequence[int]]) -> list[int]:
+    """The ids of a process's children, their children and so on, from :func:`find_children`."""
     found = list(children.get(pid, ()))
     for parent in found:  # grows meanwhile: children of children come after them
         found += children.get(parent, ())

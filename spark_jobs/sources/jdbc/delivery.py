@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.jdbc import Snapshots, pack_snapshots
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema
+from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, lines_batch
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.python_tasks import Batches, map_batches
@@ -74,20 +74,13 @@ class JdbcDelivery:
         builder, origin, first = self.builder, self.origin, self.first
 
         def build(batches: Batches) -> Batches:
-            import pyarrow as pa
-
             for batch in batches:
                 found = [
                     (name, place, builder.build(values))
                     for part, place, *values in rows_of(batch)
                     if place in places.get(name := place_of(origin, first + part), ())
                 ]
-                columns = {
-                    "read_from": pa.array([name for name, _, _ in found], pa.string()),
-                    "read_offset": pa.array([place for _, place, _ in found], pa.int64()),
-                    "raw": pa.array([line for _, _, line in found], pa.binary()),
-                }
-                yield pa.RecordBatch.from_pydict(columns)
+                yield lines_batch(found)
 
         return map_batches(self.rows_df, build, LINES)
 

@@ -19,10 +19,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.mart_file import load_marts
-from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from spark_jobs.frames import literal_frame
+from spark_jobs.marts.rule_tables import rule_frames
 from spark_jobs.storage.pinned import pinned
 from tests.support import oracle_slow
 from tests.support.doc_tables import Table, read_tables
@@ -113,11 +112,7 @@ def performance(
 ) -> oracle_slow.Rows:
     book = load_rules(str(folder))
     months = [row[0] for row in milestones_df.select("month").distinct().collect()]
-    tables = {
-        "slow_milestones": milestones_df,
-        SHARES: literal_frame(spark, book.share_rows(months, overrides), SHARES_SCHEMA),
-        BONUSES: literal_frame(spark, book.bonus_rows(months, overrides), BONUSES_SCHEMA),
-    }
+    tables = {"slow_milestones": milestones_df, **rule_frames(spark, book, months, overrides)}
     return rows_of("slow_agent_performance", select(spark, "slow_agent_performance", tables))
 
 

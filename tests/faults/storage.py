@@ -7,7 +7,7 @@ write come in the same order every time.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
 from tests.faults.python_writes import stop_python_writes
 from tests.run.engines import INTERPRETED, build_file_system, build_local_disk
+from tests.support.processes import wait_until
 
 SOURCE = Path(__file__).with_name("FaultyFileSystem.scala")
 _CLASS = "lakehouse.faults.FaultyFileSystem"
@@ -31,6 +32,8 @@ class Storage:
     """The switch. Only what lies below the armed folder is recorded and fails; operations are known by name."""
 
     faults: Any
+    scheduler: Any
+    """Of Spark's tasks."""
 
     @contextmanager
     def recording(self, folder: Path) -> Iterator[None]:
@@ -42,13 +45,13 @@ class Storage:
     def stopping(self, folder: Path, operation: str, *, is_done: bool) -> Iterator[None]:
         """Stop at this operation; ``is_done``: it is carried out and its answer lost."""
         self.faults.arm(str(folder), operation, is_done)
-        yield from self._disarmed()
+        yield from self._disarmed(wait=self._wait_for_tasks)
 
     @contextmanager
     def stopping_before(self, folder: Path, pattern: str) -> Iterator[None]:
         """Stop before the first operation on a path that matches the regular expression as a whole."""
         self.faults.armPath(str(folder), pattern)
-        yield from self._disarmed()
+        yield from self._disarmed(wait=self._wait_for_tasks)
 
     @contextmanager
     def pausing(self, folder: Path, operation: str, sign: Path) -> Iterator[None]:
@@ -56,11 +59,23 @@ class Storage:
         self.faults.armPause(str(folder), operation, str(sign))
         yield from self._disarmed()
 
-    def _disarmed(self) -> Iterator[None]:
+    def _disarmed(self, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         try:
             yield
+            wait()
         finally:
             self.faults.disarm()
+
+    def _wait_for_tasks(self) -> None:
+        """As of a process that died, no task writes once the storage works again.
+
+        When one fails, Spark may have begun the next one before it gives the job up.
+        """
+
+        def none_runs() -> bool:
+            return not any(_iterate(self.scheduler.runningTasksByExecutors().valuesIterator()))
+
+        wait_until(none_runs, "the end of the tasks of the job that failed")
 
     @property
     def operations(self) -> list[str]:
@@ -94,4 +109,9 @@ def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
     jvm: Any = spark._jvm
     faults = jvm.lakehouse.faults.Faults
     stop_python_writes(faults)
-    return spark, Storage(faults)
+    return spark, Storage(faults, spark._jsc.sc().taskScheduler())
+
+
+def _iterate(scala: Any) -> Iterator[Any]:
+    while scala.hasNext():
+        yield scala.next()

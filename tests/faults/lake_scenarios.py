@@ -7,6 +7,7 @@ goes through all of the lake.
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.faults.small_lakes import FIRST, SECOND, THIRD, UNKNOWN, LakeStep, SmallLake, Units, make_small_lake
+from tests.faults.states import State, state_of
 from tests.faults.stops import Choose, Stops
-from tests.faults.verdicts import Point, Tried, attempt, judge_lake, retry
+from tests.faults.verdicts import LOST, Point, Tried, attempt, judge_lake, retry
 
+log = logging.getLogger(__name__)
 _IN_A_TABLE = re.compile(r"[a-z ]+ /lake/\w+/.*")
 _ENDINGS = ("rename /lake/.", "sql COMMIT", "delete /lake/unit_totals")
 
@@ -144,6 +147,7 @@ class LakeTrial:
 
     scenario: LakeScenario
     lake: SmallLake
+    judged: dict[State, Point]
 
     @property
     def kind(self) -> str:
@@ -158,20 +162,29 @@ class LakeTrial:
 
     def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
         wrong = "" if stuck else attempt(lambda: self.scenario.assert_right(self.lake))
-        stuck = stuck or ("" if wrong else retry(lambda: self.lake.go_on(is_held=self.scenario.is_held)))
+        point = Point(kind=self.kind, operation=operation, seconds=round(seconds, 1), stuck=stuck)
+        point = replace(point, rows=f"{LOST} or changed: {wrong}" if wrong else "")
+        if point.wrong:
+            return point
+        state = state_of(self.lake.folder)
+        if state not in self.judged:
+            self.judged[state] = self._go_on(point)
+        known = self.judged[state]
+        if not known.wrong:
+            shutil.rmtree(self.lake.folder)
+        return replace(point, stuck=known.stuck, rows=known.rows, left_over=known.left_over)
+
+    def _go_on(self, point: Point) -> Point:
+        stuck = retry(lambda: self.lake.go_on(is_held=self.scenario.is_held))
 
         def assert_right() -> None:
-            assert not wrong, wrong
             self.lake.assert_table_is(self.scenario.then)
             self.lake.assert_mart_is(self.scenario.then)
             self.lake.assert_served_is(self.scenario.then)
             self.lake.assert_held([])
 
-        point = judge_lake(self.kind, operation, self.lake, assert_right, stuck=stuck, seconds=seconds)
-        if not point.wrong:
-            point = replace(point, left_over=", ".join(self.lake.left_over()))
-            shutil.rmtree(self.lake.folder)
-        return point
+        found = judge_lake(self.kind, point.operation, self.lake, assert_right, stuck=stuck, seconds=point.seconds)
+        return found if found.wrong else replace(found, left_over=", ".join(self.lake.left_over()))
 
 
 class LakeStops:
@@ -186,10 +199,14 @@ class LakeStops:
         prepared = self._prepare(tuple(scenario.prepare))
         place = self._folder / f"{LAKE_SCENARIOS.index(scenario)}"
 
-        def copy(name: str) -> LakeTrial:
-            return LakeTrial(scenario, prepared.copy(place / name))
+        judged: dict[State, Point] = {}
 
-        return self._stops.try_all(scenario.kind, copy, outside_tables(choose))
+        def copy(name: str) -> LakeTrial:
+            return LakeTrial(scenario, prepared.copy(place / name), judged)
+
+        tried = self._stops.try_all(scenario.kind, copy, outside_tables(choose))
+        log.info("%s: %d states", scenario.kind, len(judged))
+        return tried
 
     def _prepare(self, steps: tuple[LakeStep, ...]) -> SmallLake:
         if steps not in self._made:

@@ -18,9 +18,9 @@ KINDS_OF = {
     ZOMBIES: tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
 }
 """The parts, and the kinds in each. What takes longest comes first, so that workers end together."""
-NUMBERED = {backfills.KIND: ("backfills", 10), kills.KIND: ("lakes", 4)}
+NUMBERED = {backfills.KIND: ("backfills", 6), kills.KIND: ("lakes", 4)}
 """Kinds with seeds that take minutes each: the option that says how many, and how many there are."""
-_AT_A_TIME = {backfills.KIND: 5, kills.KIND: 1}
+_AT_A_TIME = {backfills.KIND: 3, kills.KIND: 1}
 """Of these, how many a share has."""
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from tests.faults.homes import Home, copy_lake, grow_old
 from tests.faults.python_writes import LEASE, SQL
 from tests.faults.scenarios import Scenario, Step
+from tests.faults.states import State
 from tests.faults.storage import Storage
 from tests.faults.verdicts import Point, Tried, attempt, judge, retry
 from tests.support.numbered_tables import NumberedTable
@@ -84,6 +85,7 @@ class TableTrial:
 
     scenario: Scenario
     table: NumberedTable
+    judged: dict[State, Point] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -97,7 +99,8 @@ class TableTrial:
         return self.scenario.act(self.table)
 
     def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
-        return judge(self.kind, operation, self.table, self.scenario.last, stuck=stuck, seconds=seconds)
+        last, judged = self.scenario.last, self.judged
+        return judge(self.kind, operation, self.table, last, stuck=stuck, seconds=seconds, judged=judged)
 
 
 @dataclass
@@ -110,7 +113,10 @@ class Stops:
     def run(self, scenario: Scenario, home: Home, choose: Choose) -> Tried:
         """Try the chosen operations of the scenario."""
         self.prepare(scenario, home)
-        return self.try_all(scenario.kind, lambda name: TableTrial(scenario, home.copy(name)), choose)
+        judged: dict[State, Point] = {}
+        tried = self.try_all(scenario.kind, lambda name: TableTrial(scenario, home.copy(name), judged), choose)
+        log.info("%s: %d states", scenario.kind, len(judged))
+        return tried
 
     def prepare(self, scenario: Scenario, home: Home) -> None:
         """Make the table that the scenario begins with, or copy the one that another scenario began with."""

@@ -107,7 +107,7 @@ class Zombies:
             seconds = time.monotonic() - begun
         if fate is not Fate.KILLED:
             stuck = driver.outcome() or stuck
-        return judge(kind, name, table, scenario.last, stuck=stuck, seconds=seconds)
+        return judge(kind, name, table, scenario.last, stuck=stuck, seconds=seconds, judged={})
 
     def _stays_out(self, scenario: Scenario, home: Home, table: NumberedTable) -> str:
         impatient = home.table(Path(table.settings.base_path).name, wait_seconds=1)

@@ -103,12 +103,12 @@ def build_settings(*, port: int, metastore: str, environ: Mapping[str, str]) -> 
     }
     storage: Settings = {"hive.metastore.uri": metastore, "fs.hadoop.enabled": "true"}
     region, endpoint = region_of(environ), endpoint_of(environ)
+    if region or endpoint:
+        storage |= {"fs.native-s3.enabled": "true"}
     if region:
         storage |= {"s3.region": region}
     if endpoint:
         storage |= {"s3.endpoint": endpoint, "s3.path-style-access": "true"}
-    if region or endpoint:
-        storage |= {"fs.native-s3.enabled": "true"}
     return {
         "config.properties": config,
         f"catalog/{TABLES}.properties": {"connector.name": "hudi", **storage},

@@ -4,6 +4,8 @@ VENV := .venv/bin
 JAVA = JAVA_HOME="$$($(VENV)/python -m local_stack java-home)"
 CODE := $(wildcard spark_jobs local_stack plugins dags tests bench)
 SLICE ?= $(shell $(PYTHON) -m tests.run.levels)
+# Images set it to save a layer; here every process of a run would compile the project again.
+unexport PYTHONDONTWRITEBYTECODE
 # One folder for the results of everything that this call runs.
 ifndef LAKEHOUSE_TEST_RESULTS
 export LAKEHOUSE_TEST_RESULTS := $(CURDIR)/.test-results/$(shell date -u +%Y%m%dT%H%M%S)-$(shell echo $$PPID)

@@ -52,10 +52,18 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave modules alone of which a run of other tests than those of `make check` selects none."""
+    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    is_beyond = os.environ.get(recorder.NAME, "check") != "check"
+    return (is_beyond and is_module and spreading.is_in_check_alone(collection_path)) or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Check slices, and spread the tests over the processes of a run."""
     spreading.check_slices(items)
+    spreading.check_marks(items)
     spreading.sort_by_level(items)
 
 

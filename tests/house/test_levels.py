@@ -23,6 +23,7 @@ class Marked:
     def __init__(self, nodeid: str, *marks: pytest.Mark) -> None:
         self.nodeid = nodeid
         self.marks = list(marks)
+        self.path = ROOT / nodeid.partition("::")[0]
 
     def iter_markers(self, name: str = "") -> list[pytest.Mark]:
         return [mark for mark in self.marks if not name or mark.name == name]
@@ -71,6 +72,39 @@ def test_every_slice_has_tests_and_every_test_a_known_slice():
 def test_an_unknown_or_a_second_slice_is_refused(marks):
     with pytest.raises(pytest.UsageError, match="test_y is in the slices"):
         spreading.check_slices([Marked("tests/x.py::test_y", *marks)])
+
+
+@pytest.mark.parametrize(
+    "line", ["@pytest.mark.hudi", "pytestmark = [mark.e2e]", 'mark.slice(name="jobs")', "mark.spark"]
+)
+def test_other_runs_than_check_import_what_has_a_mark_of_theirs(tmp_path, monkeypatch, line: str):
+    """In its own text, or in that of a conftest.py of its folders."""
+    monkeypatch.setattr(spreading, "ROOT", tmp_path)
+    texts = {
+        "plain/test_a.py": "import pytest.mark.parametrize",
+        "plain/marked/test_b.py": f"import pytest\n{line}",
+        "shared/conftest.py": f"params=[{line}]",
+        "shared/deeper/test_c.py": "def test_c(shared): pass",
+        "other/conftest.py": "mark.sparkling, mark.hudis",
+        "other/test_d.py": "spark, hudi, services",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    modules = [tmp_path / name for name in texts if "test_" in name]
+    assert [spreading.is_in_check_alone(module) for module in modules] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("mark", [*map(engine, ENGINE_MARKS), in_slice("jobs")])
+def test_a_mark_that_other_runs_would_not_find_is_refused(tmp_path, mark: pytest.Mark):
+    module = tmp_path / "test_x.py"
+    module.write_text("def test_y(served): pass", encoding="utf-8")
+    test = Marked("tests/test_x.py::test_y[from a fixture]", mark)
+    test.path = module
+    with pytest.raises(pytest.UsageError, match=r"test_y.* gets a mark from elsewhere"):
+        spreading.check_marks([test])
+    test.marks.clear()
+    spreading.check_marks([test])
 
 
 def test_what_takes_longest_begins_and_modules_stay_whole():

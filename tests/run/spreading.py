@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.run.levels import ENGINES, SLICES
+from tests.run.levels import ENGINES, ROOT, SLICES
 
 TOGETHER = ("tests/e2e/", "tests/dags/")
 """Folders whose modules are for one process: they share what is expensive to start, or start an Airflow each."""
 
+_BEYOND_CHECK = re.compile(rf"\bmark\.({'|'.join((*ENGINES, 'slice'))})\b")
 _ORDER = ("faults", *ENGINES)
 """Markers of the units that begin first. The whole campaign of faults is one unit, and takes longer than any other."""
 
@@ -28,6 +32,41 @@ def find_unit(nodeid: str) -> str:
     """The unit of work that a test belongs to."""
     module = nodeid.partition("::")[0]
     return next((folder for folder in TOGETHER if module.startswith(folder)), module)
+
+
+def is_in_check_alone(module: Path) -> bool:
+    """True for a module without a mark that takes a test out of `make check`: other runs do not import it.
+
+    Marks are looked for in the text of the module and of the conftest.py files that it shares.
+    """
+    return not (_has_mark(module) or any(map(_has_mark, _conftests(module.parent))))
+
+
+@cache
+def _has_mark(module: Path) -> bool:
+    return _BEYOND_CHECK.search(module.read_text(encoding="utf-8")) is not None
+
+
+@cache
+def _conftests(folder: Path) -> tuple[Path, ...]:
+    """Those of the folder and of the ones around it, below the root."""
+    around = _conftests(folder.parent) if folder != ROOT and ROOT in folder.parents else ()
+    own = folder / "conftest.py"
+    return (*around, own) if own.exists() else around
+
+
+def check_marks(items: Sequence[Any]) -> None:
+    """Refuse a test whose mark is in no text that :func:`is_in_check_alone` reads: its run would not find the module.
+
+    Raises:
+        pytest.UsageError: naming the first such test.
+    """
+    alone = {module: is_in_check_alone(module) for module in {item.path for item in items}}
+    for item in items:
+        if alone[item.path] and any(mark.name in (*ENGINES, "slice") for mark in item.iter_markers()):
+            raise pytest.UsageError(
+                f"{item.nodeid} gets a mark from elsewhere; write it in its module, or in a conftest.py of its folders"
+            )
 
 
 def check_slices(items: Sequence[Any]) -> None:

@@ -1,15 +1,13 @@
 """Jobs that write more than tables: files of consumers, the row index, change feeds, savepoints, holds, a database.
 
 What a job does inside a table is stopped in scenarios of their own (scenarios.py); here the storage stops at everything
-else, whether Spark or Python writes it. Afterwards the job is run again, its result is looked at, and the next batch
-goes through all of the lake.
+else, whether Spark or Python writes it. Afterwards the job is run again and its result is looked at; from each state
+that such retries leave, the next batch goes through all of the lake.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +15,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.faults.small_lakes import FIRST, SECOND, THIRD, UNKNOWN, LakeStep, SmallLake, Units, make_small_lake
-from tests.faults.states import State, state_of
 from tests.faults.stops import Choose, Stops
 from tests.faults.verdicts import LOST, Point, Tried, attempt, judge_lake, retry
 
-log = logging.getLogger(__name__)
 _IN_A_TABLE = re.compile(r"[a-z ]+ /lake/\w+/.*")
 _ENDINGS = ("rename /lake/.", "sql COMMIT", "delete /lake/unit_totals")
 
@@ -147,7 +143,6 @@ class LakeTrial:
 
     scenario: LakeScenario
     lake: SmallLake
-    judged: dict[State, Point]
 
     @property
     def kind(self) -> str:
@@ -160,21 +155,12 @@ class LakeTrial:
     def act(self) -> object:
         return self.scenario.act(self.lake)
 
-    def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
+    def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         wrong = "" if stuck else attempt(lambda: self.scenario.assert_right(self.lake))
-        point = Point(kind=self.kind, operation=operation, seconds=round(seconds, 1), stuck=stuck)
-        point = replace(point, rows=f"{LOST} or changed: {wrong}" if wrong else "")
-        if point.wrong:
-            return point
-        state = state_of(self.lake.folder)
-        if state not in self.judged:
-            self.judged[state] = self._go_on(point)
-        known = self.judged[state]
-        if not known.wrong:
-            shutil.rmtree(self.lake.folder)
-        return replace(point, stuck=known.stuck, rows=known.rows, left_over=known.left_over)
+        rows = f"{LOST} or changed: {wrong}" if wrong else ""
+        return Point(kind=self.kind, operation=operation, seconds=round(seconds, 1), stuck=stuck, rows=rows)
 
-    def _go_on(self, point: Point) -> Point:
+    def go_on(self, point: Point) -> Point:
         stuck = retry(lambda: self.lake.go_on(is_held=self.scenario.is_held))
 
         def assert_right() -> None:
@@ -198,15 +184,9 @@ class LakeStops:
         """Try the chosen operations outside tables."""
         prepared = self._prepare(tuple(scenario.prepare))
         place = self._folder / f"{LAKE_SCENARIOS.index(scenario)}"
-
-        judged: dict[State, Point] = {}
-
-        def copy(name: str) -> LakeTrial:
-            return LakeTrial(scenario, prepared.copy(place / name), judged)
-
-        tried = self._stops.try_all(scenario.kind, copy, outside_tables(choose))
-        log.info("%s: %d states", scenario.kind, len(judged))
-        return tried
+        return self._stops.try_all(
+            scenario.kind, lambda name: LakeTrial(scenario, prepared.copy(place / name)), outside_tables(choose)
+        )
 
     def _prepare(self, steps: tuple[LakeStep, ...]) -> SmallLake:
         if steps not in self._made:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from tests.faults.homes import Home, copy_lake, grow_old
 from tests.faults.python_writes import LEASE, SQL
 from tests.faults.scenarios import Scenario, Step
-from tests.faults.states import State
+from tests.faults.states import State, state_of
 from tests.faults.storage import Storage
-from tests.faults.verdicts import Point, Tried, attempt, judge, retry
+from tests.faults.verdicts import Point, Tried, attempt, go_on, look, retry
 from tests.support.numbered_tables import NumberedTable
 
 BEFORE, AFTER = "before", "after"
@@ -75,8 +76,11 @@ class Interrupted(Protocol):
     def act(self) -> object:
         """Do it."""
 
-    def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
-        """See what came of it."""
+    def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
+        """Look at the rows after the retry."""
+
+    def go_on(self, point: Point) -> Point:
+        """Do what comes next, and look at what is wrong then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,6 @@ class TableTrial:
 
     scenario: Scenario
     table: NumberedTable
-    judged: dict[State, Point] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -98,9 +101,11 @@ class TableTrial:
     def act(self) -> object:
         return self.scenario.act(self.table)
 
-    def judge(self, operation: str, *, stuck: str, seconds: float) -> Point:
-        last, judged = self.scenario.last, self.judged
-        return judge(self.kind, operation, self.table, last, stuck=stuck, seconds=seconds, judged=judged)
+    def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
+        return look(self.kind, operation, self.table, self.scenario.last, stuck=stuck, seconds=seconds)
+
+    def go_on(self, point: Point) -> Point:
+        return go_on(point, self.table, self.scenario.last)
 
 
 @dataclass
@@ -113,10 +118,7 @@ class Stops:
     def run(self, scenario: Scenario, home: Home, choose: Choose) -> Tried:
         """Try the chosen operations of the scenario."""
         self.prepare(scenario, home)
-        judged: dict[State, Point] = {}
-        tried = self.try_all(scenario.kind, lambda name: TableTrial(scenario, home.copy(name), judged), choose)
-        log.info("%s: %d states", scenario.kind, len(judged))
-        return tried
+        return self.try_all(scenario.kind, lambda name: TableTrial(scenario, home.copy(name)), choose)
 
     def prepare(self, scenario: Scenario, home: Home) -> None:
         """Make the table that the scenario begins with, or copy the one that another scenario began with."""
@@ -131,10 +133,15 @@ class Stops:
             self._die(scenario.dies_in, prepared)
 
     def try_all(self, kind: str, copy: Callable[[str], Interrupted], choose: Choose) -> Tried:
-        """Record the operations of one run, and stop a copy at each that is chosen."""
+        """Record the operations of one run, and stop a copy at each that is chosen.
+
+        What comes next is done once for each state that the retries leave: in the same one its result is the same.
+        """
         operations = self.operations(copy("recorded"))
         log.info("%s: %d operations", kind, len(operations))
-        points = [self._try(copy, number, *at) for number, at in enumerate(choose(operations))]
+        known: dict[State, Point] = {}
+        points = [self._try(copy(f"{number}-{at[1]}"), *at, known) for number, at in enumerate(choose(operations))]
+        log.info("%s: %d states", kind, len(known))
         return Tried(kind=kind, operations=len(operations), points=tuple(points))
 
     def operations(self, trial: Interrupted) -> list[str]:
@@ -149,8 +156,7 @@ class Stops:
             assert attempt(lambda: act(table)), "it was to die"
         assert table.timeline.unfinished, self.storage.operations
 
-    def _try(self, copy: Callable[[str], Interrupted], number: int, operation: str, side: str) -> Point:
-        trial = copy(f"{number}-{side}")
+    def _try(self, trial: Interrupted, operation: str, side: str, known: dict[State, Point]) -> Point:
         begun = time.monotonic()
         with self.storage.stopping(trial.base, operation, is_done=side == AFTER):
             error = attempt(trial.act)
@@ -163,7 +169,19 @@ class Stops:
         grow_old(trial.base)
         stuck = retry(trial.act)
         seconds = time.monotonic() - stopped
-        point = trial.judge(name, stuck=stuck, seconds=seconds)
+        point = trial.look(name, stuck=stuck, seconds=seconds)
+        point = point if point.wrong else _as_in_state(trial, point, known)
         times = (stopped - begun, seconds, time.monotonic() - stopped - seconds)
         log.info("%s: %s: stopped, retried, judged in %.1f, %.1f, %.1f s", trial.kind, name, *times)
         return point
+
+
+def _as_in_state(trial: Interrupted, point: Point, known: dict[State, Point]) -> Point:
+    """The point with what is wrong after the next step from the state that the retry left."""
+    state = state_of(trial.base)
+    if state not in known:
+        known[state] = trial.go_on(point)
+    found = known[state]
+    if not found.wrong:
+        shutil.rmtree(trial.base)
+    return replace(point, stuck=found.stuck, rows=found.rows, left_over=found.left_over)

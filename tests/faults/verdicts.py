@@ -12,7 +12,6 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import TableLayout, all_layouts
 from spark_jobs.storage.services.state import TableState
 from tests.faults.homes import grow_old
-from tests.faults.states import State, state_of
 from tests.support.lakes import Lake
 from tests.support.numbered_tables import NumberedTable, Rows
 
@@ -75,32 +74,14 @@ def retry(do: Callable[[], object]) -> str:
     return error
 
 
-def judge(
-    kind: str,
-    operation: str,
-    table: NumberedTable,
-    last: int,
-    *,
-    stuck: str,
-    seconds: float,
-    judged: dict[State, Point],
-) -> Point:
-    """Look at the rows, make the next commit, look again, and then at what is left over two runs later.
-
-    The next commit is made once for each state: in one that was ``judged`` before, the result would be the same.
-    ``last`` is the number of the newest commit that was acknowledged.
-    """
-    point = Point(kind=kind, operation=operation, seconds=round(seconds, 1), stuck=stuck)
-    if stuck or (rows := wrong_rows(table, table.expected(last), readers=(RUST,))):
-        return replace(point, rows="" if stuck else rows)
-    state = state_of(Path(table.settings.base_path))
-    if state not in judged:
-        judged[state] = _go_on(point, table, last)
-    known = judged[state]
-    return replace(point, stuck=known.stuck, rows=known.rows, left_over=known.left_over)
+def look(kind: str, operation: str, table: NumberedTable, last: int, *, stuck: str, seconds: float) -> Point:
+    """Look at the rows after a retry; ``last`` is the number of the newest commit that was acknowledged."""
+    rows = "" if stuck else wrong_rows(table, table.expected(last), readers=(RUST,))
+    return Point(kind=kind, operation=operation, seconds=round(seconds, 1), stuck=stuck, rows=rows)
 
 
-def _go_on(point: Point, table: NumberedTable, last: int) -> Point:
+def go_on(point: Point, table: NumberedTable, last: int) -> Point:
+    """Make the next commit, look at the rows again, and then at what is left over two runs later."""
     rows = wrong_rows(table, table.expected(last), readers=(SPARK,))
     stuck = retry(lambda: table.put(last + 1))
     rows = rows or ("" if stuck else wrong_rows(table, table.expected(last + 1)))

@@ -17,7 +17,7 @@ from tests.faults.drivers import Driver, Task, open_driver
 from tests.faults.homes import Home
 from tests.faults.python_writes import LEASE
 from tests.faults.scenarios import Scenario
-from tests.faults.verdicts import Point, Tried, attempt, judge, retry
+from tests.faults.verdicts import Point, Tried, attempt, go_on, look, retry
 from tests.support.numbered_tables import NumberedTable
 
 PLACES = 5
@@ -107,7 +107,8 @@ class Zombies:
             seconds = time.monotonic() - begun
         if fate is not Fate.KILLED:
             stuck = driver.outcome() or stuck
-        return judge(kind, name, table, scenario.last, stuck=stuck, seconds=seconds, judged={})
+        point = look(kind, name, table, scenario.last, stuck=stuck, seconds=seconds)
+        return point if point.wrong else go_on(point, table, scenario.last)
 
     def _stays_out(self, scenario: Scenario, home: Home, table: NumberedTable) -> str:
         impatient = home.table(Path(table.settings.base_path).name, wait_seconds=1)

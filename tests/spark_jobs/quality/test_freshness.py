@@ -154,7 +154,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(steps=st.lists(st.tuples(st.integers(1, 30), STEPS), max_size=25), after=st.integers(0, 9000))
 def test_each_table_is_as_fresh_as_what_it_holds(tmp_path_factory, steps, after):
     history = History(tmp_path_factory.mktemp("lake"))

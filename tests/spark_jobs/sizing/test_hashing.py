@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.sizing.hashing import bucket_of, even_number, java_hash, unevenness
@@ -74,7 +74,7 @@ def test_every_key_has_a_bucket(key: str, buckets: int):
     assert 0 <= bucket_of(key, buckets) < buckets
 
 
-@pytest.mark.parametrize("buckets", [1, 31, 37, 64])
+@pytest.mark.parametrize("buckets", [31, 37])
 def test_unevenness_is_that_of_consecutive_keys(buckets: int):
     counts = Counter(bucket_of(str(key), buckets) for key in range(10_000_000, 10_200_000))
     assert unevenness(buckets) == pytest.approx(max(counts.values()) / (200_000 / buckets))
@@ -89,6 +89,7 @@ def test_more_buckets_than_can_be_tried_are_judged_by_a_divisor():
     assert unevenness(65_536) == unevenness(1024)
 
 
+@settings(max_examples=25)
 @given(st.integers(1, 1900))
 def test_an_even_number_is_at_least_what_is_needed_and_little_more(least: int):
     number = even_number(least)

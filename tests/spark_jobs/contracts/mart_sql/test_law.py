@@ -140,7 +140,7 @@ def keeps_scopes_apart(sql: str, rows: Rows) -> bool:
     return {row[0] for row in (moved - everything) + (everything - moved)} <= concerned
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.randoms(use_true_random=False))
 def test_what_is_taken_keeps_scopes_apart(chance):
     sql = Writer(chance).query()

@@ -1,4 +1,4 @@
-"""A dashboard polls while a mart is replaced twenty times: it sees the state before or the one after.
+"""A dashboard polls while a mart is replaced eight times: it sees the state before or the one after.
 
 The rows of each state come slowly on purpose: half-way through, nothing goes on before the dashboard has asked again.
 A state holds 40 rows and its number, all with its number in them (tests/support/serving.py).
@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from tests.support.serving import MART, SCHEMA, Dashboard, Place, assert_serves, instant, rows, serve
 
-STATES = 20
+STATES = 8
 _TABLE = f"SELECT agent_id, agent_name, total, true_for FROM {MART}"
 _WITH_RECORD = (
     f"SELECT agent_id, agent_name, total, true_for, instant, row_count FROM {MART} "

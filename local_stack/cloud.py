@@ -24,7 +24,6 @@ from local_stack.errors import SetupError
 from local_stack.job_command import run_job
 from local_stack.lake_view import check_lake, view_lake
 from local_stack.metastore import start_metastore, wait_for_metastore
-from local_stack.s3_gateway import install_gateway, start_gateway
 from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
 from local_stack.trino_install import install_trino
@@ -35,7 +34,6 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.s3 import split_uri
 
 BUCKET = "lakehouse"
-GATEWAY = "gateway"
 QUESTION = "SELECT * FROM agent_contracts ORDER BY contract_total DESC NULLS LAST, agent_name LIMIT 5"
 WRONG = 1
 
@@ -48,13 +46,10 @@ class Servers:
     trino: str
 
     @classmethod
-    def start(cls, folder: RunFolder, environ: Mapping[str, str], *, s3: str) -> Servers:
+    def start(cls, folder: RunFolder, environ: Mapping[str, str]) -> Servers:
         """Start them side by side; whoever calls stops them, also when this raises."""
         installed = install_trino(environ)
-        program = install_gateway(environ) if s3 == GATEWAY else None
         aws = wait_for_aws(start_aws(folder, environ=environ))
-        if program:
-            aws = _with_gateway(aws, start_gateway(folder, program, environ=environ))
         make_bucket(BUCKET, aws)
         environ = {
             **environ,
@@ -67,13 +62,6 @@ class Servers:
         environ["LAKEHOUSE_CATALOG"] = wait_for_metastore(metastore)
         trino = start_trino(folder, installed, metastore=environ["LAKEHOUSE_CATALOG"], environ=environ)
         return cls(environ=environ, trino=wait_for_trino(trino))
-
-
-def _with_gateway(aws: Mapping[str, str], gateway: Mapping[str, str]) -> dict[str, str]:
-    """S3 at the gateway, with its keys; Glue and Athena's API where they are."""
-    kept = {name: value for name, value in aws.items() if name not in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
-    endpoints = {"AWS_ENDPOINT_URL": aws["AWS_ENDPOINT_URL"], "AWS_ENDPOINT_URL_S3": gateway["AWS_ENDPOINT_URL"]}
-    return {**kept, **gateway, **endpoints}
 
 
 class Landing:
@@ -98,9 +86,7 @@ class Landing:
 
 def run(argv: list[str]) -> int:
     """Run the chain; 0 when all readers agree on the generator's truth, 1 when not."""
-    parser = build_parser("cloud", __doc__, events=5_000, arrivals=2)
-    parser.add_argument("--s3", choices=("moto", GATEWAY), default="moto", help="the S3 server (default moto)")
-    options = parser.parse_args(argv)
+    options = build_parser("cloud", __doc__, events=5_000, arrivals=2).parse_args(argv)
     steps = Steps()
     arrivals = Arrivals(events=options.events, count=options.arrivals, seed=options.seed)
     folder = RunFolder(run_path(os.environ) / "cloud")
@@ -108,7 +94,7 @@ def run(argv: list[str]) -> int:
         raise SetupError(f"it runs already in {folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     with folder.stopping(), tempfile.TemporaryDirectory(prefix="lakehouse-landing-") as made:
-        servers = Servers.start(folder, environ, s3=options.s3)
+        servers = Servers.start(folder, environ)
         os.environ.update(servers.environ)  # the readers in this process find the store by it
         steps.tell(
             f"S3, Glue and Athena's API at {os.environ['AWS_ENDPOINT_URL']}, metastore at "

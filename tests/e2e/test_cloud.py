@@ -18,17 +18,12 @@ from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.aws import right_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500)]
-SERVERS = [
-    pytest.param("moto", marks=pytest.mark.slice(name="cloud")),
-    pytest.param("gateway", marks=pytest.mark.slice(name="stores")),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="cloud")]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')
 _QUERY = re.compile(r"^(?P<reader>Trino|Athena's client): SELECT .+\n(?P<table>(?:  .+\n)+)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("s3", SERVERS)
-def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Path, s3: str) -> None:
+def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "LAKEHOUSE_SPARK_"))}
     environ |= {
         "LAKEHOUSE_RUN_PATH": str(tmp_path / "run"),
@@ -36,7 +31,7 @@ def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Pat
         "LAKEHOUSE_UI_PORT": str(free_port()),
         DATABASE_VARIABLE: postgresql.url(postgresql.new_database()),
     }
-    line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1", "--s3", s3]
+    line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)
     assert done.returncode == 0, done.stderr[-3000:]
     told = done.stdout + done.stderr
@@ -47,8 +42,7 @@ def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Pat
     assert answers["Trino"] == answers["Athena's client"]
     assert answers["Trino"].count("\n") > 3
     assert RunFolder(tmp_path / "run" / "cloud").running() == []
-    if s3 == "moto":  # the other server keeps no log of requests
-        check_rights(tmp_path / "run" / "cloud" / "logs" / "aws.log")
+    check_rights(tmp_path / "run" / "cloud" / "logs" / "aws.log")
 
 
 def check_rights(file: Path) -> None:

@@ -43,7 +43,7 @@ SLICES = {
     "laws": "more seeds of the laws: deliveries in any order, runs that die, processes that are killed",
     "laws-marts": "more seeds of the laws of marts",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",
-    "stores": "S3's tests and the whole pipeline on a second S3 server, which is built with Go the first time",
+    "stores": "S3's tests on a second S3 server, which is built with Go the first time",
     "tables": "more cases of tables and their quality: services, the row index, the gate and what it is compared with",
 }
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""

@@ -86,8 +86,12 @@ def test_backfills_of_a_day_succeed_and_change_nothing(running: Running) -> None
     dag_ids = ("split_sales", "fast_layer", "stitch_layer", "slow_layer")
     for dag_id in dag_ids:
         start_backfill(running, dag_id, days_ago=(1, 1))
-    for dag_id in dag_ids:
-        wait_until(lambda dag=dag_id: backfill_states(api, dag) == ["success"], f"{dag_id} succeeds", limit_seconds=900)
+    succeeded = {dag_id: ["success"] for dag_id in dag_ids}
+    wait_until(
+        lambda: {dag_id: backfill_states(api, dag_id) for dag_id in dag_ids} == succeeded,
+        "all of them succeed",
+        limit_seconds=900,
+    )
     running.chain.wait()
     assert running.snapshot() == before
     assert running.differing_marts() == {}

@@ -54,8 +54,8 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave modules alone of which a run of other tests than those of `make check` selects none."""
-    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
     is_beyond = os.environ.get(recorder.NAME, "check") != "check"
+    is_module = collection_path.match("test_*.py")
     return (is_beyond and is_module and spreading.is_in_check_alone(collection_path)) or None
 
 

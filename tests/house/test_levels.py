@@ -74,9 +74,7 @@ def test_an_unknown_or_a_second_slice_is_refused(marks):
         spreading.check_slices([Marked("tests/x.py::test_y", *marks)])
 
 
-@pytest.mark.parametrize(
-    "line", ["@pytest.mark.hudi", "pytestmark = [mark.e2e]", 'mark.slice(name="jobs")', "mark.spark"]
-)
+@pytest.mark.parametrize("line", ["@pytest.mark.hudi", "pytestmark = [mark.e2e]", 'mark.slice("jobs")', "mark.spark"])
 def test_other_runs_than_check_import_what_has_a_mark_of_theirs(tmp_path, monkeypatch, line: str):
     """In its own text, or in that of a conftest.py of its folders."""
     monkeypatch.setattr(spreading, "ROOT", tmp_path)

@@ -16,7 +16,8 @@ from tests.run.levels import ENGINES, ROOT, SLICES
 TOGETHER = ("tests/e2e/", "tests/dags/")
 """Folders whose modules are for one process: they share what is expensive to start, or start an Airflow each."""
 
-_BEYOND_CHECK = re.compile(rf"\bmark\.({'|'.join((*ENGINES, 'slice'))})\b")
+_BEYOND_CHECK = (*ENGINES, "slice")
+_MARK = re.compile(rf"\bmark\.({'|'.join(_BEYOND_CHECK)})\b")
 _ORDER = ("faults", *ENGINES)
 """Markers of the units that begin first. The whole campaign of faults is one unit, and takes longer than any other."""
 
@@ -39,20 +40,13 @@ def is_in_check_alone(module: Path) -> bool:
 
     Marks are looked for in the text of the module and of the conftest.py files that it shares.
     """
-    return not (_has_mark(module) or any(map(_has_mark, _conftests(module.parent))))
+    shared = (folder / "conftest.py" for folder in module.parents if folder.is_relative_to(ROOT))
+    return not any(map(_has_mark, (module, *shared)))
 
 
 @cache
-def _has_mark(module: Path) -> bool:
-    return _BEYOND_CHECK.search(module.read_text(encoding="utf-8")) is not None
-
-
-@cache
-def _conftests(folder: Path) -> tuple[Path, ...]:
-    """Those of the folder and of the ones around it, below the root."""
-    around = _conftests(folder.parent) if folder != ROOT and ROOT in folder.parents else ()
-    own = folder / "conftest.py"
-    return (*around, own) if own.exists() else around
+def _has_mark(file: Path) -> bool:
+    return file.exists() and _MARK.search(file.read_text(encoding="utf-8")) is not None
 
 
 def check_marks(items: Sequence[Any]) -> None:
@@ -63,7 +57,7 @@ def check_marks(items: Sequence[Any]) -> None:
     """
     alone = {module: is_in_check_alone(module) for module in {item.path for item in items}}
     for item in items:
-        if alone[item.path] and any(mark.name in (*ENGINES, "slice") for mark in item.iter_markers()):
+        if alone[item.path] and any(mark.name in _BEYOND_CHECK for mark in item.iter_markers()):
             raise pytest.UsageError(
                 f"{item.nodeid} gets a mark from elsewhere; write it in its module, or in a conftest.py of its folders"
             )

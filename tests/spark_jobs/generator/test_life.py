@@ -13,6 +13,7 @@ from spark_jobs.generator.life import Life
 from spark_jobs.generator.plan import Plan, Rates
 
 DAY_MS = 86_400_000
+SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in range(5, 20))]
 
 
 def test_every_status_is_met_and_leads_are_many(life):
@@ -46,7 +47,7 @@ def test_contracts_are_signed_on_the_day_of_their_event(life):
     assert 20_000 < min(priced) < max(priced) < 2_000_000
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_signed_means_an_amount_and_a_day(make, seed):
     """Also of a sale that was deleted and is entered again with less known of it."""
     run = make(events=2_000, seed=seed, rates={"delete": 0.05})

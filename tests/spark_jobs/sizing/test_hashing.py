@@ -74,7 +74,7 @@ def test_every_key_has_a_bucket(key: str, buckets: int):
     assert 0 <= bucket_of(key, buckets) < buckets
 
 
-@pytest.mark.parametrize("buckets", [31, 37])
+@pytest.mark.parametrize("buckets", [1, 31, 37, 64])
 def test_unevenness_is_that_of_consecutive_keys(buckets: int):
     counts = Counter(bucket_of(str(key), buckets) for key in range(10_000_000, 10_200_000))
     assert unevenness(buckets) == pytest.approx(max(counts.values()) / (200_000 / buckets))

@@ -113,7 +113,7 @@ def opening_session() -> Iterator[tuple[Session, Path]]:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="lakehouse-faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lakehouse-faults-", ignore_cleanup_errors=True) as folder:
         spark, storage = open_faulty_session(Settings(driver_memory="2g"))
         try:
             yield Session(spark, storage), Path(folder)

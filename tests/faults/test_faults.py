@@ -15,16 +15,18 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.faults import sample, workers
+from tests.faults import sample, stops, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, SLICES, STOPS, shares_of
 from tests.faults.states import state_of
 from tests.faults.stops import every_point
+from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
 from tests.run.engines import shared_environment
 from tests.support.numbered_tables import LAYOUTS
@@ -124,6 +126,17 @@ def test_a_state_is_what_a_later_run_finds(tmp_path: Path, changed: dict[str, An
     state = state_of(lake_of(tmp_path / "one", first=1000, file_id=ids[0]))
     assert state_of(lake_of(tmp_path / "two", first=2000, file_id=ids[1])) == state
     assert state_of(lake_of(tmp_path / "three", first=2000, file_id=ids[1], **changed)) != state
+
+
+def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its heartbeats go on in the same process, and one may be written while the folder is removed."""
+    monkeypatch.setattr(os, "rmdir", lambda *_, **__: os.open(tmp_path / "none", os.O_RDONLY))
+    (tmp_path / "lake").mkdir()
+    point = Point(kind="append", operation="close /t/f #1", seconds=1.0)
+    trial: Any = SimpleNamespace(base=tmp_path / "lake", go_on=lambda point: point)
+    assert stops._as_in_state(trial, point, {}) == point
 
 
 PROCESS = """

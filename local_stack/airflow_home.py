@@ -23,7 +23,7 @@ from local_stack.services import LOOPBACK, RunFolder, Service
 PORT_VARIABLE = "LAKEHOUSE_UI_PORT"
 DATABASE_VARIABLE = "LAKEHOUSE_AIRFLOW_DB"
 PREFERRED_PORT = 8080
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 USER = "admin"
 _KEYS = "secrets.json"
 DAG_IDS = (

@@ -20,7 +20,7 @@ from local_stack.layout import PROJECT_ROOT
 from local_stack.ports import free_port
 from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, wait_for_server
 
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 CONNECTORS = PROJECT_ROOT / "include" / "connectors"
 """Configurations of connectors, one for each kind of database, with ``${NAMES}`` for what is a user's own."""
 

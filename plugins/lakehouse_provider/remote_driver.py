@@ -13,6 +13,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -102,4 +103,7 @@ def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str], Sequence
 
 
 if __name__ == "__main__":
+    # A killed task no longer reads the log. Python would end with code 1, as if the driver had ended by itself; a death
+    # by the signal is what makes the launcher end the driver.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main(sys.argv[1:]))

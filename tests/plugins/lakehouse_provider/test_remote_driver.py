@@ -18,7 +18,8 @@ import pytest
 
 from lakehouse_provider import remote_driver
 from lakehouse_provider.engines import build_job_command
-from lakehouse_provider.job_process import JobExit, JobProcess
+from lakehouse_provider.job_command import JobCommand
+from lakehouse_provider.job_process import LAUNCHER, JobExit, JobProcess
 from tests.support.connections import Facts
 
 ID = "application_1700000000000_0001"
@@ -56,8 +57,8 @@ class Cluster:
         file = self.folder / "asked"
         return file.read_text().splitlines() if file.exists() else []
 
-    def run(self, *job_line: str) -> tuple[JobExit, list[str]]:
-        """How the operator's process ends, and what it says."""
+    def command(self, *job_line: str) -> JobCommand:
+        """What the operator's process is told to run."""
         extra = {"deploy-mode": "cluster", "spark-binary": str(self.folder / "spark-submit"), "jars": "provided"}
         environment = {
             **os.environ,
@@ -66,9 +67,12 @@ class Cluster:
             "LAKEHOUSE_LANDING_PATH": str(self.folder / "landing"),
         }
         facts = Facts("spark", host="yarn", extra_dejson=extra)
-        command = build_job_command(facts, job_line, environment=environment, work_path=self.folder, attempt="a1")
+        return build_job_command(facts, job_line, environment=environment, work_path=self.folder, attempt="a1")
+
+    def run(self, *job_line: str) -> tuple[JobExit, list[str]]:
+        """How the operator's process ends, and what it says."""
         logged: list[str] = []
-        return JobProcess(command, log=logged.append).run(), logged
+        return JobProcess(self.command(*job_line), log=logged.append).run(), logged
 
     def _write(self, name: str, text: str) -> None:
         file = self.folder / name
@@ -138,6 +142,19 @@ def test_a_result_that_is_none_is_told(cluster: Cluster) -> None:
     ended, _ = cluster.run("ingest")
     assert ended.code == 2
     assert ended.reason.startswith("error: not the outcome of a job: 'nonsense")
+
+
+def test_a_driver_ends_when_nobody_reads_the_log_any_more(cluster: Cluster) -> None:
+    """A killed task closes the pipe of its log a moment before the launcher can see that it is gone."""
+    cluster.becomes(f"#!/bin/sh\nwhile echo application report for {ID}; do sleep 0.01; done\n")
+    command = cluster.command("ingest")
+    line = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), json.dumps(command.afterwards)]
+    environment = dict(command.environment)
+    with subprocess.Popen([*line, *command.arguments], env=environment, stderr=subprocess.PIPE) as launcher:
+        assert launcher.stderr is not None
+        assert ID.encode() in launcher.stderr.readline()
+        launcher.stderr.close()
+    assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"], ["application", "-kill"]]
 
 
 def test_killing_asks_yarn_for_the_applications_of_this_attempt_alone(cluster: Cluster) -> None:

@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.hudi,
     pytest.mark.services,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.slice(name="databases"),
 ]
 
@@ -128,7 +128,7 @@ class Lakes:
             self.sales.run("split")
             return mark in {row["sale_id"] for row in self.sales.rows("sales_log")}
 
-        wait_until(has_come, "what was changed is in the log", limit_seconds=180.0)
+        wait_until(has_come, "what was changed is in the log", limit_seconds=600.0)
         while self.shop.run("ingest", max_events=2_500).counters["has_more"]:
             pass
         self.shop.run("split")

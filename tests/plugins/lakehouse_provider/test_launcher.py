@@ -6,19 +6,18 @@ pids to a file. Whatever ends the launcher or its parent, both must be gone.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from lakehouse_provider.job_process import LAUNCHER
+from tests.support.launchers import launch
 from tests.support.processes import wait_until_gone
 
 LIMIT_SECONDS = 20
@@ -51,11 +50,6 @@ def wait_for_pids(path: Path, count: int) -> list[int]:
                 return pids
         time.sleep(0.05)
     raise AssertionError(f"{path.name} never came")
-
-
-def launch(command: list[str], afterwards: Sequence[str] = ()) -> subprocess.Popen[str]:
-    line = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), json.dumps(afterwards), *command]
-    return subprocess.Popen(line, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize(

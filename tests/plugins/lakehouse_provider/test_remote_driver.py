@@ -19,8 +19,9 @@ import pytest
 from lakehouse_provider import remote_driver
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_command import JobCommand
-from lakehouse_provider.job_process import LAUNCHER, JobExit, JobProcess
+from lakehouse_provider.job_process import JobExit, JobProcess
 from tests.support.connections import Facts
+from tests.support.launchers import launch
 
 ID = "application_1700000000000_0001"
 DRIVER = r"""#!{python}
@@ -58,7 +59,7 @@ class Cluster:
         return file.read_text().splitlines() if file.exists() else []
 
     def command(self, *job_line: str) -> JobCommand:
-        """What the operator's process is told to run."""
+        """The command that the operator's process runs."""
         extra = {"deploy-mode": "cluster", "spark-binary": str(self.folder / "spark-submit"), "jars": "provided"}
         environment = {
             **os.environ,
@@ -148,11 +149,9 @@ def test_a_driver_ends_when_nobody_reads_the_log_any_more(cluster: Cluster) -> N
     """A killed task closes the pipe of its log a moment before the launcher can see that it is gone."""
     cluster.becomes(f"#!/bin/sh\nwhile echo application report for {ID}; do sleep 0.01; done\n")
     command = cluster.command("ingest")
-    line = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), json.dumps(command.afterwards)]
-    environment = dict(command.environment)
-    with subprocess.Popen([*line, *command.arguments], env=environment, stderr=subprocess.PIPE) as launcher:
+    with launch(command.arguments, command.afterwards, environment=command.environment) as launcher:
         assert launcher.stderr is not None
-        assert ID.encode() in launcher.stderr.readline()
+        assert ID in launcher.stderr.readline()
         launcher.stderr.close()
     assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"], ["application", "-kill"]]
 

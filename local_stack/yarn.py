@@ -99,6 +99,8 @@ def _settings(home: Path, ports: Mapping[str, int], memory_mb: int) -> dict[str,
         "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.vmem-check-enabled": "false",
         "yarn.nodemanager.disk-health-checker.enable": "false",
+        # Which is looked at once all the same, and from nine tenths on no driver would start.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
     }
 
 

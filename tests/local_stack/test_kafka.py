@@ -14,6 +14,7 @@ from local_stack.services import RunFolder
 pytestmark = pytest.mark.services
 
 
+@pytest.mark.slice(name="databases")
 def test_an_id_may_begin_with_a_dash_and_a_failure_names_its_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

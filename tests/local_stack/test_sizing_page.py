@@ -8,6 +8,8 @@ from local_stack.errors import SetupError
 from local_stack.sizing_page import PAGE, build_sheets, fill
 from spark_jobs.sizing.sheets import Sheet
 
+pytestmark = pytest.mark.slice(name="tables")
+
 SHEET = Sheet(title="t", head=("a", "b"), rows=[("1", "2")], notes=["n"])
 
 

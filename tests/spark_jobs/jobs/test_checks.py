@@ -97,6 +97,7 @@ def planted(spark: SparkSession) -> SparkSession:
     return session
 
 
+@pytest.mark.slice(name="tables")
 @pytest.mark.spark
 def test_every_check_finds_what_breaks_it_and_nothing_else(planted: SparkSession):
     for outcome in ask_checks(CHECKS, planted_lake.ROWS, partial(ask_spark, planted), most=100):

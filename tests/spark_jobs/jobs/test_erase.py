@@ -29,7 +29,7 @@ from tests.support.erasures import (
 from tests.support.lakes import copy_lake, folded_tables, tables_by_rust_reader, tables_by_spark
 from tests.support.mart_checks import assert_fast_is_right, assert_slow_is_right, assert_stitch_is_right
 
-pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1200), pytest.mark.slice(name="jobs")]
 
 WORDS_OF_AGENT = (str(AGENT), *AGENT_NAMES)
 
@@ -73,7 +73,6 @@ def test_nothing_of_them_is_left_and_everything_else_is_right(people: PeopleLake
     assert lake.run("erase", clock=people.clock, agent=AGENT, yes=True).status == "nothing_to_do"
 
 
-@pytest.mark.slice(name="jobs")
 def test_two_people_one_after_the_other(people: PeopleLake):
     events, _ = oracle.read_lines(people.lines)
     for kind, id_, names in (("agent", AGENT, AGENT_NAMES), ("customer", CUSTOMER, CUSTOMER_NAMES)):
@@ -100,7 +99,6 @@ def assert_is_right(people: PeopleLake, events: Events) -> None:
     assert all(Timeline(table=table, path=lake.path(table)).pending == frozenset() for table in expected)
 
 
-@pytest.mark.slice(name="jobs")
 def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
     """Before the log, amid the landing files, after the first tables, and amid the purge."""
     people.lake.run("consumers", clock=people.clock, action="register", name="report", table="agents", at=None)

@@ -79,6 +79,7 @@ def versions(lake: Lake) -> dict[str, str]:
     return {row["month"]: row["rules_version"] for row in rows}
 
 
+@pytest.mark.slice(name="jobs")
 def test_a_plan_changes_nothing_and_says_what_would(lake, capsys):
     before = lake.instants()
     result = lake.run("recompute", clock=NOON, rules="v2", **RANGE)

@@ -128,6 +128,7 @@ def kept(made: Kept, tmp_path: Path) -> Kept:
     return made.copy_to(tmp_path)
 
 
+@pytest.mark.slice(name="jobs")
 def test_everything_is_as_it_was_and_goes_on_from_there(kept: Kept, capsys: pytest.CaptureFixture[str]):
     later = kept.rows()
     capsys.readouterr()

@@ -19,6 +19,8 @@ from spark_jobs.sizing.needs import Needs
 from spark_jobs.sizing.simulation import Advice, Outcome, simulate
 from spark_jobs.sizing.weights import RESULTS, load_weights
 
+pytestmark = pytest.mark.slice(name="tables")
+
 SPEC = load_lake_spec(Settings().lake_spec)
 
 

@@ -62,6 +62,7 @@ def docs(lake: SpecLake) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slice(name="tables")
 def test_what_is_found_is_held_until_it_is_right(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -126,6 +127,7 @@ def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: Spa
     assert Holds(lake.settings).known("fast_daily_deals") is None, "right again: what breaks it next is news"
 
 
+@pytest.mark.slice(name="tables")
 def test_data_docs_have_a_page_for_each_table_and_no_person(spark: SparkSession, tmp_path: Path):
     lake = make_expecting_lake(spark, tmp_path, {**MORE, "fast_daily_deals": {}})
     lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])

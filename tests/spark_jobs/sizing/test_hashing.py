@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.sizing.hashing import bucket_of, even_number, java_hash, unevenness
 
+pytestmark = pytest.mark.slice(name="tables")
+
 WRITTEN = {
     37: {
         "10000000": 26,

@@ -68,6 +68,7 @@ def printed(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
+@pytest.mark.slice(name="tables")
 def test_changes_are_what_sets_two_states_apart(past: Past, capsys: pytest.CaptureFixture[str]):
     instants = sorted(past.sales)
     for first, last in ((0, 1), (1, 2), (0, 2)):

@@ -24,6 +24,8 @@ from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.contracts.views import load_views
 from tests.support.hostile_names import HOSTILE, fits_file_name, is_clear
 
+pytestmark = pytest.mark.slice(name="tables")
+
 INCLUDE = PROJECT_ROOT / "include"
 LAKE: dict[str, Any] = yaml.safe_load((INCLUDE / "lakes" / "sales.yaml").read_text(encoding="utf-8"))
 MART: dict[str, Any] = yaml.safe_load((INCLUDE / "marts" / "slow_agent_success.yaml").read_text(encoding="utf-8"))

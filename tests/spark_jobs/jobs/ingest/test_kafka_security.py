@@ -74,6 +74,7 @@ def ingest(folder: Path, broker: KafkaBroker, properties: Mapping[str, str]) -> 
     return subprocess.run(command, env=environment, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slice(name="databases")
 def test_the_right_password_lets_in_and_is_written_nowhere(broker, authority, tmp_path):
     done = ingest(tmp_path, broker, properties_of(PASSWORD, authority))
     assert done.returncode == 0, done.stderr

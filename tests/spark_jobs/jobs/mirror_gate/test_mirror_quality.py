@@ -85,6 +85,7 @@ def results(lake: ShopLake, stage: Stage) -> dict[tuple[str, str], dict[str, Any
     return {(row["table_name"], row["expectation"]): row for row in rows if row["stage"] == stage}
 
 
+@pytest.mark.slice(name="tables")
 def test_each_commit_says_what_its_gate_saw_of_live_rows(lake: ShopLake):
     lake.deliver("one", [order(1, 1), order(2, 2, cents=None, day=1), order(3, 3), order(3, 4, op="d"), cart(1, 5)])
     plain = [(1, 11, 500, "c"), (2, 12, None, "c"), (3, 13, 500, "c"), (3, 14, 500, "d")]
@@ -115,6 +116,7 @@ def test_each_commit_says_what_its_gate_saw_of_live_rows(lake: ShopLake):
     assert lake.run("split").messages == ()
 
 
+@pytest.mark.slice(name="tables")
 def test_a_mirror_that_is_stopped_stops_no_other_and_leaves_no_trace_of_its_batch(lake: ShopLake):
     lake.deliver("one", [order(1, 1), cart(1, 2), cart(2, 3)])
     lake.run("split")

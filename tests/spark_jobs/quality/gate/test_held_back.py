@@ -137,6 +137,7 @@ def test_a_batch_of_which_most_cannot_be_used_is_stopped_whole(lake: SpecLake):
     assert quality_of(lake, "sales_log")["rows"] == {"read": 14, "written": 8, "quarantined": 6, "duplicates": 0}
 
 
+@pytest.mark.slice(name="tables")
 def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecLake):
     lake.land("good.jsonl", [sale(1, AgentName=None)])
     for job, options in PIPELINE:

@@ -140,6 +140,7 @@ def test_it_follows_commits_and_services(lake: HiveLake):
     assert {lake.spark.conf.get(f"hoodie.datasource.hive_sync.{key}", None) for key in keys} == {None}
 
 
+@pytest.mark.slice(name="engines")
 def test_a_table_that_is_held_says_so_until_it_is_not(lake: HiveLake):
     lake.sync()
     assert lake.entry("units_ro")["Parameters"][HELD] == "no"

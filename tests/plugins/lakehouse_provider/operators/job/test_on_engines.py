@@ -113,6 +113,7 @@ def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: 
     assert counters["records_duplicate"] == len(lines) + 1
 
 
+@pytest.mark.slice(name="cloud")
 def test_by_spark_submit_no_secret_is_shown(environment: dict[str, str], tmp_path: Path) -> None:
     """Secrets in the connection's conf and in the environment: in no command line, log, event log, table or folder."""
     canaries = {name: new_canary() for name in ("conf", "key", "token", "password")}

@@ -258,7 +258,6 @@ def test_being_throttled_is_waited_for(api: GlueApi, lake: HandMadeLake):
     assert lake.run("apply", all=True).status == NOTHING_TO_DO
 
 
-@pytest.mark.slice(name="cloud")
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(stop_at=st.integers(1, 12))
 def test_one_that_is_cut_off_anywhere_is_taken_up_by_the_next(api: GlueApi, lake: HandMadeLake, stop_at: int):

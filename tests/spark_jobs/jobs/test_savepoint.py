@@ -50,7 +50,6 @@ def kept_states(lake: SpecLake, table: str) -> set[str]:
     return set(Timeline(table=table, path=lake.path(table)).savepoints)
 
 
-@pytest.mark.slice(name="jobs")
 def test_a_savepoint_is_of_every_table_and_one_that_died_is_made_whole(lake: SpecLake):
     run(lake, "create")
     (record,) = SavepointRecords(lake.settings).all()

@@ -14,7 +14,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults lock format clean
+.PHONY: help setup demo company cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -24,6 +24,9 @@ setup:  ## make .venv/, find or install Java 17, fetch the jars; says what it do
 
 demo: setup  ## generate sales events, run the whole pipeline through Airflow, print and check the result
 	@$(VENV)/python -m local_stack demo
+
+company: setup  ## a company's databases, files and sales in one lake, through Airflow; every step is checked
+	@$(VENV)/python -m local_stack company
 
 cloud: setup  ## the same on an S3 server, with a Hive metastore; then read by Trino and by Athena's client
 	@$(VENV)/python -m local_stack cloud
@@ -44,7 +47,7 @@ check: setup  ## lint, types, import rules and the tests that need no Spark; und
 	$(VENV)/ruff check $(CODE)
 	$(VENV)/ruff format --check $(CODE)
 	PYTHONPATH=.:plugins $(VENV)/lint-imports
-	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts tests/data/marts
+	$(VENV)/sqlfluff lint --processes 0 include/sql include/marts include/company tests/data/marts
 	$(VENV)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yaml
 	$(VENV)/hadolint include/docker/*/Dockerfile
 	$(MAKE) --no-print-directory --jobs=2 check-types check-tests

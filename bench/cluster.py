@@ -25,7 +25,7 @@ from local_stack.services import LOOPBACK, RunFolder
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.reader import read_stored
-from spark_jobs.transforms.newest import table_columns
+from spark_jobs.transforms.column_orders import table_columns
 
 CLUSTER_EVENTS = 10_000_000
 CLUSTER, LOCAL = "standalone, two workers", f"local[{CORES}]"

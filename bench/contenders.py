@@ -16,13 +16,15 @@ from bench.workload import EVENTS, Workload
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import TableSpec, TableType
-from spark_jobs.jobs.folding import fold_tables
+from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER, TableSpec
+from spark_jobs.contracts.tables import TableType
+from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import build_write_options
 from spark_jobs.storage.reader import read_snapshot
-from spark_jobs.storage.recovery import settled_timelines
-from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
+from spark_jobs.transforms.column_orders import order_column, table_columns
+from spark_jobs.transforms.keyed_rows import DELETED_ORDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +87,11 @@ class Ours(Contender):
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
     def change_all(self, events_df: DataFrame) -> None:
-        timelines = settled_timelines(self.spark, (table.name for table in self.workload.tables), self.settings)
-        run = JobArguments(job="split", clock=datetime.now(UTC))
-        fold_tables(self.spark, self.spec, events_df, timelines, "", self.settings, event_count=EVENTS, run=run)
+        spec, run = self.spec, JobArguments(job="split", clock=datetime.now(UTC))
+        merge = Merge(spark=self.spark, spec=spec, arguments=run, settings=self.settings, chosen=spec.tables)
+        tables = merged_tables(spec, {})
+        merge.merge_events(events_df, tables, tables, checkpoint="", count=EVENTS)
+        merge.merged.raise_failed()
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))
@@ -115,7 +119,7 @@ class DefaultHudi(TableByTable):
     def _write(self, table: TableSpec, rows_df: DataFrame, *, operation: str) -> None:
         options = {
             "hoodie.table.name": table.name,
-            "hoodie.datasource.write.recordkey.field": table.key,
+            "hoodie.datasource.write.recordkey.field": table.key_column,
             "hoodie.datasource.write.operation": operation,
         }
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
@@ -169,18 +173,18 @@ def fold(events_df: DataFrame, table: TableSpec) -> DataFrame:
         F.max(F.when(F.col(name).isNotNull(), F.struct("event_order", F.col(name).alias("value")))).alias(name)
         for name in table.columns
     ]
-    folded_df = events_df.where(F.col(table.key).isNotNull()).groupBy(table.key)
+    folded_df = events_df.where(F.col(table.key_column).isNotNull()).groupBy(table.key_column)
     rows_df = folded_df.agg(*newest, F.max("event_order").alias(ROW_ORDER))
     columns = [F.col(name)["value"].alias(name) for name in table.columns]
     columns += [F.col(name)["event_order"].alias(order_column(name)) for name in table.columns]
     if table.follows_deletes:
         columns += [F.col(ROW_ORDER), F.lit(None).cast("string").alias(DELETED_ORDER), F.lit(False).alias(IS_DELETED)]
-    return rows_df.select(table.key, *columns)
+    return rows_df.select(table.key_column, *columns)
 
 
 def lay_over(rows_df: DataFrame, stored_df: DataFrame, table: TableSpec) -> DataFrame:
     """Folded rows, each column of which is the stored one's when that is newer."""
-    both_df = rows_df.alias("s").join(stored_df.alias("t"), table.key, "left")
+    both_df = rows_df.alias("s").join(stored_df.alias("t"), table.key_column, "left")
     columns = []
     for name in table.columns:
         order = order_column(name)
@@ -192,7 +196,7 @@ def lay_over(rows_df: DataFrame, stored_df: DataFrame, table: TableSpec) -> Data
             F.col(f"s.{DELETED_ORDER}"),
             F.col(f"s.{IS_DELETED}"),
         ]
-    return both_df.select(table.key, *columns).select(*table_columns(table))
+    return both_df.select(table.key_column, *columns).select(*table_columns(table))
 
 
 def merge_into(spark: SparkSession, target: str, events_df: DataFrame, table: TableSpec) -> None:
@@ -200,7 +204,7 @@ def merge_into(spark: SparkSession, target: str, events_df: DataFrame, table: Ta
     folded = f"bench_{table.name}"
     fold(events_df, table).createOrReplaceTempView(folded)
     spark.sql(
-        f"MERGE INTO {target} t USING {folded} s ON t.{table.key} = s.{table.key} "
+        f"MERGE INTO {target} t USING {folded} s ON t.{table.key_column} = s.{table.key_column} "
         f"WHEN MATCHED THEN UPDATE SET {', '.join(_assignments(table))} WHEN NOT MATCHED THEN INSERT *"
     ).collect()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -15,15 +15,14 @@ from bench.race import compare, load, run_rounds
 from bench.report import Race
 from bench.session import CORES, open_bench_session
 from bench.workload import Workload
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.expectations import Action, Expectation, Kind
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnType
-from spark_jobs.jobs import folding
-from spark_jobs.quality.verdicts import Verdict
-from spark_jobs.transforms.newest import TABLE
+from spark_jobs.pipelines.merge.gates import Gates, Passed
+from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
+from spark_jobs.transforms.keyed_rows import TABLE, MergedTable
 
 AIM = 1.15
 _ROWS = "rows"
@@ -46,7 +45,7 @@ class Ungated(Ours):
     """The same code; of each table's changed rows nothing is asked but how many they are."""
 
     def change_all(self, events_df: DataFrame) -> None:
-        with patch.object(folding, "audit_tables", _count):
+        with patch.object(Gates, "check", _count):
             super().change_all(events_df)
 
 
@@ -80,7 +79,7 @@ def _rules(spec: LakeSpec, table: str) -> list[Expectation]:
     declared = spec.table(table)
     found = [_rule(spec, table, column) for column in declared.columns]
     rows = Expectation(table=table, name="rows", kind=Kind.ROWS, action=Action.STOP, most="1000000000")
-    mean = Expectation(table=table, name="mean", kind=Kind.MEAN, action=Action.STOP, columns=(declared.key,), least="0")
+    mean = Expectation(table=table, name="mean", kind=Kind.MEAN, action=Action.STOP, columns=declared.key, least="0")
     return [*found, rows, mean]
 
 
@@ -97,8 +96,6 @@ def _rule(spec: LakeSpec, table: str, column: str) -> Expectation:
     return replace(basis, kind=Kind.BETWEEN, pattern="", least=borders[0], most=borders[1]) if borders else basis
 
 
-def _count(
-    changed_df: DataFrame, _spec: LakeSpec, _run: JobArguments, _settings: Settings
-) -> Mapping[str, tuple[dict[str, int], tuple[Verdict, ...]]]:
+def _count(_gates: Gates, changed_df: DataFrame, _tables: Sequence[MergedTable]) -> Passed:
     rows = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
-    return {row[TABLE]: ({"written": row[_ROWS]}, ()) for row in rows}
+    return Passed(metadata={row[TABLE]: {QUALITY_KEY: to_metadata({"written": row[_ROWS]}, ())} for row in rows})

@@ -20,11 +20,11 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.folding import fold_tables
+from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.consumers import checkpoint_key
 from spark_jobs.storage.layouts import EVENT_DATE, log_layout, table_layout
 from spark_jobs.storage.reader import read_snapshot
-from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.visible import visible_rows
 
@@ -73,9 +73,11 @@ class HistoryLake:
 
     def fold(self, events_df: DataFrame, log_instant: str) -> None:
         """Fold events that are in memory into the tables, as split does."""
-        timelines = settled_timelines(self.spark, (table.name for table in self.spec.tables), self.settings)
         run, count = JobArguments(job="split", clock=datetime.now(UTC)), events_df.count()
-        fold_tables(self.spark, self.spec, events_df, timelines, log_instant, self.settings, event_count=count, run=run)
+        merge = Merge(spark=self.spark, spec=self.spec, arguments=run, settings=self.settings, chosen=self.spec.tables)
+        tables = merged_tables(self.spec, {})
+        merge.merge_events(events_df, tables, tables, checkpoint=log_instant, count=count)
+        merge.merged.raise_failed()
 
     def bring_on(self, layer: str, clock: datetime, **options: Any) -> JobResult:
         """Run the job ``mart`` for a layer."""

@@ -62,11 +62,10 @@ class ShopTable:
         declared = [{"name": name, "source": name, **_DECLARED[k]} for name, k in self.columns if k in _DECLARED]
         return {
             "name": self.name,
-            "database": "shop",
-            "table": self.name,
+            "from": {"database": "shop", "table": self.name},
             "key": ["id"],
-            **({} if self.has_schema else {"columns": declared}),
-            **({"deletes": "hard"} if self.number % 4 == 1 else {}),
+            **({} if self.has_schema else {"declare": declared}),
+            **({"deletes": "remove"} if self.number % 4 == 1 else {}),
             **({"partition": moment, "transform": "month"} if self.number % 5 == 2 else {}),
         }
 
@@ -118,7 +117,7 @@ class Shop:
             "source": {"topics": ["shop.*"]},
             "log": "shop_log",
             "quarantine": "shop_quarantine",
-            "mirrors": [table.entry for table in self.all],
+            "tables": [table.entry for table in self.all],
             "quality": {"table": "shop_quality"},
         }
         file.write_text(yaml.safe_dump(document), encoding="utf-8")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.contenders import Contender, fingerprint
-from spark_jobs.transforms.newest import table_columns
+from spark_jobs.transforms.column_orders import table_columns
 
 
 def load(contenders: Sequence[Contender]) -> None:

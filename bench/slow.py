@@ -17,7 +17,7 @@ from bench.mart_refreshers import Ours, OursInFull
 from bench.refreshing import Refresher, compare_marts, run_refreshes
 from bench.report import Race, Races
 from bench.session import CORES
-from spark_jobs.contracts.rules import BONUSES, BONUSES_SCHEMA, SHARES, SHARES_SCHEMA
+from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -53,14 +53,11 @@ class SqlOverLog(Refresher):
         read_snapshot(spark, self._lake.settings.table_path(spec.log)).createOrReplaceTempView(spec.log)
         months = [f"{month_start(number):%Y-%m}" for number in range(MONTHS + 1)]
         book = load_rules(self._lake.settings.rules_path)
-        for name, rows, schema in (
-            (SHARES, book.share_rows(months), SHARES_SCHEMA),
-            (BONUSES, book.bonus_rows(months), BONUSES_SCHEMA),
-        ):
-            spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
+        versions = book.by_month(months)
         with wide(spark, self._lake.history):
             for mart in (mart for mart in spec.marts if mart.layer == LAYER):
-                rows_df = spark.sql(mart.sql, args={"time_zone": spec.time_zone})
+                names, query = {read.table: read.table for read in mart.reads}, analyse_mart(mart, spec, book)
+                rows_df = spark.sql(query.sql(names, time_zone=spec.time_zone, months=versions))
                 rows_df.write.mode("overwrite").parquet(f"{self._folder}/{mart.name}")
                 self.rows(mart.name).createOrReplaceTempView(mart.name)
 

@@ -11,8 +11,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnType, TableSpec
-from spark_jobs.transforms.newest import DELETED_ORDER, IS_DELETED, ROW_ORDER, order_column, table_columns
+from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER, TableSpec
+from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.transforms.column_orders import order_column, table_columns
+from spark_jobs.transforms.keyed_rows import DELETED_ORDER
 
 ROWS = {"units": 50_000, "buildings": 500, "projects": 50, "statuses": 12, "agents": 2_000, "sales": 1_000_000}
 CHANGES = {"units": 4_000, "buildings": 167, "projects": 17, "statuses": 4, "agents": 667, "sales": 10_000}
@@ -49,7 +51,7 @@ class Workload:
         """The rows of a table before the first round: one change set most of them, an older one some columns."""
         number = F.col("id")
         newest = pick(_HISTORY, number, table.name)
-        columns = [(number + 1).alias(table.key)]
+        columns = [(number + 1).alias(table.key_column)]
         columns += [self._value(column, number, "stored").alias(column) for column in table.columns]
         for column in table.columns:
             is_older = pick(10, number, column) == 0
@@ -69,7 +71,10 @@ class Workload:
         """
         number, at = F.col("id"), F.lit(round_number)
         keys = {
-            table.key: pick(self.row_count(table.name), pick(CHANGES[table.name], number, at, table.key), at) + 1
+            table.key_column: pick(
+                self.row_count(table.name), pick(CHANGES[table.name], number, at, table.key_column), at
+            )
+            + 1
             for table in self.tables
             if table.name != "sales"
         }
@@ -93,7 +98,7 @@ class Workload:
             return F.timestamp_seconds(number * 60 + 1_700_000_000)
         if declared.type is ColumnType.DECIMAL:
             return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
-        parents = {table.key: self.row_count(table.name) for table in self.tables}
+        parents = {table.key_column: self.row_count(table.name) for table in self.tables}
         return pick(parents.get(column, 100_000), *seed, column) + 1
 
 

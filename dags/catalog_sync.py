@@ -20,49 +20,54 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import choice_param
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, catalog_schedule
-
-ASSETS = load_assets()
+from lakehouse_provider.schedules import START_DATE, catalog_schedule
 
 
-@dag(
-    schedule=catalog_schedule(ASSETS.all),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("catalog_sync", minutes=30),
-    doc_md=__doc__,
-    tags=["lakehouse", "catalog"],
-    params={
-        "table": choice_param(
-            ASSETS.spec.table_names, empty="all of them", title="Table", description="One table alone"
-        ),
-        "all": Param(
-            False, type="boolean", title="All partitions", description="Compare those of tables that did not move too"
-        ),
-    },
-    render_template_as_native_obj=True,
-)
-def catalog_sync() -> None:
-    LakehouseJobOperator(
-        task_id="sync",
-        job="sync apply",
-        arguments={"table": "{{ params.table or '' }}", "all": "{{ params.all }}"},
-        inlets=ASSETS.all,
-    ) >> [
+def catalog_sync(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("catalog_sync"),
+        schedule=catalog_schedule(lake.assets.all, lake.settings),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("catalog_sync", minutes=30),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("catalog"),
+        params={
+            "table": choice_param(
+                lake.spec.table_names, empty="all of them", title="Table", description="One table alone"
+            ),
+            "all": Param(
+                False,
+                type="boolean",
+                title="All partitions",
+                description="Compare those of tables that did not move too",
+            ),
+        },
+        render_template_as_native_obj=True,
+    )
+    def tasks() -> None:
         LakehouseJobOperator(
-            task_id=task_id,
-            job="views apply",
-            arguments={"if_configured": True, "masked": is_masked},
-            trigger_rule="none_failed",
-        )
-        for task_id, is_masked in (("views", False), ("masked_views", True))
-    ]
+            task_id="sync",
+            job="sync apply",
+            arguments={"table": "{{ params.table or '' }}", "all": "{{ params.all }}"},
+            inlets=lake.assets.all,
+        ) >> [
+            LakehouseJobOperator(
+                task_id=task_id,
+                job="views apply",
+                arguments={"if_configured": True, "masked": is_masked},
+                trigger_rule="none_failed",
+            )
+            for task_id, is_masked in (("views", False), ("masked_views", True))
+        ]
+
+    tasks()
 
 
-catalog_sync()
+for each in each_lake("catalog_sync"):
+    catalog_sync(each)

@@ -17,38 +17,40 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import choice_param
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import NIGHTLY, START_DATE, WRITER_ARGS, clock_schedule
-
-ASSETS = load_assets()
+from lakehouse_provider.schedules import NIGHTLY, START_DATE, clock_schedule
 
 
-@dag(
-    schedule=clock_schedule(NIGHTLY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("data_quality", minutes=240),
-    doc_md=__doc__,
-    tags=["lakehouse", "quality"],
-    params={
-        "table": choice_param(
-            ASSETS.spec.asked_tables, empty="all of them", title="Table", description="One table alone"
-        )
-    },
-)
-def data_quality() -> None:
-    LakehouseJobOperator(
-        task_id="validate",
-        job="validate",
-        arguments={"tables": "{{ params.table or '' }}"},
-        inlets=ASSETS.all,
-        outlets=[ASSETS.quality],
+def data_quality(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("data_quality"),
+        schedule=clock_schedule(NIGHTLY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("data_quality", minutes=240),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("quality"),
+        params={
+            "table": choice_param(
+                lake.spec.asked_tables, empty="all of them", title="Table", description="One table alone"
+            )
+        },
     )
+    def tasks() -> None:
+        LakehouseJobOperator(
+            task_id="validate",
+            job="validate",
+            arguments={"tables": "{{ params.table or '' }}"},
+            inlets=lake.assets.all,
+            outlets=[lake.assets.quality],
+        )
+
+    tasks()
 
 
-data_quality()
+for each in each_lake("data_quality"):
+    data_quality(each)

@@ -21,43 +21,45 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import dry_run_param, key_param
 from lakehouse_provider.kafka import KAFKA_CONN_ID
-from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
+from lakehouse_provider.lakes import Lake, each_lake
+from lakehouse_provider.schedules import START_DATE
 from lakehouse_provider.serving import SERVING_CONN_ID
 from lakehouse_provider.tasks import approved_tasks
 
-ASSETS = load_assets()
-WHO = {each.role: f"{{{{ params['{each.role}'] or '' }}}}" for each in ASSETS.spec.people}
 
-
-@dag(
-    schedule=None,
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    doc_md=__doc__,
-    tags=["lakehouse", "services"],
-    params={
-        **{
-            each.role: key_param(ASSETS.spec.columns_by_name[each.key], title=each.role.capitalize())
-            for each in ASSETS.spec.people
+def erase(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("erase"),
+        schedule=None,
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("services"),
+        params={
+            **{
+                person.role: key_param(lake.spec.columns_by_name.get(person.key), title=person.role.capitalize())
+                for person in lake.spec.people
+            },
+            "dry_run": dry_run_param(),
         },
-        "dry_run": dry_run_param(),
-    },
-)
-def erase() -> None:
-    approved_tasks(
-        "erase",
-        WHO,
-        counter="findings",
-        subject="Erase this person from the whole lake? There is no way back.",
-        outlets=ASSETS.all,
-        serving_conn_id=SERVING_CONN_ID,
-        kafka_conn_id=KAFKA_CONN_ID,
     )
+    def tasks() -> None:
+        approved_tasks(
+            "erase",
+            {person.role: f"{{{{ params['{person.role}'] or '' }}}}" for person in lake.spec.people},
+            counter="findings",
+            subject="Erase this person from the whole lake? There is no way back.",
+            outlets=lake.assets.all,
+            serving_conn_id=lake.conn_id(SERVING_CONN_ID),
+            kafka_conn_id=KAFKA_CONN_ID,
+        )
+
+    tasks()
 
 
-erase()
+for each in each_lake("erase"):
+    erase(each)

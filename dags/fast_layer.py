@@ -22,28 +22,31 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
-from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.lakes import Lake, each_lake
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
 from lakehouse_provider.tasks import served_layer
 
-ASSETS = load_assets()
 LAYER = "fast"
 
 
-@dag(
-    schedule=event_date_schedule(ASSETS.layer_triggers(LAYER)),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("fast_layer", minutes=15),
-    doc_md=__doc__,
-    tags=["lakehouse", LAYER],
-    params=DATE_PARAMS,
-)
-def fast_layer() -> None:
-    served_layer(ASSETS, LAYER)
+def fast_layer(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("fast_layer"),
+        schedule=event_date_schedule(lake.assets.layer_triggers(LAYER)),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("fast_layer", minutes=15),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags(LAYER),
+        params=DATE_PARAMS,
+    )
+    def tasks() -> None:
+        served_layer(lake, LAYER)
+
+    tasks()
 
 
-fast_layer()
+for each in each_lake("fast_layer"):
+    fast_layer(each)

@@ -18,31 +18,37 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import all_clear, deadline_alert, ongoing_alert
+from lakehouse_provider.alerts import all_clear, ongoing_alert
 from lakehouse_provider.kafka import KAFKA_CONN_ID
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, WRITER_ARGS, clock_schedule
+from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule
 
 
-@dag(
-    schedule=clock_schedule(TEN_MINUTELY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("freshness", minutes=5),
-    doc_md=__doc__,
-    tags=["lakehouse", "quality"],
-)
-def freshness() -> None:
-    LakehouseJobOperator(
-        task_id="check",
-        job="freshness",
-        kafka_conn_id=KAFKA_CONN_ID,
-        skips_idle=False,
-        on_failure_callback=ongoing_alert(),
-        on_success_callback=all_clear(),
+def freshness(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("freshness"),
+        schedule=clock_schedule(TEN_MINUTELY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("freshness", minutes=5),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("quality"),
     )
+    def tasks() -> None:
+        LakehouseJobOperator(
+            task_id="check",
+            job="freshness",
+            kafka_conn_id=KAFKA_CONN_ID,
+            skips_idle=False,
+            on_failure_callback=ongoing_alert(lake.name),
+            on_success_callback=all_clear(lake.name),
+        )
+
+    tasks()
 
 
-freshness()
+for each in each_lake("freshness"):
+    freshness(each)

@@ -20,45 +20,51 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import topics_param
 from lakehouse_provider.kafka import KAFKA_CONN_ID
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, WRITER_ARGS, ingest_schedule
+from lakehouse_provider.schedules import START_DATE, ingest_schedule
 from lakehouse_provider.tasks import quality_task
 
-ASSETS = load_assets()
 
-
-@dag(
-    schedule=ingest_schedule(),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("ingest_sales", minutes=15),
-    doc_md=__doc__,
-    tags=["lakehouse", "ingest"],
-    params={
-        "max_events": Param(
-            None, type=["null", "integer"], minimum=1, title="Most events", description="Empty: LAKEHOUSE_MAX_EVENTS"
-        ),
-        "accept_loss": topics_param(),
-    },
-)
-def ingest_sales() -> None:
-    ingest = LakehouseJobOperator(
-        task_id="ingest",
-        job="ingest",
-        arguments={
-            "max_events": "{{ params.max_events or '' }}",
-            "accept_loss": "{{ params.accept_loss or '' }}",
+def ingest_sales(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("ingest"),
+        schedule=ingest_schedule(lake.name),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("ingest", minutes=15),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("ingest"),
+        params={
+            "max_events": Param(
+                None,
+                type=["null", "integer"],
+                minimum=1,
+                title="Most events",
+                description="Empty: LAKEHOUSE_MAX_EVENTS",
+            ),
+            "accept_loss": topics_param(),
         },
-        kafka_conn_id=KAFKA_CONN_ID,
-        outlets=ASSETS.ingested,
     )
-    ingest >> quality_task(ASSETS, [ASSETS[ASSETS.spec.log]])
+    def tasks() -> None:
+        ingest = LakehouseJobOperator(
+            task_id="ingest",
+            job="ingest",
+            arguments={
+                "max_events": "{{ params.max_events or '' }}",
+                "accept_loss": "{{ params.accept_loss or '' }}",
+            },
+            kafka_conn_id=KAFKA_CONN_ID,
+            outlets=lake.assets.ingested,
+        )
+        ingest >> quality_task(lake.assets, [lake.assets[lake.spec.log]])
+
+    tasks()
 
 
-ingest_sales()
+for each in each_lake("ingest"):
+    ingest_sales(each)

@@ -25,12 +25,11 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.assets import load_assets
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.recompute import recompute_params, rules_versions
-from lakehouse_provider.schedules import MONTHLY, START_DATE, WRITER_ARGS, clock_schedule, recompute_dates
+from lakehouse_provider.schedules import MONTHLY, START_DATE, clock_schedule, recompute_dates
 from lakehouse_provider.tasks import approved_tasks
 
-ASSETS = load_assets()
 WHAT = {
     "layer": "{{ params.layer }}",
     "mart": "{{ params.mart or '' }}",
@@ -40,27 +39,32 @@ WHAT = {
 }
 
 
-@dag(
-    schedule=clock_schedule(MONTHLY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    doc_md=__doc__,
-    tags=["lakehouse", "recompute"],
-    params=recompute_params(ASSETS.spec, rules_versions()),
-    user_defined_macros={"dates": recompute_dates},
-)
-def recompute() -> None:
-    approved_tasks(
-        "recompute",
-        WHAT,
-        counter="rows_planned",
-        subject="Rewrite {{ params.mart or 'the ' ~ params.layer ~ ' layer' }} "
-        "from {{ dates(dag_run, params)['from'] }} to {{ dates(dag_run, params)['to'] }}?",
-        outlets=ASSETS.marts,
-        runs_by_clock=False,
+def recompute(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("recompute"),
+        schedule=clock_schedule(MONTHLY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("recompute"),
+        params=recompute_params(lake.spec, rules_versions(lake.settings)),
+        user_defined_macros={"dates": recompute_dates},
     )
+    def tasks() -> None:
+        approved_tasks(
+            "recompute",
+            WHAT,
+            counter="rows_planned",
+            subject="Rewrite {{ params.mart or 'the ' ~ params.layer ~ ' layer' }} "
+            "from {{ dates(dag_run, params)['from'] }} to {{ dates(dag_run, params)['to'] }}?",
+            outlets=lake.assets.marts,
+            runs_by_clock=False,
+        )
+
+    tasks()
 
 
-recompute()
+for each in each_lake("recompute"):
+    recompute(each)

@@ -20,36 +20,40 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import dry_run_param, savepoint_param
-from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
+from lakehouse_provider.lakes import Lake, each_lake
+from lakehouse_provider.schedules import START_DATE
 from lakehouse_provider.tasks import approved_tasks
 
-ASSETS = load_assets()
 WHERE = {"to": "{{ params.savepoint }}"}
 
 
-@dag(
-    schedule=None,
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    doc_md=__doc__,
-    tags=["lakehouse", "services"],
-    params={
-        "savepoint": savepoint_param(),
-        "dry_run": dry_run_param(),
-    },
-)
-def restore() -> None:
-    approved_tasks(
-        "restore",
-        WHERE,
-        counter="commits_planned",
-        subject="Take the whole lake back to {{ params.savepoint }}?",
-        outlets=ASSETS.all,
+def restore(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("restore"),
+        schedule=None,
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("services"),
+        params={
+            "savepoint": savepoint_param(),
+            "dry_run": dry_run_param(),
+        },
     )
+    def tasks() -> None:
+        approved_tasks(
+            "restore",
+            WHERE,
+            counter="commits_planned",
+            subject="Take the whole lake back to {{ params.savepoint }}?",
+            outlets=lake.assets.all,
+        )
+
+    tasks()
 
 
-restore()
+for each in each_lake("restore"):
+    restore(each)

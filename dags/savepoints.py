@@ -15,28 +15,33 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
-from lakehouse_provider.alerts import deadline_alert
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import DAILY, START_DATE, WRITER_ARGS, clock_schedule
+from lakehouse_provider.schedules import DAILY, START_DATE, clock_schedule
 
 DAYS = Param(3, type="integer", minimum=1, maximum=400, title="Keep", description="Days whose states stay")
 
 
-@dag(
-    schedule=clock_schedule(DAILY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("savepoints", minutes=30),
-    doc_md=__doc__,
-    tags=["lakehouse", "services"],
-    params={"keep": DAYS},
-)
-def savepoints() -> None:
-    LakehouseJobOperator(
-        task_id="keep", job="savepoint create", arguments={"label": "day", "keep": "{{ params.keep }}"}
+def savepoints(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("savepoints"),
+        schedule=clock_schedule(DAILY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("savepoints", minutes=30),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("services"),
+        params={"keep": DAYS},
     )
+    def tasks() -> None:
+        LakehouseJobOperator(
+            task_id="keep", job="savepoint create", arguments={"label": "day", "keep": "{{ params.keep }}"}
+        )
+
+    tasks()
 
 
-savepoints()
+for each in each_lake("savepoints"):
+    savepoints(each)

@@ -24,28 +24,31 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
-from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, WRITER_ARGS, clock_schedule
+from lakehouse_provider.lakes import Lake, each_lake
+from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, clock_schedule
 from lakehouse_provider.tasks import mart_task, quality_task
 
-ASSETS = load_assets()
 LAYER = "slow"
 
 
-@dag(
-    schedule=clock_schedule(DAILY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("slow_layer", minutes=120),
-    doc_md=__doc__,
-    tags=["lakehouse", LAYER],
-    params=DATE_PARAMS,
-)
-def slow_layer() -> None:
-    mart_task(ASSETS, LAYER) >> quality_task(ASSETS, ASSETS.layer(LAYER))
+def slow_layer(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("slow_layer"),
+        schedule=clock_schedule(DAILY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("slow_layer", minutes=120),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags(LAYER),
+        params=DATE_PARAMS,
+    )
+    def tasks() -> None:
+        mart_task(lake.assets, LAYER) >> quality_task(lake.assets, lake.assets.layer(LAYER))
+
+    tasks()
 
 
-slow_layer()
+for each in each_lake("slow_layer"):
+    slow_layer(each)

@@ -21,41 +21,46 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.assets import load_assets
 from lakehouse_provider.forms import snapshot_params
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, WRITER_ARGS
+from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.source import SOURCE_CONN_ID
 
-ASSETS = load_assets()
 TEXTS = {
     name: f"{{{{ (params.{name} or '') | tojson }}}}"  # so that a table 2026.10 does not become a number
     for name in ("table", "server_name", "partition_column", "decimals")
 }
 
 
-@dag(
-    schedule=None,
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    doc_md=__doc__,
-    tags=["lakehouse", "ingest"],
-    render_template_as_native_obj=True,
-    params=snapshot_params(),
-)
-def snapshot() -> None:
-    LakehouseJobOperator(
-        task_id="snapshot",
-        job="snapshot",
-        arguments={
-            **TEXTS,
-            "parts": "{{ params.parts }}",
-            "again": "{{ params.again }}",
-        },
-        source_conn_id="{{ params.connection }}",
-        outlets=ASSETS.ingested,
+def snapshot(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("snapshot"),
+        schedule=None,
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("ingest"),
+        render_template_as_native_obj=True,
+        params=snapshot_params(lake.conn_id(SOURCE_CONN_ID)),
     )
+    def tasks() -> None:
+        LakehouseJobOperator(
+            task_id="snapshot",
+            job="snapshot",
+            arguments={
+                **TEXTS,
+                "parts": "{{ params.parts }}",
+                "again": "{{ params.again }}",
+            },
+            source_conn_id="{{ params.connection }}",
+            outlets=lake.assets.ingested,
+        )
+
+    tasks()
 
 
-snapshot()
+for each in each_lake("snapshot"):
+    snapshot(each)

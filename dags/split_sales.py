@@ -2,13 +2,13 @@
 
 Starts when `sales_log` has a new commit, pulls what came after this job's checkpoint and merges it into the tables of
 units, buildings, projects, statuses, agents, customers and sales: every column keeps its newest value that is not null,
-by the source's own order of events. Deleted sales stay as tombstones. Mirrors of tables that the lake spec lists are
-brought on in the same run (`docs/mirrors.md`).
+by the source's own order of events. Deleted sales stay as tombstones. Tables with `from` in the lake spec are merged in
+the same run (`docs/tables.md`).
 
 - **Safe to retry:** the checkpoint moves with the commits; the same events merged again change nothing.
 - **Nothing changed in a table:** no commit there and no asset event. Nothing new in the log: the run is skipped.
-- **A mirror that fails** stops no other table: the run fails and names it, and the next one catches up.
-- **Form:** *databases* and *tables* bring some mirrors on alone, by patterns such as `order*,customers`.
+- **A table at the source that fails** stops no other table: the run fails and names it, and the next one catches up.
+- **Form:** *databases* and *tables* choose some tables, by patterns such as `order*,customers`.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
   that changed it starts `fast_layer`.
 - **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
@@ -20,38 +20,40 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
-from lakehouse_provider.forms import mirror_params
+from lakehouse_provider.forms import table_params
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
 from lakehouse_provider.tasks import quality_task
 
-ASSETS = load_assets()
 
-
-@dag(
-    schedule=event_date_schedule([ASSETS[ASSETS.spec.log]]),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("split_sales", minutes=15),
-    doc_md=__doc__,
-    tags=["lakehouse", "split"],
-    params={**DATE_PARAMS, **mirror_params()},
-)
-def split_sales() -> None:
-    split = LakehouseJobOperator(
-        task_id="split",
-        job="split",
-        arguments={"databases": "{{ params.databases or '' }}", "tables": "{{ params.tables or '' }}"},
-        reads_interval=True,
-        runs_by_clock=False,
-        inlets=[ASSETS[ASSETS.spec.log]],
-        outlets=[*ASSETS.tables, ASSETS.split],
+def split_sales(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("split"),
+        schedule=event_date_schedule([lake.assets[lake.spec.log]]),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("split", minutes=15),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("split"),
+        params={**DATE_PARAMS, **table_params()},
     )
-    split >> quality_task(ASSETS, ASSETS.tables)
+    def tasks() -> None:
+        split = LakehouseJobOperator(
+            task_id="split",
+            job="split",
+            arguments={"databases": "{{ params.databases or '' }}", "tables": "{{ params.tables or '' }}"},
+            reads_interval=True,
+            runs_by_clock=False,
+            inlets=[lake.assets[lake.spec.log]],
+            outlets=[*lake.assets.tables, lake.assets.split],
+        )
+        split >> quality_task(lake.assets, lake.assets.tables)
+
+    tasks()
 
 
-split_sales()
+for each in each_lake("split"):
+    split_sales(each)

@@ -21,32 +21,37 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
-from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, WRITER_ARGS, event_date_schedule
+from lakehouse_provider.lakes import Lake, each_lake
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
 from lakehouse_provider.tasks import served_layer
 
-ASSETS = load_assets()
 LAYER = "stitch"
 
 
-@dag(
-    schedule=event_date_schedule(ASSETS.layer_triggers(LAYER)),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("stitch_layer", minutes=15),
-    doc_md=__doc__,
-    tags=["lakehouse", LAYER],
-    render_template_as_native_obj=True,
-    params={
-        **DATE_PARAMS,
-        "move_cut": Param(False, type="boolean", title="Move the cut", description="Bring the cache up to now first"),
-    },
-)
-def stitch_layer() -> None:
-    served_layer(ASSETS, LAYER, move_cut="{{ params.move_cut or dag_run.run_type == 'scheduled' }}")
+def stitch_layer(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("stitch_layer"),
+        schedule=event_date_schedule(lake.assets.layer_triggers(LAYER)),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("stitch_layer", minutes=15),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags(LAYER),
+        render_template_as_native_obj=True,
+        params={
+            **DATE_PARAMS,
+            "move_cut": Param(
+                False, type="boolean", title="Move the cut", description="Bring the cache up to now first"
+            ),
+        },
+    )
+    def tasks() -> None:
+        served_layer(lake, LAYER, move_cut="{{ params.move_cut or dag_run.run_type == 'scheduled' }}")
+
+    tasks()
 
 
-stitch_layer()
+for each in each_lake("stitch_layer"):
+    stitch_layer(each)

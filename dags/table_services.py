@@ -21,36 +21,40 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
-from lakehouse_provider.alerts import deadline_alert
-from lakehouse_provider.assets import load_assets
+from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import HALF_HOURLY, START_DATE, WRITER_ARGS, clock_schedule
+from lakehouse_provider.schedules import HALF_HOURLY, START_DATE, clock_schedule
 from lakehouse_provider.services import due_services, retention_task, services_params
 
-ASSETS = load_assets()
 FORM = {"table": "{{ params.table or '' }}", "service": "{{ params.service or '' }}"}
 
 
-@dag(
-    schedule=clock_schedule(HALF_HOURLY),
-    start_date=START_DATE,
-    catchup=False,
-    max_active_runs=1,
-    default_args=WRITER_ARGS,
-    deadline=deadline_alert("table_services", minutes=120),
-    doc_md=__doc__,
-    tags=["lakehouse", "services"],
-    params=services_params(ASSETS.spec),
-)
-def table_services() -> None:
-    plan = LakehouseJobOperator(task_id="plan", job="services plan", arguments=FORM)
-    due = due_services(plan.output)
-    LakehouseJobOperator.partial(
-        task_id="run",
-        job="services run",
-        map_index_template="{{ task.arguments['table'] }}: {{ task.arguments['service'] }}",
-    ).expand(arguments=due)
-    retention_task(ASSETS)
+def table_services(lake: Lake) -> None:
+    @dag(
+        dag_id=lake.dag_id("table_services"),
+        schedule=clock_schedule(HALF_HOURLY),
+        start_date=START_DATE,
+        catchup=False,
+        max_active_runs=1,
+        default_args=lake.writer_args,
+        deadline=lake.deadline("table_services", minutes=120),
+        doc_md=lake.page(__doc__),
+        tags=lake.tags("services"),
+        params=services_params(lake.spec),
+    )
+    def tasks() -> None:
+        plan = LakehouseJobOperator(task_id="plan", job="services plan", arguments=FORM)
+        due = due_services(plan.output)
+        LakehouseJobOperator.partial(
+            task_id="run",
+            job="services run",
+            lake=lake.name,
+            map_index_template="{{ task.arguments['table'] }}: {{ task.arguments['service'] }}",
+        ).expand(arguments=due)
+        retention_task(lake.assets)
+
+    tasks()
 
 
-table_services()
+for each in each_lake("table_services"):
+    table_services(each)

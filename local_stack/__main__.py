@@ -28,6 +28,7 @@ COMMANDS = {
     "secrets": Command("secrets_folder", "make the secrets that docker-compose.yaml reads, those that are missing"),
     "bucket": Command("bucket", "make a bucket on the S3 server, unless it is there"),
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
+    "company": Command("company", "a company's databases, files and sales in one lake; every step is checked"),
     "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
     "live": Command("live", "follow statements from a real database through Debezium and Kafka into the lake"),
     "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),

@@ -54,8 +54,13 @@ class AirflowApi:
         return all(health[part]["status"] == "healthy" for part in ("metadatabase", "scheduler", "dag_processor"))
 
     def dag_ids(self) -> set[str]:
-        """Ids of the DAGs that Airflow knows."""
-        return {dag["dag_id"] for dag in self.get("/api/v2/dags")["dags"]}
+        """Ids of the DAGs that Airflow knows; it gives a hundred at a time."""
+        found = set[str]()
+        while True:
+            page = self.get("/api/v2/dags", limit="100", offset=str(len(found)))
+            found |= {dag["dag_id"] for dag in page["dags"]}
+            if not page["dags"] or len(found) >= page["total_entries"]:
+                return found
 
     def import_errors(self) -> list[str]:
         """Why a DAG file could not be read."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from local_stack.airflow_api import AirflowApi, ApiUnreachableError
 from local_stack.errors import SetupError
+from local_stack.lakes import expected_dag_ids
 from local_stack.layout import PROJECT_ROOT
 from local_stack.ports import choose_port
 from local_stack.services import LOOPBACK, RunFolder, Service
@@ -26,12 +27,6 @@ PREFERRED_PORT = 8080
 START_SECONDS = 600.0
 USER = "admin"
 _KEYS = "secrets.json"
-DAG_IDS = (
-    *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
-    *("recompute", "table_services", "savepoints", "restore", "erase", "snapshot", "catalog_sync"),
-    *("data_quality", "freshness"),
-)
-"""In the order in which data flows, then those that only look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +118,8 @@ class AirflowHome:
         ]
 
     def wait(self, services: list[Service]) -> None:
-        """Wait until the scheduler and the DAG processor report in and the DAGs are known."""
+        """Wait until the scheduler and the DAG processor report in and the DAGs of every lake are known."""
+        dag_ids = expected_dag_ids(self.environment)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             for service in services:
@@ -131,16 +127,16 @@ class AirflowHome:
                     raise SetupError(
                         f"Airflow's {service.name} ended while starting; its log is {service.log}: {service.tail(1)}"
                     )
-            if self._is_ready():
+            if self._is_ready(dag_ids):
                 return
             time.sleep(0.5)
         raise SetupError(
             f"Airflow was not ready in {START_SECONDS:.0f} s; look at the logs in {self.folder.path / 'logs'}"
         )
 
-    def _is_ready(self) -> bool:
+    def _is_ready(self, dag_ids: set[str]) -> bool:
         try:
-            return self.api.is_healthy() and self.api.dag_ids() >= set(DAG_IDS)
+            return self.api.is_healthy() and self.api.dag_ids() >= dag_ids
         except ApiUnreachableError:
             return False
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_stack.airflow_api import AirflowApi, DagRun
-from local_stack.airflow_home import DAG_IDS
+from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.errors import TransientError
 
 POLL_SECONDS = 1.0
@@ -30,6 +30,7 @@ class Chain:
         self._api = api
         self._tell = tell
         self._told: set[tuple[str, str]] = set()
+        self._ids: tuple[str, ...] = ()
 
     def wait_for_first(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         """Wait for the run that the scheduler starts by its clock, as it does for a new DAG, and for what follows."""
@@ -65,7 +66,10 @@ class Chain:
         newest = [run for run in self._api.runs() if run.dag_id not in _LOOKERS]
         for run in reversed(newest):
             self._look(run)
-        return any(run.is_active for run in newest) or any(map(self._has_work, DAG_IDS))
+        if not self._ids:  # a lake has no DAG for a layer without marts
+            known = self._api.dag_ids()
+            self._ids = tuple(dag_id for dag_id in DAG_IDS if dag_id in known)
+        return any(run.is_active for run in newest) or any(map(self._has_work, self._ids))
 
     def _has_work(self, dag_id: str) -> bool:
         if dag_id in _LOOKERS:

@@ -23,6 +23,7 @@ from local_stack.engines import TrinoLake, answer_as, ask_athena
 from local_stack.errors import SetupError
 from local_stack.job_command import run_job
 from local_stack.lake_view import check_lake, view_lake
+from local_stack.lakes import of_one_lake
 from local_stack.metastore import start_metastore, wait_for_metastore
 from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
@@ -92,7 +93,7 @@ def run(argv: list[str]) -> int:
     folder = RunFolder(run_path(os.environ) / "cloud")
     if folder.running():
         raise SetupError(f"it runs already in {folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder")
-    environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
+    environ = {name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     with folder.stopping(), tempfile.TemporaryDirectory(prefix="lakehouse-landing-") as made:
         servers = Servers.start(folder, environ)
         os.environ.update(servers.environ)  # the readers in this process find the store by it

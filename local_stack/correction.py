@@ -69,7 +69,7 @@ def land_correction(
     sale = correction.sale
 
     def find(table: str, key: int | None) -> Row:
-        column = spec.table(table).key
+        column = spec.table(table).key_column
         return next((row for row in views[table].live if row[column] == key), {})
 
     unit = find("units", sale["unit_id"])

@@ -7,10 +7,10 @@ import ast
 import sys
 from pathlib import Path
 
-from local_stack.airflow_home import DAG_IDS
 from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
+from spark_jobs.contracts.dag_ids import DAG_IDS
 
 DAGS = PROJECT_ROOT / "dags"
 PAGE = PROJECT_ROOT / "docs" / "dags.md"
@@ -22,6 +22,9 @@ HEAD = """# DAGs
                                                                                                └─> stitch_layer
     by the clock, once a day: slow_layer              when a person or a backfill asks: recompute
     when a person asks: snapshot ─(sales_log)
+
+These are the ids of the lake `sales`, and of a lake that is alone. Among several lakes those of another one begin with
+its name: `shop_ingest`, `shop_split`, `shop_fast_layer` ([lakes.md](lakes.md)).
 """
 
 

@@ -20,6 +20,7 @@ from local_stack.demo_data import TOPIC, Arrivals, DemoFolders, build_parser
 from local_stack.demo_report import build_quality, build_report
 from local_stack.errors import SetupError
 from local_stack.lake_view import check_lake, rows_of, view_lake
+from local_stack.lakes import of_one_lake
 from local_stack.layer_changes import build_changes, check_correction, read_marts
 from local_stack.services import run_path
 from local_stack.stack import Stack
@@ -59,7 +60,8 @@ def run(argv: list[str]) -> int:
     steps = Steps()
     arrivals = Arrivals(events=options.events, count=options.arrivals, seed=options.seed)
     folders = DemoFolders.from_environment(os.environ)
-    environ = {**os.environ, "LAKEHOUSE_BASE_PATH": str(folders.base), "LAKEHOUSE_LANDING_PATH": str(folders.landing)}
+    places = {"LAKEHOUSE_BASE_PATH": str(folders.base), "LAKEHOUSE_LANDING_PATH": str(folders.landing)}
+    environ = {**of_one_lake(os.environ), **places}
     environ.pop("LAKEHOUSE_SPARK_REMOTE", None)
     settings = Settings.from_environment(environ)
     spec = load_lake_spec(settings.lake_spec)

@@ -26,12 +26,12 @@ class DemoFolders:
     landing: Path
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> DemoFolders:
-        """``data/demo/`` in the project, or what ``LAKEHOUSE_BASE_PATH`` and ``LAKEHOUSE_LANDING_PATH`` say."""
+    def from_environment(cls, environ: Mapping[str, str], demo: str = "demo") -> DemoFolders:
+        """``data/<demo>/`` in the project, or what ``LAKEHOUSE_BASE_PATH`` and ``LAKEHOUSE_LANDING_PATH`` say."""
         paths = {}
         for name in ("base", "landing"):
             variable = f"LAKEHOUSE_{name.upper()}_PATH"
-            path = environ.get(variable) or str(PROJECT_ROOT / "data" / "demo" / ("lake" if name == "base" else name))
+            path = environ.get(variable) or str(PROJECT_ROOT / "data" / demo / ("lake" if name == "base" else name))
             if "://" in path:
                 raise SetupError(
                     f"{variable}={path}: the demo makes its data anew on local disk; give a local folder or unset it"

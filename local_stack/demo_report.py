@@ -149,7 +149,7 @@ def _answer(answer: Answer, spec: LakeSpec, views: Mapping[str, TableView]) -> s
         return f"{answer.title} ({answer.mart}): none yet"
     known = [row for row in rows if row.get(answer.first) is not None]
     known.sort(key=lambda row: row[answer.first], reverse=answer.is_descending)
-    names = {table.key: _names(table.name, table.key, table.columns, views) for table in spec.tables}
+    names = {table.key_column: _names(table.name, table.key_column, table.columns, views) for table in spec.tables}
     header = [column.removesuffix("_id") for column in answer.columns]
     shown = [
         [names.get(name, {}).get(row.get(name), row.get(name)) for name in answer.columns] for row in known[:MOST_ROWS]

@@ -24,6 +24,7 @@ from local_stack.errors import SetupError
 from local_stack.kafka import KafkaBroker
 from local_stack.kafka_connect import ConnectWorker, connector_of
 from local_stack.lake_view import Rows, read_with_rust
+from local_stack.lakes import of_one_lake
 from local_stack.ports import free_port
 from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
@@ -137,7 +138,7 @@ def run(argv: list[str]) -> int:
         steps.tell(f"{server.name} at port {server.port}, table SALES with {_BEFORE:,} sales")
         kafka = _start_kafka(folder, server, source, steps)
         environ = {
-            **{name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"},
+            **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
             "LAKEHOUSE_BASE_PATH": str(folder.path / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
             "LAKEHOUSE_KAFKA_SERVERS": kafka,
         }

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnType, TableSpec
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import ColumnType
 
 Row = Mapping[str, Any]
 IS_DELETED = "is_deleted"
@@ -51,7 +52,7 @@ def check_table(table: TableSpec, rows: Sequence[Row], truth: Truth, spec: LakeS
     live: dict[str, Row] = {}
     wrong: list[str] = []
     for row in rows:
-        key = str(row[table.key])
+        key = str(row[table.key_column])
         if row.get(IS_DELETED):
             if any(row[column] is not None for column in table.columns):
                 wrong.append(f"tombstone {key} still has values")
@@ -71,7 +72,7 @@ def check_table(table: TableSpec, rows: Sequence[Row], truth: Truth, spec: LakeS
         if live[key] != expected[key]
     ]
     if table.follows_deletes:
-        tombstones = {str(row[table.key]) for row in rows if row.get(IS_DELETED)}
+        tombstones = {str(row[table.key_column]) for row in rows if row.get(IS_DELETED)}
         wrong += [f"deleted key {key} has no tombstone" for key in truth.deleted - tombstones]
     return _shortened(f"{table.name} as read by {reader}", sorted(wrong))
 

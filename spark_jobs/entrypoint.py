@@ -35,7 +35,7 @@ JOBS = {
     "load": "whole files into a table of their own: upsert, insert, overwrite or delete, as the lake spec says",
     "partitions": "which partitions a table has; removing those of a loaded table, by name or age; a plan first",
     "split": "events of the log to the tables of newest values",
-    "mart": "a layer's marts, brought on by what is new",
+    "mart": "a layer's marts, refreshed by what is new",
     "recompute": "history computed again: a plan first, the way back kept",
     "rules": "rule versions: a table of them, or two laid side by side over the same history",
     "serve": "a layer's marts into the serving store, each as of its newest instant",
@@ -55,7 +55,7 @@ JOBS = {
     "validate": "whole tables asked what is expected of them, by Great Expectations; its Data Docs as a static site",
     "freshness": "how old each table is, and whether that is what it promises; without Spark",
     "publish": "tables held back because their newest batch broke what is expected of them, and letting one pass",
-    "query": "SQL over the lake's tables and views, printed as a table",
+    "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
 }
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end", "result_path"})
 

@@ -1,4 +1,4 @@
-"""Who is told when something is wrong: the services in the connection ``lakehouse_alerts``.
+"""Who gets alerts: the services in the connection ``lakehouse_alerts``, or in a lake's own one.
 
 The connection is of type *Apprise*: chat, mail, pagers, webhooks, each by its URL (docs/alerts.md). Without it nothing
 is sent, and the task's log says so.
@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseNotifier, Connection, Variable
 from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
-from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowNotFoundException,
+    AirflowSecretsBackendAccessDenied,
+)
+
+from lakehouse_provider.connections import own_conn_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +31,11 @@ MOST_CHARACTERS = 2_000
 _REASON = "{{ exception | default('its process ended without a word; its log says how far it came', true) }}"
 _FAILED = "{{ ti.dag_id }}.{{ ti.task_id }} failed"
 _BODY = f"{_REASON}\n\nrun {{{{ run_id }}}}, try {{{{ ti.try_number }}}}"
+_DENIED = (
+    "the connection %s is not in the environment or a secrets backend, and Airflow gives the alert of a late run no "
+    "connection of its own database; if there is one, set it as AIRFLOW_CONN_%s or keep it in a secrets backend "
+    "(docs/alerts.md)"
+)
 REMINDER = timedelta(days=1)
 """After which what is told already is told once more."""
 
@@ -34,41 +45,53 @@ class LakehouseAlert(BaseNotifier):
 
     :param title: one line (templated).
     :param body: what happened and what to do (templated); what is longer than a few screens is cut off.
+    :param lake: the lake's name, whose own connection ``lakehouse_alerts_<lake>`` goes before the one of all lakes.
     """
 
     template_fields: Sequence[str] = ("title", "body")
 
-    def __init__(self, *, title: str, body: str, **kwargs: Any) -> None:
+    def __init__(self, *, title: str, body: str, lake: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.title = title
         self.body = body
+        self.lake = lake
 
     def notify(self, context: Context) -> None:
         """Send it; AirflowException when a service did not take it, so that the log does not say it went out."""
         self.send()
 
     def send(self, *, is_good: bool = False) -> bool:
-        """Send it, as news that are good or bad; False when there is no connection, so nobody was told."""
+        """Send it, as news that are good or bad; False when there is no connection, so nobody got it."""
         title, body = self.title, self.body[:MOST_CHARACTERS]
-        try:
-            connection = Connection.get(ALERTS_CONN_ID)
-        except AirflowNotFoundException:
+        if (found := self._connection()) is None:
             self.log.warning("nobody is told, there is no connection %s: %s: %s", ALERTS_CONN_ID, title, body)
             return False
+        conn_id, connection = found
         # Only here: what is on the way of every DAG file is parsed again and again.
         from airflow.providers.apprise.hooks.apprise import AppriseHook
         from apprise import Apprise, NotifyType
 
         services = Apprise()
-        AppriseHook(apprise_conn_id=ALERTS_CONN_ID).set_config_from_conn(conn=connection, apprise_obj=services)
+        AppriseHook(apprise_conn_id=conn_id).set_config_from_conn(conn=connection, apprise_obj=services)
         kind = NotifyType.SUCCESS if is_good else NotifyType.FAILURE
         if not services.notify(title=title, body=body, notify_type=kind, tag="all"):
             raise AirflowException(
-                f"a service of the connection {ALERTS_CONN_ID} did not take the alert {title!r}; look at its URL, and "
+                f"a service of the connection {conn_id} did not take the alert {title!r}; look at its URL, and "
                 f"whether it can be reached from here"
             )
-        self.log.info("told the services of the connection %s: %s", ALERTS_CONN_ID, title)
+        self.log.info("told the services of the connection %s: %s", conn_id, title)
         return True
+
+    def _connection(self) -> tuple[str, Any] | None:
+        """The lake's own connection, else the one of all lakes, with its id; None when there is neither."""
+        for conn_id in (*([own_conn_id(ALERTS_CONN_ID, self.lake)] if self.lake else []), ALERTS_CONN_ID):
+            try:
+                return conn_id, Connection.get(conn_id)
+            except AirflowNotFoundException:
+                continue
+            except AirflowSecretsBackendAccessDenied:
+                self.log.warning(_DENIED, conn_id, conn_id.upper())
+        return None
 
 
 class LateRunAlert(LakehouseAlert):
@@ -113,35 +136,36 @@ def _variable(context: Context) -> str:
     return f"lakehouse_told_{task.dag_id}_{task.task_id}"
 
 
-def ongoing_alert() -> OngoingAlert:
+def ongoing_alert(lake: str = "") -> OngoingAlert:
     """For ``on_failure_callback`` of a task that looks again and again at the same thing."""
-    return OngoingAlert(title=_FAILED, body=_BODY)
+    return OngoingAlert(title=_FAILED, body=_BODY, lake=lake)
 
 
-def all_clear() -> AllClear:
+def all_clear(lake: str = "") -> AllClear:
     """For ``on_success_callback`` of the same task."""
-    return AllClear(title="{{ ti.dag_id }}.{{ ti.task_id }} is well again", body="run {{ run_id }} found nothing wrong")
+    title = "{{ ti.dag_id }}.{{ ti.task_id }} is well again"
+    return AllClear(title=title, body="run {{ run_id }} found nothing wrong", lake=lake)
 
 
-def failure_alert() -> LakehouseAlert:
+def failure_alert(lake: str = "") -> LakehouseAlert:
     """For ``on_failure_callback``: a task failed for good, and the one line that says why."""
-    return LakehouseAlert(title=_FAILED, body=_BODY)
+    return LakehouseAlert(title=_FAILED, body=_BODY, lake=lake)
 
 
-def tell_to_decide(task: str, lines: Iterable[str]) -> None:
+def tell_to_decide(task: str, lines: Iterable[str], *, lake: str = "") -> None:
     """Send what a person has to decide although the task did its work.
 
     That a service does not take it undoes no work: it is in the log then, as it is where there is no connection.
     """
     for line in lines:
-        alert = LakehouseAlert(title=f"{task}: somebody has to decide", body=line)
+        alert = LakehouseAlert(title=f"{task}: somebody has to decide", body=line, lake=lake)
         try:
             alert.send()
         except AirflowException as error:
             alert.log.error("%s; it says: %s", error, line)
 
 
-def deadline_alert(dag_id: str, *, minutes: float) -> DeadlineAlert:
+def deadline_alert(dag_id: str, *, minutes: float, lake: str = "") -> DeadlineAlert:
     """For ``deadline``: a run is not at its end so long after it was queued."""
     return DeadlineAlert(
         name=f"{dag_id} within {minutes} minutes",
@@ -153,6 +177,7 @@ def deadline_alert(dag_id: str, *, minutes: float) -> DeadlineAlert:
                 "title": f"{dag_id} is late",
                 "body": f"run {{{{ dag_run.dag_run_id }}}} is not at its end {minutes} minutes after it was queued; "
                 f"docs/runbooks/late-run.md says what to look at",
+                "lake": lake,
             },
         ),
     )

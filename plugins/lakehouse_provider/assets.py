@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from airflow.sdk import Asset
 
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 
 SCHEME = "lakehouse"
@@ -35,8 +33,7 @@ class LakeAssets:
     @property
     def tables(self) -> list[Asset]:
         """What split writes."""
-        mirrors = [self[mirror.name] for mirror in self.spec.mirrors]
-        return [self[table.name] for table in self.spec.tables] + mirrors
+        return [self[table.name] for table in self.spec.tables]
 
     @property
     def marts(self) -> list[Asset]:
@@ -75,11 +72,6 @@ class LakeAssets:
 def table_of(asset: Asset) -> str:
     """The table behind an asset's name (``split``'s asset gives ``<log>/split``)."""
     return asset.name.partition("/")[2]
-
-
-def load_assets() -> LakeAssets:
-    """Assets of the lake that ``LAKEHOUSE_LAKE_SPEC`` declares; reads one small file."""
-    return LakeAssets(load_lake_spec(Settings.from_environment().lake_spec))
 
 
 def _asset(lake: str, path: str) -> Asset:

@@ -7,6 +7,7 @@ from airflow.sdk import Param
 from lakehouse_provider.source import SOURCE_CONN_ID
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 
+_MOST_KEY = 4000
 _END = r"$(?!\n)"
 """The end of a text for browsers and Python alike, whose ``$`` also matches before a last line end."""
 
@@ -26,16 +27,16 @@ def choice_param(names: list[str], *, empty: str, title: str, description: str) 
     )
 
 
-def key_param(column: ColumnSpec, *, title: str) -> Param:
-    """The key of one row as text, or none; digits alone where the column holds numbers."""
-    pattern = f"^-?[0-9]{{1,19}}{_END}" if column.type is ColumnType.BIGINT else f"^[^\x00-\x1f\x7f]+{_END}"
+def key_param(column: ColumnSpec | None, *, title: str) -> Param:
+    """The key of one row as text, or none; digits alone where its column is declared as a number."""
+    is_number = column is not None and column.type is ColumnType.BIGINT
     return Param(
         None,
         type=["null", "string"],
-        pattern=pattern,
-        maxLength=column.max_length,
+        pattern=f"^-?[0-9]{{1,19}}{_END}" if is_number else f"^[^\x00-\x1f\x7f]+{_END}",
+        maxLength=column.max_length if column else _MOST_KEY,
         title=title,
-        description=column.name,
+        description=column.name if column else f"The key of the {title.lower()}",
     )
 
 
@@ -69,8 +70,8 @@ def dry_run_param() -> Param:
     )
 
 
-def mirror_params() -> dict[str, Param]:
-    """Which mirrors alone, by patterns with commas; none: everything."""
+def table_params() -> dict[str, Param]:
+    """Which tables alone, by patterns with commas; none: everything."""
     pattern = r"[A-Za-z0-9_*?]{1,128}"
     return {
         name: Param(
@@ -82,14 +83,14 @@ def mirror_params() -> dict[str, Param]:
             description=description,
         )
         for name, title, description in (
-            ("databases", "Databases", "Mirrors of these databases or schemas alone; empty: everything"),
-            ("tables", "Tables", "Mirrors of these tables alone, such as order*,customers; empty: everything"),
+            ("databases", "Databases", "Tables of these databases or schemas at the source alone; empty: everything"),
+            ("tables", "Tables", "These tables alone, such as order*,customers; empty: everything"),
         )
     }
 
 
-def snapshot_params() -> dict[str, Param]:
-    """Which table of which database is read, and how."""
+def snapshot_params(conn_id: str = SOURCE_CONN_ID) -> dict[str, Param]:
+    """Which table of which database is read, and how; ``conn_id`` is the connection of the lake's first database."""
     name = r"[A-Za-z0-9_$#@]{1,128}"
     return {
         "table": Param(
@@ -131,11 +132,11 @@ def snapshot_params() -> dict[str, Param]:
             False, type="boolean", title="Again", description="Begin anew, though it was read or begun before"
         ),
         "connection": Param(
-            SOURCE_CONN_ID,
+            conn_id,
             type="string",
-            pattern=f"^{SOURCE_CONN_ID}(_[a-z0-9]+)*{_END}",
+            pattern=f"^{conn_id}(_[a-z0-9]+)*{_END}",
             maxLength=100,
             title="Connection",
-            description=f"{SOURCE_CONN_ID}, or one of another database whose name begins so",
+            description=f"{conn_id}, or one of another database whose name begins so",
         ),
     }

@@ -12,13 +12,14 @@ from airflow.sdk import AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, Par
 from lakehouse_provider.alerts import failure_alert
 from spark_jobs.contracts.arguments import Interval, parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
     from airflow.sdk import Asset
+
+    from spark_jobs.contracts.settings import Settings
 
 INGEST_CRON_VARIABLE = "lakehouse_ingest_cron"
 DEFAULT_INGEST_CRON = "*/5 * * * *"
@@ -27,16 +28,24 @@ DAILY, NIGHTLY, MONTHLY = "0 0 * * *", "0 3 * * *", "0 0 1 * *"
 START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
 """Backfills reach back to here; nothing is caught up by itself."""
 
-WRITER_ARGS: dict[str, object] = {
-    "retries": 3,
-    "retry_delay": timedelta(seconds=10),
-    "retry_exponential_backoff": 2.0,
-    "max_retry_delay": timedelta(minutes=2),
-    "max_active_tis_per_dag": 1,
-    "on_failure_callback": failure_alert(),
-}
-"""Default arguments of a task that writes tables. ``max_active_tis_per_dag`` counts the tasks of every run of the DAG,
-those of a backfill with its own ``--max-active-runs`` too, so a table has one writer without a pool to create first."""
+
+def writer_args(lake: str = "", *, pool: str = "") -> dict[str, Any]:
+    """Default arguments of a task that writes tables of a lake; ``pool`` is "" for Airflow's default pool.
+
+    ``max_active_tis_per_dag`` counts the tasks of every run of the DAG, those of a backfill with its own
+    ``--max-active-runs`` too, so a table has one writer without a pool to create first.
+    """
+    return {
+        "lake": lake,
+        "retries": 3,
+        "retry_delay": timedelta(seconds=10),
+        "retry_exponential_backoff": 2.0,
+        "max_retry_delay": timedelta(minutes=2),
+        "max_active_tis_per_dag": 1,
+        "on_failure_callback": failure_alert(lake),
+        **({"pool": pool} if pool else {}),
+    }
+
 
 DATE_PARAMS: dict[str, Param] = {
     name: Param(None, type=["null", "string"], format="date", title=title, description=description)
@@ -48,22 +57,27 @@ DATE_PARAMS: dict[str, Param] = {
 """The form of a job that can read event dates again."""
 
 
-def ingest_schedule() -> CronTriggerTimetable:
+def ingest_schedule(lake: str = "") -> CronTriggerTimetable:
     """The cron in the variable ``lakehouse_ingest_cron``; every five minutes when it is unset or no cron.
 
-    Read while the DAG is parsed: one look-up, and a wrong value shows as a warning on the DAG instead of removing it.
+    ``lakehouse_ingest_cron_<lake>`` goes before it. Read while the DAG is parsed: one look-up, or two beside other
+    lakes, and a wrong value shows as a warning on the DAG instead of removing it.
     """
     from croniter import croniter
 
-    cron = Variable.get(INGEST_CRON_VARIABLE, default=DEFAULT_INGEST_CRON) or DEFAULT_INGEST_CRON
-    if not croniter.is_valid(cron):
+    names = [*([f"{INGEST_CRON_VARIABLE}_{lake}"] if lake else []), INGEST_CRON_VARIABLE]
+    for name in names:
+        if not (cron := Variable.get(name, default="")):
+            continue
+        if croniter.is_valid(cron):
+            return clock_schedule(cron)
         warnings.warn(
-            f"variable {INGEST_CRON_VARIABLE}={cron!r} is not a cron expression; using {DEFAULT_INGEST_CRON!r} until "
-            f"it is corrected under Admin > Variables",
+            f"variable {name}={cron!r} is not a cron expression; using {DEFAULT_INGEST_CRON!r} until it is corrected "
+            f"under Admin > Variables",
             stacklevel=2,
         )
-        cron = DEFAULT_INGEST_CRON
-    return clock_schedule(cron)
+        break
+    return clock_schedule(DEFAULT_INGEST_CRON)
 
 
 def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
@@ -75,9 +89,9 @@ def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:
     return AssetOrTimeSchedule(timetable=clock_schedule(DAILY), assets=AssetAny(*assets))
 
 
-def catalog_schedule(assets: list[Asset]) -> AssetOrTimeSchedule | None:
-    """Run as soon as one of ``assets`` was committed, and every half hour; never when no catalog is set."""
-    if not Settings.from_environment().catalog:
+def catalog_schedule(assets: list[Asset], settings: Settings) -> AssetOrTimeSchedule | None:
+    """Run as soon as one of ``assets`` was committed, and every half hour; never when the lake has no catalog."""
+    if not settings.catalog:
         return None
     return AssetOrTimeSchedule(timetable=clock_schedule(HALF_HOURLY), assets=AssetAny(*assets))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Asset
 
     from lakehouse_provider.assets import LakeAssets
+    from lakehouse_provider.lakes import Lake
 
 
 def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobOperator:
@@ -43,18 +44,19 @@ def quality_task(assets: LakeAssets, tables: Sequence[Asset], **arguments: Any) 
     )
 
 
-def served_layer(assets: LakeAssets, layer: str, **arguments: Any) -> None:
+def served_layer(lake: Lake, layer: str, **arguments: Any) -> None:
     """Bring the marts of a layer on, copy them to the serving store, and ask what is expected of their new rows.
 
     ``serve`` also runs when no mart moved, because the store may lack an earlier state, and when one failed: a mart
     that is held back does not keep the others from readers. The run fails all the same, by its last task.
     """
+    assets = lake.assets
     marts = mart_task(assets, layer, **arguments)
     serve = LakehouseJobOperator(
         task_id="serve",
         job="serve",
         arguments={"layer": layer},
-        serving_conn_id=SERVING_CONN_ID,
+        serving_conn_id=lake.conn_id(SERVING_CONN_ID),
         inlets=assets.layer(layer),
         trigger_rule="all_done",
     )

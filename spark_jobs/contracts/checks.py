@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql_text import fill_time_zone
 from spark_jobs.contracts.names import plain, show, show_path
+from spark_jobs.contracts.naming import columns_of_people
 from spark_jobs.contracts.portable_sql import names_read, parse_portable
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
@@ -110,7 +111,7 @@ def _check(table: str, name: str, body: str, spec: LakeSpec) -> CheckSpec:
         raise ContractError(f"it reads {plain(unknown[0])}, which is no table that readers of lake {spec.lake} see")
     if table not in reads:
         raise ContractError(f"it does not read {table}; put it into the file of a table that it reads")
-    people = {column for person in spec.people for column in person.columns}
+    people = frozenset[str]().union(*(columns_of_people(spec, name) for name in reads))
     return CheckSpec(
         table=table,
         name=name,

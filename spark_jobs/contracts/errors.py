@@ -228,8 +228,8 @@ class TablesFailedError(LakehouseError):
         lines = [f"{table}: {what}" for table, what in failed.items()]
         told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
         super().__init__(
-            f"{len(failed)} of {len(result.tables)} tables were not brought on, the others were: {told}; they go on "
-            f"where they are when the job runs again"
+            f"{len(failed)} of {len(result.tables)} tables failed, the others were written: {told}; the next run of "
+            f"the job continues from their checkpoints"
         )
 
 

@@ -13,10 +13,10 @@ from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind, check_names
 from spark_jobs.contracts.mart_sql_checks import visible_columns
 from spark_jobs.contracts.mart_sql_functions import parse_expression
-from spark_jobs.contracts.mirrors import TECHNICAL, MirrorSpec, lake_name
 from spark_jobs.contracts.names import nearest, show
 from spark_jobs.contracts.portable_sql import check_portable_condition
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TECHNICAL, TableSpec, lake_name
 
 _STOP = Action.STOP
 _OF_EVENTS = {
@@ -67,7 +67,7 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
             table=table, name=name, kind=Kind.NOT_NULL, columns=(column,), action=_STOP, says=says, is_implied=True
         )
 
-    declared = next((each for each in spec.tables if each.name == table), None)
+    declared = spec.find_table(table)
     if table == spec.log:
         for column, what in _OF_EVENTS.items():
             yield known(column, f"{column}_is_known", f"Every event has {what}.")
@@ -75,8 +75,8 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
             of_mirror = "source_table IS NULL" if spec.mirrors else ""
             key_is_known = known(spec.source.key, "source_key_is_known", "Every event has the source's key.")
             yield replace(key_is_known, where=of_mirror)
-    elif declared is not None:
-        yield known(declared.key, "key_is_known", "Every row has its key.")
+    elif declared is not None and not declared.is_mirror:
+        yield known(declared.key_column, "key_is_known", "Every row has its key.")
     elif load := spec.find_load(table):
         for column in load.key:
             yield known(column, f"{column}_is_known", "Every row has its key.")
@@ -143,10 +143,10 @@ def _mistakes_of_condition(text: str, columns: Collection[str] | None, word: str
         yield ContractError(str(error), at=(word,), lacks=error.lacks)
 
 
-def _check_names(names: Collection[str], mirror: MirrorSpec) -> None:
+def _check_names(names: Collection[str], mirror: TableSpec) -> None:
     """Raise ContractError for a name that no column of a mirror can have, by what its entry says."""
     declared = set(mirror.names.values())
-    other = {_name_of(column.source): f"is called {column.name} in the lake" for column in mirror.columns}
+    other = {_name_of(column.source): f"is called {column.name} in the lake" for column in mirror.declared}
     other |= {_name_of(source): "is dropped, and never reaches the lake" for source in mirror.drop}
     other |= dict.fromkeys(TECHNICAL, "is none that readers see")
     if unfit := sorted((set(names) - declared) & {*other}):

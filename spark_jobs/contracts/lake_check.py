@@ -1,7 +1,11 @@
-"""Everything that is wrong with a lake's files: each file alone, what does not fit together, and the SQL in them."""
+"""Everything that is wrong with a lake's files: each file alone, what does not fit together, and the SQL in them.
+
+The business rules are looked at when a mart uses them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +13,12 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectation_sql import check_expectation, implied
 from spark_jobs.contracts.expectations import names_twice
 from spark_jobs.contracts.lake_files import read_lake_files
+from spark_jobs.contracts.mart_rules import rule_mistakes
 from spark_jobs.contracts.mart_sql import analyse_mart
+from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.mistakes import Mistakes, told
 from spark_jobs.contracts.places import Entries, Place
+from spark_jobs.contracts.rules_file import read_rules
 from spark_jobs.contracts.spec_file import find_lake
 from spark_jobs.contracts.specs import LakeSpec
 
@@ -24,19 +31,21 @@ class LakeCheck:
     mistakes: tuple[str, ...]
 
 
-def check_lake(path: Path) -> LakeCheck:
-    """Look at all files of the lake whose spec is at ``path``."""
+def check_lake(path: Path, rules_path: str) -> LakeCheck:
+    """Look at all files of the lake whose spec is at ``path``, and at the rules in their folder."""
     found, spec = Mistakes(), None
     if files := read_lake_files(path, found):
         spec = find_lake(files, found)
-        _check_marts(spec, files.document, found)
+        right = _check_marts(spec, files.document, found)
+        _check_rules(right, spec, files.document, rules_path, found)
         _check_expectations(spec, files.document, found)
     placed = sorted(found.errors, key=lambda error: error.place or Place(file=str(path)))
     return LakeCheck(spec=spec, mistakes=tuple(map(told, placed)))
 
 
-def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
-    """What is wrong with their SQL, where all that it needs to know of the lake is right."""
+def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> list[MartSpec]:
+    """What is wrong with their SQL, where all that it needs to know of the lake is right; gives the right ones."""
+    right = list[MartSpec]()
     wrong = {error.at[:2] for error in found.errors if isinstance(error, ContractError)}
     has_columns = not found.is_unread("columns")
     for mart in spec.marts:
@@ -45,9 +54,24 @@ def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
         if is_known and ("marts", mart.name) not in wrong:
             try:
                 analyse_mart(mart, spec)
+                right.append(mart)
             except ContractError as error:
                 found.add(error.inside("marts", mart.name), document)
                 found.leave_out("sql", mart.name)
+    return right
+
+
+def _check_rules(
+    marts: Sequence[MartSpec], spec: LakeSpec, document: Entries, rules_path: str, found: Mistakes
+) -> None:
+    """What is wrong with the rules, when one of the ``marts`` uses them, and what does not fit between the two."""
+    ruled = [mart for mart in marts if mart.rules]
+    if not ruled:
+        return
+    with found.of_file(Entries(place=Place(file=rules_path))):
+        book, says = read_rules(rules_path, found)
+        for error in (error for mart in ruled if book for error in rule_mistakes(mart, spec, book)):
+            found.add(error, document.holding("rules", says))
 
 
 def _check_expectations(spec: LakeSpec, document: Entries, found: Mistakes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -11,7 +11,6 @@ from enum import StrEnum
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableType, check_identifier
 
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -138,17 +137,6 @@ class LoadSpec:
     def column(self, name: str) -> ColumnSpec:
         """The column called ``name``, which is one of its own."""
         return next(column for column in self.columns if column.name == name)
-
-    def mistakes_of_people(self, people: Collection[PersonSpec]) -> Iterator[ContractError]:
-        """Columns by which people are named: nothing erases them here."""
-        for person in people:
-            for number, column in enumerate(self.columns):
-                if column.name in (person.key, *person.columns):
-                    yield ContractError(
-                        f"load {self.name}: columns {show_all([column.name])} name a {person.role}, whom 'erase' could "
-                        f"not find in files that were loaded; leave them out",
-                        at=("columns", number, "name"),
-                    )
 
     def _refused(self, reason: str) -> ContractError:
         return ContractError(f"load {self.name}: {reason}")

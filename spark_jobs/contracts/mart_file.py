@@ -62,10 +62,8 @@ def read_mart(path: Path, found: Mistakes) -> tuple[MartSpec | None, Entries]:
 
 
 def _check_name(document: Entries, path: Path) -> None:
-    if document.get("name") != path.stem:
-        raise ContractError(
-            f"name is {show(document.get('name'))}; give the file's own name, {show(path.stem)}", at=("name",)
-        )
+    if (name := document.get("name", path.stem)) != path.stem:
+        raise ContractError(f"name is {show(name)}; give the file's own, {show(path.stem)}, or none", at=("name",))
 
 
 def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
@@ -78,7 +76,7 @@ def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
             reason = f"{what}: its SQL stands in the file beside this one; take the entry sql out"
             raise ContractError(reason, at=("sql",))
     with found.of(entry):
-        parts["mode"] = choice(MartMode, entry.get("mode"), what, at=("mode",))
+        parts["mode"] = choice(MartMode, entry.get("mode", MartMode.FULL), what, at=("mode",))
     with found.of(entry):
         parts["type"] = choice(TableType, entry.get("type", TableType.COPY_ON_WRITE), what, at=("type",))
     with found.of(entry):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql_checks import check_any, check_append, check_plain_aggregate, visible_columns
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.mart_rules import MartRules, rule_mistakes, rule_places
+from spark_jobs.contracts.mart_sql_checks import check_any, check_append, check_plain_aggregate
+from spark_jobs.contracts.mart_sql_columns import columns_of_reads, lookup_key
 from spark_jobs.contracts.mart_sql_functions import parse_expression
 from spark_jobs.contracts.mart_sql_relations import Relation
 from spark_jobs.contracts.mart_sql_scopes import check_scoped
@@ -18,7 +20,7 @@ from spark_jobs.contracts.mart_sql_tree import group_items, normalised, reads_al
 from spark_jobs.contracts.marts import ROWS_COUNT, MartMode, MartSpec, ReadSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.rules import RULE_TABLES
+from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.specs import LakeSpec
 
 if TYPE_CHECKING:
@@ -52,20 +54,38 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartQuery:
-    """The SQL of a mart whose mode is right for it. ``groups`` and ``measures`` are those of an aggregate mart."""
+    """The SQL of a mart whose mode is right for it.
+
+    ``groups`` and ``measures`` are those of an aggregate mart, ``rules`` those of a mart with ``rules: true`` that was
+    analysed with the versions there are. ``inputs`` are the columns that it sees of tables whose columns are not
+    declared.
+    """
 
     mart: MartSpec
     columns: tuple[str, ...]
     groups: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
+    rules: MartRules | None = None
+    inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
-    def sql(self, tables: Mapping[str, str], *, time_zone: str) -> str:
+    def inputs_of(self, table: str) -> tuple[str, ...] | None:
+        """The columns that the SQL sees of a table; None for all that readers see of it."""
+        return dict(self.inputs).get(table)
+
+    def sql(self, tables: Mapping[str, str], *, time_zone: str, months: Mapping[str, str] | None = None) -> str:
         """The SELECT over the views named in ``tables``, each known by its table's own name.
 
+        ``months`` says by which rule version each month counts; a mart with rules needs it.
+
         Raises:
-            ContractError: it reads a table that is not in ``tables``.
+            ContractError: it reads a table that is not in ``tables``, or needs rules.
         """
-        return replace_tables(fill_time_zone(self.mart.sql, time_zone), tables)
+        text = self.mart.sql
+        if self.mart.rules:
+            if self.rules is None or months is None:
+                raise ContractError(f"mart {self.mart.name} needs rules; give the versions and each month's")
+            text = self.rules.fill(text, months)
+        return replace_tables(fill_time_zone(text, time_zone), tables)
 
     def partial_sql(self, tables: Mapping[str, str], *, time_zone: str) -> str:
         """Of an aggregate mart: its columns, ``rows__count``, and what sums and averages need to be gone on from."""
@@ -82,10 +102,11 @@ class MartQuery:
         return replace_tables(add_aggregates(select, f"COUNT(*) AS {ROWS_COUNT}", states), tables)
 
     def used_columns(self, table: str, known: Collection[str]) -> frozenset[str]:
-        """Of the table's columns ``known``, those that may matter to the mart: every one whose name its SQL has."""
+        """Of the table's columns ``known``, those that may matter: every one whose name its SQL or a rule has."""
         if reads_all_columns(parse_sql(self.mart.sql)):
             return frozenset(known)
         names = names_in(self.mart.sql) | {read.by for read in self.mart.lookups}
+        names |= self.rules.names if self.rules else frozenset()
         for read in self.mart.reads:
             names |= names_in(read.scope) if read.scope and read.table == table else frozenset()
         return frozenset(name for name in known if name.lower() in names)
@@ -98,24 +119,37 @@ def expression_sql(text: str, *, time_zone: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def analyse_mart(mart: MartSpec, spec: LakeSpec) -> MartQuery:
-    """Read the mart's SQL.
+def analyse_mart(mart: MartSpec, spec: LakeSpec, book: RuleBook | None = None) -> MartQuery:
+    """Read the mart's SQL; with ``book`` also what it uses of the rules.
 
     Raises:
         ContractError: it cannot be read, it would not give the same every time, or the mart's mode is wrong for it;
-            the message says why and what to do.
+            or a version of the rules does not fit it. The message says why and what to do.
     """
+    query = _analyse(mart, spec)
+    if not mart.rules or book is None:
+        return query
+    raise_all(rule_mistakes(mart, spec, book))
+    return replace(query, rules=MartRules(book=book, places=rule_places(mart, spec)))
+
+
+@lru_cache(maxsize=256)
+def _analyse(mart: MartSpec, spec: LakeSpec) -> MartQuery:
     try:
         query = parse_sql(mart.sql)
         columns = check_any(mart, query)
         _check_partitions(mart, spec)
+        read = columns_of_reads(mart, spec, query)
+        inputs = tuple((table, names) for table, names in read.items() if spec.mirror(table))
         if mart.mode is MartMode.APPEND:
             check_append(mart.sql, query)
         elif mart.mode is MartMode.SCOPED:
-            check_scoped(query, _relations(mart, spec), mart.scope)
+            check_scoped(query, _relations(mart, spec, read), mart.scope)
+            if mart.rules:
+                rule_places(mart, spec)
         elif mart.mode is MartMode.AGGREGATE:
-            return _aggregate(mart, spec, query)
-        return MartQuery(mart=mart, columns=columns)
+            return replace(_aggregate(mart, query, read), inputs=inputs)
+        return MartQuery(mart=mart, columns=columns, inputs=inputs)
     except ContractError as error:
         raise ContractError(f"mart {mart.name}: {error}", at=error.at or ("sql",), lacks=error.lacks) from error
 
@@ -140,29 +174,29 @@ def _check_partitions(mart: MartSpec, spec: LakeSpec) -> None:
             )
 
 
-def _relations(mart: MartSpec, spec: LakeSpec) -> dict[str, Relation]:
+def _relations(mart: MartSpec, spec: LakeSpec, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Relation]:
     """The tables of a scoped mart: what is known of their rows."""
     places = {read.table: ("reads", number) for number, read in enumerate(mart.reads)}
-    found = {read.table: _scoped_table(read, spec, (*places[read.table], "scope")) for read in mart.scoped_reads}
+    found = {
+        read.table: _scoped_table(read, columns[read.table], (*places[read.table], "scope"))
+        for read in mart.scoped_reads
+    }
     for read in mart.lookups:
         at = (*places[read.table], "by")
-        key = _key(spec, read.table, at)
+        key = lookup_key(spec, read.table, at)
         if not any(read.by in table.columns for table in found.values() if not table.lookup):
             raise ContractError(
                 f"{read.table}: by is {show(read.by)}, which is no column of a read that says its scope; correct by",
                 at=at,
             )
-        columns = visible_columns(spec, read.table)
-        found[read.table] = Relation(columns=columns, lookup=read.table, by=read.by, keys=frozenset({key}))
-    if mart.rules:
-        found |= {n: Relation(columns=names, scope=frozenset({"month"})) for n, names in RULE_TABLES.items()}
+        found[read.table] = Relation(columns=columns[read.table], lookup=read.table, by=read.by, keys=frozenset({key}))
     return found
 
 
-def _scoped_table(read: ReadSpec, spec: LakeSpec, at: Steps) -> Relation:
+def _scoped_table(read: ReadSpec, columns: tuple[str, ...], at: Steps) -> Relation:
     from sqlglot import exp
 
-    columns, scope = visible_columns(spec, read.table), normalised(parse_expression(read.scope, at=at), {read.table})
+    scope = normalised(parse_expression(read.scope, at=at), {read.table})
     names = {column.sql("spark").lower() for column in scope.find_all(exp.Column)}
     if not names or names - set(columns):
         raise ContractError(f"{read.table}: scope is {show(read.scope)}; make it of its columns {list(columns)}", at=at)
@@ -175,20 +209,13 @@ def _scoped_table(read: ReadSpec, spec: LakeSpec, at: Steps) -> Relation:
     )
 
 
-def _key(spec: LakeSpec, table: str, at: Steps) -> str:
-    grain = spec.mart(table).grain if table in spec.mart_names else ()
-    if table == spec.log or len(grain) > 1:
-        raise ContractError(f"{table} cannot be looked up, because it has no key of one column; give it a scope", at=at)
-    return grain[0] if grain else spec.table(table).key
-
-
-def _aggregate(mart: MartSpec, spec: LakeSpec, query: exp.Expr) -> MartQuery:
+def _aggregate(mart: MartSpec, query: exp.Expr, columns: Mapping[str, tuple[str, ...]]) -> MartQuery:
     from sqlglot import exp
 
     check_plain_aggregate(query)
     if not isinstance(query, exp.Select):
         raise ContractError("its SQL is no SELECT; write one")
-    inputs, tables = _inputs(mart, spec, query)
+    inputs, tables = _inputs(mart, query, columns)
     items = [normalised(item, tables) for item in group_items(query, lambda name: name in inputs)]
     groups, measures = [], []
     for item in query.expressions:
@@ -224,12 +251,12 @@ def _is_made_of(item: exp.Expr, parts: Collection[exp.Expr], tables: set[str]) -
     return not isinstance(item, exp.Column) and all(_is_made_of(child, parts, tables) for child in children)
 
 
-def _inputs(mart: MartSpec, spec: LakeSpec, query: exp.Select) -> tuple[set[str], set[str]]:
+def _inputs(mart: MartSpec, query: exp.Select, columns: Mapping[str, tuple[str, ...]]) -> tuple[set[str], set[str]]:
     """The columns that a plain SELECT reads, and the names its table goes by."""
     table = mart.reads[0].table
     alias = query.args["from_"].this.alias_or_name.lower()
     laterals = [name.name.lower() for each in query.args.get("laterals") or () for name in each.args["alias"].columns]
-    return {*visible_columns(spec, table), *laterals}, {alias}
+    return {*columns[table], *laterals}, {alias}
 
 
 def _measure_kind(item: exp.Expr) -> MeasureKind:

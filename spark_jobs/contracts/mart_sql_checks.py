@@ -12,7 +12,7 @@ from spark_jobs.contracts.mart_sql_tree import aggregate_calls, is_star
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.quality import RESULT_COLUMNS
-from spark_jobs.contracts.rules import RULE_TABLES
+from spark_jobs.contracts.rule_calls import rule_calls
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
 
@@ -36,15 +36,13 @@ def visible_columns(spec: LakeSpec, table: str) -> tuple[str, ...]:
     """The columns that SQL of marts sees of a table; ContractError when it is a mart whose own SQL cannot be read."""
     if table == spec.log:
         return spec.log_columns
-    if table in RULE_TABLES:
-        return RULE_TABLES[table]
     if table == spec.quality.table:
         return RESULT_COLUMNS
     if load := spec.find_load(table):
         return load.shown_columns
     if table not in spec.mart_names:
         declared = spec.table(table)
-        return (declared.key, *declared.columns)
+        return (*declared.key, *declared.columns)
     try:
         return output_columns(parse_sql(spec.mart(table).sql))
     except ContractError as error:
@@ -58,6 +56,7 @@ def check_any(mart: MartSpec, query: exp.Expr) -> tuple[str, ...]:
     columns = output_columns(query)
     check_functions(mart.sql, query)
     _check_tables(mart, query)
+    _check_rules(mart)
     wanted = {"grain": mart.grain, "scope": (mart.scope,), "partition": (mart.partition,)}
     wanted["time"] = (mart.time.column,) if mart.time else ()
     for what, names in wanted.items():
@@ -153,7 +152,7 @@ def _check_tables(mart: MartSpec, query: exp.Expr) -> None:
     names, reads = with_names(query), {read.table for read in mart.reads}
     if any(each.args.get("recursive") for each in query.find_all(exp.With)):
         raise ContractError("WITH RECURSIVE is more than the engine can do; take it out")
-    if clash := sorted(names & (reads | set(RULE_TABLES))):
+    if clash := sorted(names & reads):
         raise ContractError(f"WITH gives {clash} the name of a table that it reads; call it otherwise")
     found = set()
     for table in tables_in(query):
@@ -162,17 +161,20 @@ def _check_tables(mart: MartSpec, query: exp.Expr) -> None:
                 f"its SQL reads {table.sql('spark')}; it may read tables by their plain names, as they are now"
             )
         found.add(table.name.lower())
-    if missing := sorted(found - names - reads - (set(RULE_TABLES) if mart.rules else set())):
-        way = "say rules: true" if missing[0] in RULE_TABLES else "add it there"
+    if missing := sorted(found - names - reads):
         raise ContractError(
-            f"its SQL reads {missing[0]}, which is not among its reads {sorted(reads)}; {way}", at=("reads",)
+            f"its SQL reads {missing[0]}, which is not among its reads {sorted(reads)}; add it there", at=("reads",)
         )
     if idle := sorted(reads - found):
         raise ContractError(f"its SQL never reads {idle[0]}; take it out of reads", at=("reads",))
-    if mart.rules and not found & set(RULE_TABLES):
-        raise ContractError(
-            f"it says rules: true, and its SQL reads none of {sorted(RULE_TABLES)}; take that out", at=("rules",)
-        )
+
+
+def _check_rules(mart: MartSpec) -> None:
+    calls = rule_calls(mart.sql)
+    if calls and not mart.rules:
+        raise ContractError("its SQL uses RULE(…), and it does not have rules: true; add that", at=("rules",))
+    if mart.rules and not calls:
+        raise ContractError("it has rules: true, and its SQL uses no RULE('…'); take that out", at=("rules",))
 
 
 def _check_limits(mart: MartSpec, query: exp.Expr) -> None:

@@ -74,7 +74,7 @@ def parse_expression(text: str, *, at: Steps = ()) -> exp.Expr:
 def _expression(text: str) -> exp.Expr:
     from sqlglot import exp
 
-    tree = parse_sql(text)
+    tree = parse_sql(text, wanted="expression")
     check_functions(text, tree)
     is_value = isinstance(tree, exp.Condition) and not isinstance(tree, exp.Query | exp.Alias)
     if not is_value or tree.find(exp.Query, exp.Window, exp.Star) or any(aggregate_calls(tree)) or has_generator(text):

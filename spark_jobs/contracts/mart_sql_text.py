@@ -23,7 +23,7 @@ Edit = tuple[int, int, str]
 """From, to (exclusive), and what stands there instead."""
 
 
-def parse_sql(text: str) -> exp.Expr:
+def parse_sql(text: str, *, wanted: str = "SELECT") -> exp.Expr:
     """The one statement or expression in ``text``; ContractError when it cannot be read, or there are several."""
     from sqlglot import errors, exp, parse
 
@@ -33,21 +33,38 @@ def parse_sql(text: str) -> exp.Expr:
         raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it", at=_place(error)) from error
     statements = [part for part in parsed if part is not None and not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
-        raise ContractError(f"its SQL has {len(statements)} statements; give one SELECT")
+        raise ContractError(f"its SQL has {len(statements)} statements; give one {wanted}")
     return statements[0]
 
 
 def fill_time_zone(text: str, time_zone: str) -> str:
     """The statement without comments around it and semicolons after it, and ``:time_zone`` as a quoted text."""
-    tokens = [token for token in sql_tokens(text) if token.text != ";" or is_text(token)]
-    literal = "'" + time_zone.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    tokens, literal = sql_tokens(text), quoted(time_zone)
     edits = [
         (one.start, other.end + 1, literal)
         for one, other in pairwise(tokens)
         if one.text == ":" and not is_text(one) and other.text == TIME_ZONE
     ]
+    return exchange_within(text, edits)
+
+
+def quoted(text: str) -> str:
+    """The text as a literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def exchange(text: str, edits: Iterable[Edit]) -> str:
+    """The text with every edit made; they do not overlap."""
+    for start, stop, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[stop:]
+    return text
+
+
+def exchange_within(text: str, edits: Iterable[Edit]) -> str:
+    """The statement with other words in it, without comments around it and semicolons after it."""
+    tokens = [token for token in sql_tokens(text) if token.text != ";" or is_text(token)]
     first, last = tokens[0].start, tokens[-1].end + 1
-    return _exchange(text[:last], edits)[first:]
+    return exchange(text[:last], edits)[first:]
 
 
 def replace_tables(text: str, tables: Mapping[str, str]) -> str:
@@ -60,7 +77,7 @@ def replace_tables(text: str, tables: Mapping[str, str]) -> str:
             edits.append((start, stop, tables[table.name.lower()] + alias))
         elif table.name.lower() not in with_names(query):
             raise ContractError(f"the SQL reads {table.name}, for which no rows were given; declare it in reads")
-    return _exchange(text, edits)
+    return exchange(text, edits)
 
 
 def add_aggregates(text: str, always: str, states: Mapping[int, Iterable[tuple[str, str]]]) -> str:
@@ -79,7 +96,7 @@ def add_aggregates(text: str, always: str, states: Mapping[int, Iterable[tuple[s
         argument = text[opening.end + 1 : closing.start]
         added += [f"{function}({argument}) AS {name}" for function, name in functions]
     start = items[-1][-1].end + 1
-    return _exchange(text, [(start, start, ", " + ", ".join(added))])
+    return exchange(text, [(start, start, ", " + ", ".join(added))])
 
 
 def tables_in(query: exp.Expr) -> Iterator[exp.Table]:
@@ -154,12 +171,6 @@ def _brackets(item: Sequence[Token]) -> tuple[Token, Token]:
         if depth == 0:
             return signs[0], sign
     raise ContractError(f"its SQL cannot be read (a bracket after {item[0].text} stays open); correct it")
-
-
-def _exchange(text: str, edits: Iterable[Edit]) -> str:
-    for start, stop, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[stop:]
-    return text
 
 
 def _place(error: Exception) -> Steps:

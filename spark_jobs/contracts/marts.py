@@ -96,7 +96,7 @@ class MartSpec:
     type: TableType = TableType.COPY_ON_WRITE
     buckets: int = 1
     rules: bool = False
-    """Its SQL also reads ``rule_shares`` and ``rule_bonuses``, made of the rule versions in force (docs/rules.md)."""
+    """Its SQL uses values of the rule version that counts in a month, ``RULE('…')`` (docs/rules.md)."""
     max_commits_after_cut: int = 48
     """Of a stitch mart: its cache's cut is moved when more commits than this came after it."""
     freshness: FreshnessPromise | None = None
@@ -167,6 +167,13 @@ class MartSpec:
             if is_scoped and bool(read.scope) == bool(read.by):
                 reason = f"{plain(read.table)}: give either its scope, or by for a lookup; correct this read"
                 yield self._refused(reason, "reads", at)
+        is_by_month = self.time and self.time.column == self.scope and self.time.unit is TimeUnit.MONTH
+        if self.rules and not (is_scoped and is_by_month):
+            yield self._refused(
+                "rules count by month: they need mode scoped, and time with the scope column and unit month; correct "
+                "time, or take rules out",
+                "rules",
+            )
         if self.mode in (MartMode.APPEND, MartMode.AGGREGATE, MartMode.STITCH) and len(self.reads) > 1:
             yield self._refused(
                 f"mode {self.mode} reads one table; join in mode scoped (or full), or first make a mart of the join",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from spark_jobs.contracts.expectation_sql import columns_in, expectations_of
 from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind
-from spark_jobs.contracts.mirrors import ROW_KEY, MirrorSpec
 from spark_jobs.contracts.schemas import Column
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import ROW_KEY, TableSpec
 from spark_jobs.contracts.visible import shown_columns
 
 _MOST_LETTERS = 40
@@ -65,7 +65,7 @@ class Expected:
         return frozenset(column.name for column in self.columns_of(mirror))
 
 
-def implied_of_mirror(spec: LakeSpec, mirror: MirrorSpec, columns: Sequence[Column]) -> Iterator[Expectation]:
+def implied_of_mirror(spec: LakeSpec, mirror: TableSpec, columns: Sequence[Column]) -> Iterator[Expectation]:
     """What a mirror's columns imply: its key is known and unique, and as much of each other column as usual.
 
     Of columns that are gone at the source, or are dropped by now, nothing is implied. Of masked ones it is still known

@@ -8,7 +8,8 @@ from decimal import Decimal, InvalidOperation
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import one_of, show
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableSpec, check_identifier
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, check_identifier
 
 STAND_IN = 0
 """What stands in the key's place where somebody was erased: shorter than any key, so that files keep their length."""
@@ -17,22 +18,48 @@ _TAKEN = frozenset({"clock", "yes", "help", "job"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonSpec:
-    """One kind of people, such as ``agent``: the column with their key, and those that name them beside it."""
+class Naming:
+    """By which columns rows of one table name a person: one with their key, and others with names beside it.
 
-    role: str
+    ``key`` is "" where no column has the key.
+    """
+
     key: str
     columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonSpec:
+    """One kind of people, such as ``agent``: the column with their key, and those that name them beside it.
+
+    ``key`` and ``columns`` are those of the wide log and of the tables made of it. ``tables`` says the same of tables
+    with from, by the names at the source, and of tables of whole files.
+    """
+
+    role: str
+    key: str = ""
+    columns: tuple[str, ...] = ()
+    tables: tuple[tuple[str, Naming], ...] = ()
 
     def __post_init__(self) -> None:
         check_identifier(self.role, "people")
         if self.role in _TAKEN:
             raise ContractError(f"people: {show(self.role)} is the name of another option; use another word")
+        if not self.key and (self.columns or not self.tables):
+            raise ContractError(
+                f"people: {self.role}: missing key; name the column with the key of the {self.role}", at=("key",)
+            )
+
+    def in_table(self, table: str) -> Naming | None:
+        """By which columns a table of those in ``tables`` names them; None for others."""
+        return dict(self.tables).get(table)
 
     def mistakes(
         self, columns: dict[str, ColumnSpec], source_key: str, tables: Collection[TableSpec]
     ) -> Iterator[ContractError]:
         """What is wrong unless the columns are declared, can be made empty, and it is clear whom a name is of."""
+        if not self.key:
+            return
         who = f"people: {self.role}"
         places = {self.key: ("key",), **{name: ("columns", at) for at, name in enumerate(self.columns)}}
         for name, at in places.items():
@@ -57,7 +84,7 @@ class PersonSpec:
 
     def _beside_another(self, who: str, tables: Collection[TableSpec]) -> Iterator[ContractError]:
         for table in tables:
-            if table.key != self.key and (named := sorted(set(self.columns) & set(table.columns))):
+            if table.key_column != self.key and (named := sorted(set(self.columns) & set(table.columns))):
                 yield ContractError(
                     f"{who}: table {table.name} holds {named} beside another key, and each column keeps its own "
                     f"newest value; leave names to the table of {self.key}",

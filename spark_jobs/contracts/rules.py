@@ -1,32 +1,30 @@
-"""Rules by version: which share of a contract counts for an agent, when a sale reaches which status (docs/rules.md)."""
+"""Business rules by version: values that marts use, each an SQL expression over a mart's input (docs/rules.md)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import column_names, show
-from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import plain, show
+from spark_jobs.contracts.tables import wrong_identifier
 
-SHARES, BONUSES = "rule_shares", "rule_bonuses"
-"""Tables of the versions in force, which a mart with ``rules: true`` reads by these names."""
-SHARES_SCHEMA = "month string, rules_version string, status_id bigint, share decimal(9,6)"
-BONUSES_SCHEMA = "month string, project_id bigint, factor decimal(9,6)"
-RULE_TABLES = {name: column_names(schema) for name, schema in ((SHARES, SHARES_SCHEMA), (BONUSES, BONUSES_SCHEMA))}
-"""Columns of the tables that a mart with ``rules: true`` may read besides its reads."""
-
-ShareRow = tuple[str, str, int, Decimal]
-BonusRow = tuple[str, int, Decimal]
+VERSION = "version"
+"""The value that every version has by itself: its name."""
 
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
-_LARGEST, _DIGITS = Decimal(1000), 6
+_DECIMAL = re.compile(r"decimal\(([0-9]{1,2}),([0-9]{1,2})\)")
+_CONTENT = re.compile(r"[0-9a-f]{16}")
+_MOST_DIGITS = 38
+_OTHER_TYPES = frozenset({"bigint", "boolean", "string"})
+_SQL_PARTS = re.compile(
+    r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`)|(?P<comment>--[^\n]*|/\*.*?\*/)|[\w.]+|\S""", re.DOTALL
+)
+"""Quoted text and names, comments, words and numbers, single signs."""
 
 
 def first_day(month: str) -> date:
@@ -36,44 +34,98 @@ def first_day(month: str) -> date:
     return date.fromisoformat(f"{month}-01")
 
 
+def decimal_digits(type_: str) -> tuple[int, int] | None:
+    """Precision and scale of a decimal type; None for another one."""
+    found = _DECIMAL.fullmatch(type_)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleValue:
+    """A value that marts ask for by ``name``: an SQL expression over one row, and the type that it has exactly."""
+
+    name: str
+    type: str
+    sql: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "type", "".join(self.type.lower().split()))
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "rule value", at=("name",))
+        if self.name == VERSION:
+            yield ContractError(f"value {VERSION} is the version's name, which is there by itself; rename this one")
+        digits = decimal_digits(self.type)
+        is_decimal = digits is not None and 1 <= digits[0] <= _MOST_DIGITS and digits[1] <= digits[0]
+        if not is_decimal and self.type not in _OTHER_TYPES:
+            yield ContractError(
+                f"value {plain(self.name)}: type {show(self.type)} is none; give decimal(9,6) with digits of your own, "
+                f"or one of {sorted(_OTHER_TYPES)}",
+                at=("type",),
+            )
+
+    @property
+    def line(self) -> str:
+        """The expression on one line, without comments."""
+        return " ".join(_SQL_PARTS.sub(lambda found: " " if found["comment"] else found.group(), self.sql).split())
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What decides its results: without comments, the same in upper and lower case and however it is spaced."""
+        parts = [
+            found.group() if found["quoted"] else found.group().lower()
+            for found in _SQL_PARTS.finditer(self.sql)
+            if not found["comment"]
+        ]
+        return (self.name, self.type, *parts)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleVersion:
-    """One way to count: the share of the subtotal per status first reached, and factors on everything of a project."""
+    """One way to count. ``formerly`` are fingerprints of other contents that a person knows to count the same."""
 
     version: str
     valid_from: date
     promoted: bool
     description: str
-    shares: tuple[tuple[int, Decimal], ...]
-    bonuses: tuple[tuple[int, Decimal], ...] = ()
+    values: tuple[RuleValue, ...]
+    formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_identifier(self.version, "rule version", at=("version",))
-        what = f"rules {self.version}"
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.version, "rule version", at=("version",))
+        what = f"rules {plain(self.version)}"
         if not isinstance(self.valid_from, date) or isinstance(self.valid_from, datetime):
-            raise ContractError(
+            yield ContractError(
                 f"{what}: valid_from is {show(self.valid_from)}; give a day, for example 2026-01-01", at=("valid_from",)
             )
-        for entries, key, at in ((self.shares, "status_id", "shares"), (self.bonuses, "project_id", "bonuses")):
-            keys = [number for number, _ in entries]
-            if twice := sorted({number for number in keys if keys.count(number) > 1}):
-                raise ContractError(f"{what}: {key} {twice} is given twice; give each once", at=(at,))
-            for place, (number, value) in enumerate(entries):
-                _check_factor(value, f"{what}: {key} {number}", at=(at, place))
-        if useless := [status_id for status_id, share in self.shares if share == 0]:
-            raise ContractError(f"{what}: status_id {useless} has a share of 0; leave it out", at=("shares",))
-        if (total := sum((share for _, share in self.shares), Decimal(0))) != 1:
-            raise ContractError(f"{what}: its shares sum to {total}; make them sum to 1", at=("shares",))
+        names = [value.name for value in self.values]
+        if not names or len(set(names)) != len(names):
+            yield ContractError(f"{what}: values are needed, each once; correct values", at=("values",))
+        for text in self.formerly:
+            if not _CONTENT.fullmatch(text):
+                yield ContractError(
+                    f"{what}: formerly has {show(text)}, which is no fingerprint; give the 16 digits (0-9, a-f) that "
+                    f"the refused run named",
+                    at=("formerly",),
+                )
 
     @property
     def content(self) -> str:
-        """A fingerprint of what it counts: the same as long as every month it counts in comes out the same."""
-        facts = [sorted((number, str(value.normalize())) for number, value in rows) for rows in self._counted]
+        """A fingerprint of what it counts: the same as long as no value's expression or type is another one."""
+        facts = sorted(value.facts for value in self.values)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
-    @property
-    def _counted(self) -> tuple[tuple[tuple[int, Decimal], ...], ...]:
-        return self.shares, tuple((project_id, factor) for project_id, factor in self.bonuses if factor != 1)
+    def counts_as(self, content: str) -> bool:
+        """True when months that were counted by a content of this fingerprint come out the same."""
+        return content == self.content or content in self.formerly
+
+    def find(self, name: str) -> RuleValue | None:
+        """The value of this name; None when there is none."""
+        return next((value for value in self.values if value.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,22 +135,39 @@ class RuleBook:
     versions: tuple[RuleVersion, ...]
 
     def __post_init__(self) -> None:
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
         names: set[str] = set()
         promoted: dict[date, str] = {}
+        types: dict[str, tuple[str, str]] = {}
         for rules in self.versions:
             if rules.version in names:
-                raise ContractError(f"rules {rules.version} are there twice; give each version a name of its own")
+                yield ContractError(f"rules {rules.version} are there twice; give each version a name of its own")
             names.add(rules.version)
             if rules.promoted and (other := promoted.setdefault(rules.valid_from, rules.version)) != rules.version:
-                raise ContractError(
+                yield ContractError(
                     f"rules {other} and {rules.version} are both promoted from {rules.valid_from} on; "
                     f"promote one of them, or give them different days"
                 )
+            for value in rules.values:
+                first, type_ = types.setdefault(value.name, (rules.version, value.type))
+                if type_ != value.type:
+                    yield ContractError(
+                        f"value {value.name} is {type_} in rules {first} and {value.type} in rules {rules.version}; "
+                        f"give it one type in all versions",
+                        at=("rules", rules.version, "values", value.name, "type"),
+                    )
 
     @property
     def names(self) -> list[str]:
         """What the versions are called."""
         return [rules.version for rules in self.versions]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types of all values by name, in the order in which the versions have them."""
+        return {value.name: value.type for rules in self.versions for value in rules.values}
 
     def version(self, name: str) -> RuleVersion:
         """The version called ``name``; ContractError when there is none, with those there are."""
@@ -113,32 +182,7 @@ class RuleBook:
         valid = (rules for rules in self.versions if rules.promoted and rules.valid_from <= day)
         return max(valid, key=lambda rules: rules.valid_from, default=None)
 
-    def share_rows(self, months: Iterable[str], overrides: Mapping[str, str] | None = None) -> list[ShareRow]:
-        """Rows of ``rule_shares`` for ``months``; ``overrides`` says which months count by another version."""
-        return [
-            (month, rules.version, status_id, share)
-            for month, rules in self._counting(months, overrides or {})
-            for status_id, share in rules.shares
-        ]
-
-    def bonus_rows(self, months: Iterable[str], overrides: Mapping[str, str] | None = None) -> list[BonusRow]:
-        """Rows of ``rule_bonuses`` for ``months``, as :meth:`share_rows`."""
-        return [
-            (month, project_id, factor)
-            for month, rules in self._counting(months, overrides or {})
-            for project_id, factor in rules.bonuses
-        ]
-
-    def _counting(self, months: Iterable[str], overrides: Mapping[str, str]) -> list[tuple[str, RuleVersion]]:
-        chosen = [
-            (month, self.version(overrides[month]) if month in overrides else self.in_force(month))
-            for month in sorted(set(months))
-        ]
-        return [(month, rules) for month, rules in chosen if rules is not None]
-
-
-def _check_factor(value: Decimal, what: str, at: Steps) -> None:
-    if not value.is_finite() or not 0 <= value < _LARGEST:
-        raise ContractError(f"{what}: {value} is not between 0 and {_LARGEST - 1}; correct it", at=at)
-    if value != round(value, _DIGITS):
-        raise ContractError(f"{what}: {value} has more than {_DIGITS} digits after the point; round it", at=at)
+    def by_month(self, months: Iterable[str]) -> dict[str, str]:
+        """The name of the version in force in each month; without months in which none is."""
+        found = ((month, self.in_force(month)) for month in sorted(set(months)))
+        return {month: rules.version for month, rules in found if rules is not None}

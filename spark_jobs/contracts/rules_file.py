@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.documents import build, mapping, read_document, sequence
+from spark_jobs.contracts.documents import build, mapping, read_document, section
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.places import Entries, Place
-from spark_jobs.contracts.rules import RuleBook, RuleVersion
+from spark_jobs.contracts.rule_sql import check_value
+from spark_jobs.contracts.rules import RuleBook, RuleValue, RuleVersion
 
-_NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?")
+_OLD_ENTRIES = ("shares", "bonuses")
+"""What versions had before they had values."""
 
 
 def load_rules(folder: str) -> RuleBook:
@@ -24,58 +23,76 @@ def load_rules(folder: str) -> RuleBook:
 
     Raises:
         SettingsError: the folder or a file cannot be read, or there is no version in it.
-        ContractError: a version contradicts itself or another one.
+        ContractError: a version contradicts itself or another one; with ``each`` mistake and its place.
     """
+    found = Mistakes()
+    book, _ = read_rules(folder, found)
+    return found.checked(book)
+
+
+def read_rules(folder: str, found: Mistakes) -> tuple[RuleBook | None, Entries]:
+    """Every version, None when something is wrong, which is added to ``found``; and what the files say by version."""
+    before, says = len(found.errors), Entries(place=Place(file=folder))
     files = sorted(Path(folder).glob("*.yaml"))
     if not files:
         raise SettingsError(
             f"there are no rules in {show_path(folder)}; write <version>.yaml there or set LAKEHOUSE_RULES_PATH"
         )
-    return RuleBook(versions=tuple(_load(path) for path in files))
+    versions = list[RuleVersion]()
+    for path in files:
+        version, document = _read(path, found)
+        says = says.holding(path.stem, document)
+        versions += [version] if version else []
+    if len(found.errors) > before:
+        return None, says
+    with found.of(Entries(place=says.place).holding("rules", says)):
+        return RuleBook(versions=tuple(versions)), says
+    return None, says
 
 
-def _load(path: Path) -> RuleVersion:
-    rules, values, found = None, Entries(place=Place(file=str(path))), Mistakes()
-    document = read_document(path, what="rules", then="correct it", found=found)
-    with found.of(values):
-        values = mapping(document, "the file")
-        with found.of(values):
-            if values.get("version") != path.stem:
-                raise ContractError(
-                    f"version is {show(values.get('version'))}; give the file's own name, {show(path.stem)}",
-                    at=("version",),
-                )
-        rules = parse_rules(values.having({"version": path.stem}))
-    return found.checked(rules)
+def _read(path: Path, found: Mistakes) -> tuple[RuleVersion | None, Entries]:
+    document = Entries(place=Place(file=str(path)))
+    with found.of_file():
+        read = read_document(path, what="rules", then="correct it", found=found)
+        with found.of(document):
+            document = mapping(read, "the file")
+            with found.of(document):
+                if document.get("version") != path.stem:
+                    raise ContractError(
+                        f"version is {show(document.get('version'))}; give the file's own name, {show(path.stem)}",
+                        at=("version",),
+                    )
+            with found.of(document):
+                return parse_rules(document.having({"version": path.stem})), document
+    return None, document
 
 
 def parse_rules(document: Mapping[str, Any]) -> RuleVersion:
-    """Build a :class:`RuleVersion`; ContractError for unknown, missing or wrong entries."""
+    """Build a :class:`RuleVersion`; ContractError for unknown, missing or wrong entries and for wrong expressions."""
     entry, what, found = mapping(document, "the file"), f"rules {plain(document.get('version'))}", Mistakes()
+    if old := [name for name in _OLD_ENTRIES if name in entry]:
+        raise ContractError(
+            f"{what}: {old[0]} is of a form that is read no more; write each number that counts as an expression below "
+            f'values, such as values: {{share: {{type: "decimal(9,6)", sql: CASE kind WHEN 1 THEN 0.5 ELSE 0 END}}}} '
+            f"(docs/rules.md, From shares and bonuses)",
+            at=(old[0],),
+        )
     parts: dict[str, Any] = {}
-    for name, key, number in (("shares", "status_id", "share"), ("bonuses", "project_id", "factor")):
-        if name in entry:
-            parts[name] = ()
-            with found.of(entry):
-                pairs = sequence(entry[name], f"{what}: {name}", at=(name,))
-                read = partial(_pair, key=key, number=number, what=f"{what}: {name}: an entry")
-                parts[name], _ = found.each(name, pairs, read)
+    if "values" in entry:
+        parts["values"] = _values(entry, what, found)
     rules: RuleVersion = build(RuleVersion, entry.having(parts), what, found=found)
     return rules
 
 
-def _pair(document: Any, key: str, number: str, what: str) -> tuple[int, Decimal]:
-    entry = mapping(document, what)
-    if set(entry) != {key, number}:
-        raise ContractError(f"entry {show(dict(entry))}: give {key} and {number}, and nothing else; correct it")
-    if type(entry[key]) is not int or not 0 <= entry[key] < 2**63:
-        raise ContractError(f"{key} is {show(entry[key])}; give a whole number", at=(key,))
-    return entry[key], _decimal(entry[number], f"{key} {entry[key]}: {number}")
-
-
-def _decimal(value: Any, what: str) -> Decimal:
-    if not isinstance(value, str):
-        raise ContractError(f'{what} is {show(value)} without quotes, which is no exact number; write "{plain(value)}"')
-    if not _NUMBER.fullmatch(value):
-        raise ContractError(f'{what} is {show(value)}; give a decimal number in quotes, for example "0.25"')
-    return Decimal(value)
+def _values(document: Entries, what: str, found: Mistakes) -> tuple[RuleValue, ...]:
+    made = list[RuleValue]()
+    with found.of(document):
+        values = section(document, "values", f"{what}: values")
+        for name in values:
+            with found.of(values):
+                entry = section(values, name, each := f"{what}: {plain(name)}")
+                with found.of(entry):
+                    value: RuleValue = build(RuleValue, entry.having({"name": name}), each)
+                    check_value(value, what)
+                    made.append(value)
+    return tuple(made)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.schemas import Change, Column, Kind, SchemaBook, TableSchema, reads
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec
 
 
@@ -25,13 +25,13 @@ class PlannedChange:
     unfit: str = ""
 
 
-def plan_changes(mirrors: Iterable[MirrorSpec], book: SchemaBook) -> tuple[PlannedChange, ...]:
+def plan_changes(mirrors: Iterable[TableSpec], book: SchemaBook) -> tuple[PlannedChange, ...]:
     """What the declared columns ask for beyond what is known; tables of which nothing came yet ask for nothing."""
     return tuple(
         change
         for mirror in mirrors
         if mirror.origin in book
-        for declared in mirror.columns
+        for declared in mirror.declared
         for change in _changes_of(mirror, declared, book[mirror.origin])
     )
 
@@ -52,7 +52,7 @@ def apply_changes(book: SchemaBook, changes: Iterable[PlannedChange], *, at: str
     return known
 
 
-def _changes_of(mirror: MirrorSpec, declared: ColumnSpec, schema: TableSchema) -> Iterator[PlannedChange]:
+def _changes_of(mirror: TableSpec, declared: ColumnSpec, schema: TableSchema) -> Iterator[PlannedChange]:
     column, source = schema.column(declared.source), declared.source
 
     def planned(kind: Kind, before: str, after: str, unfit: str = "") -> PlannedChange:

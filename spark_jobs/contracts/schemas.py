@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mirrors import lake_name
+from spark_jobs.contracts.table_spec import lake_name
 
 UNKNOWN_TYPE = ""
 """Of a column that was null in everything that came so far, without a schema that names its type."""
@@ -89,7 +89,7 @@ class TableSchema:
 
 
 SchemaBook = Mapping[str, TableSchema]
-"""By table of the source, as :attr:`spark_jobs.contracts.mirrors.MirrorSpec.origin` names it."""
+"""By table of the source, as :attr:`spark_jobs.contracts.table_spec.TableSpec.origin` names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,11 +23,19 @@ MASK = "***"
 
 
 def find_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every form in which a secret of these variables may stand in a message, the longest first."""
-    plain = {environment.get(name, "") for name in _ALONE}
-    for name in _ADDRESSES:
-        plain |= secrets_in(environment.get(name, ""))
-    plain |= secrets_of_properties(environment.get(_PROPERTIES, ""))
+    """Every form in which a secret of these variables may stand in a message, the longest first.
+
+    A variable of one lake (``LAKEHOUSE_SERVING_URL__SHOP``) holds what the one without a lake's name does.
+    """
+    plain: set[str] = set()
+    for variable, text in environment.items():
+        name = variable.partition("__")[0]
+        if name in _ALONE:
+            plain.add(text)
+        elif name in _ADDRESSES:
+            plain |= secrets_in(text)
+        elif name == _PROPERTIES:
+            plain |= secrets_of_properties(text)
     forms = {form for secret in plain for form in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))}
     return tuple(sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.lakes import BASE_PATH, DEFAULT_PLACES, LANDING_PATH, lake_environment
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.secrets import without_secrets
 from spark_jobs.contracts.shipped import FOLDER, unpack_shipped
@@ -37,10 +38,10 @@ class Settings:
     Paths may be local or URIs that Spark and pyarrow both know (``s3a://`` is read by pyarrow as ``s3://``).
     """
 
-    base_path: str = str(PROJECT_ROOT / "data" / "lake")
-    landing_path: str = str(PROJECT_ROOT / "data" / "landing")
+    base_path: str = DEFAULT_PLACES[BASE_PATH]
+    landing_path: str = DEFAULT_PLACES[LANDING_PATH]
     kafka_servers: str = ""
-    """Kafka's brokers, as ``host:port,host:port``, that `ingest` reads topics of; empty: it reads the landing path."""
+    """Kafka's brokers, as ``host:port,host:port``: `ingest` reads their topics beside the landing path; empty: none."""
     kafka_properties: str = field(default="", repr=False)
     """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
     kafka_start: str = "earliest"
@@ -139,8 +140,11 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read every ``LAKEHOUSE_*`` variable this class knows; SettingsError when a value does not fit."""
-        environment = os.environ if environment is None else environment
+        """Read every ``LAKEHOUSE_*`` variable this class knows; SettingsError when a value does not fit.
+
+        Of several lakes (``LAKEHOUSE_LAKES``) those of the one that ``LAKEHOUSE_LAKE`` names.
+        """
+        environment = lake_environment(os.environ if environment is None else environment)
         values: dict[str, Any] = {}
         for setting in fields(cls):
             text = environment.get(PREFIX + setting.name.upper(), "")

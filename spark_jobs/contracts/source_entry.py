@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Entries, Items
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit, SourceSpec
 
 _UNKNOWN = ColumnSpec(name="unknown", source="unknown", type=ColumnType.STRING)
 
@@ -22,9 +22,15 @@ def find_source(document: Entries, found: Mistakes) -> SourceSpec:
         with found.of(entry, lost="columns"):
             listed = sequence(entry.get("columns", []), "columns", at=("columns",))
             columns, kept = found.each("columns", listed, column_of)
+        nulls = Nulls.UNKNOWN
+        if "nulls" in entry:
+            with found.of(entry):
+                nulls = choice(Nulls, entry["nulls"], "source", at=("nulls",))
         try:
             where = entry.having({"columns": kept})
-            source: SourceSpec = build(SourceSpec, entry.having({"columns": columns}), "source", where=where)
+            source: SourceSpec = build(
+                SourceSpec, entry.having({"columns": columns, "nulls": nulls}), "source", where=where
+            )
         except ContractError as error:
             found.add(error, where)
             return _right_of(columns, entry.get("key"), error, found)

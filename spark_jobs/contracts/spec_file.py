@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.documents import build, mapping, section, sequence, wrong_entries
+from spark_jobs.contracts.documents import build, mapping, section, wrong_entries
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
+from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.people import PersonSpec
-from spark_jobs.contracts.places import Entries
+from spark_jobs.contracts.old_words import gather_tables
+from spark_jobs.contracts.people import Naming, PersonSpec
+from spark_jobs.contracts.places import Entries, Items
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.source_entry import find_source
 from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_entries import load_of, mirror_of, table_of
+from spark_jobs.contracts.table_entries import entry_of
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import is_identifier
 
 _SECTIONS = {"quarantine_limit": QuarantineLimit, "freshness": FreshnessPromise, "quality": QualitySpec}
@@ -63,24 +65,34 @@ def find_lake(files: LakeFiles, found: Mistakes) -> LakeSpec:
     """
     document = files.document
     parts: dict[str, Any] = {"source": find_source(document, found)}
-    kept = document
-    for name, make in _LISTS.items():
-        parts[name] = ()
-        with found.of(document, lost="tables"):
-            entries = sequence(document.get(name, []), name, at=(name,))
-            parts[name], items = found.each("tables", entries, make)
-            kept = kept.having({name: items})
+    entries, parts["notices"] = gather_tables(document, found)
+    made, items = found.each("tables", entries, entry_of)
+    parts["tables"], tables = _of_kind(made, items, TableSpec)
+    parts["loads"], loads = _of_kind(made, items, LoadSpec)
+    kept = document.holding("tables", tables).holding("loads", loads)
     for name, cls in _SECTIONS.items():
         with found.of(document):
             parts[name] = build(cls, section(document, name, name), name)
     parts["people"] = _people(document, found)
     parts["services"], parts["table_services"] = _services(document, found)
     parts["marts"], parts["expectations"] = files.marts, files.expectations
-    values = _usable(document.without(*_LISTS, *_SECTIONS).having(parts), document, found)
+    values = _usable(document.without("tables", "mirrors", "loads", *_SECTIONS).having(parts), document, found)
     draft = DraftLake(**values)
     for error in mistakes_of(draft):
         found.add(error, kept)
     return draft if found.errors else LakeSpec(**values)
+
+
+def _of_kind(made: tuple[Any, ...], items: Items, kind: type[Any]) -> tuple[tuple[Any, ...], Items]:
+    """Those of the tables that are of a kind, and their entries."""
+    kept, entries = list[Any](), Items(place=items.place)
+    for number, each in enumerate(made):
+        if isinstance(each, kind):
+            if number in items.places:
+                entries.places[len(kept)] = items.places[number]
+            kept.append(each)
+            entries.append(items[number])
+    return tuple(kept), entries
 
 
 def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, Any]:
@@ -110,6 +122,15 @@ def _services(document: Entries, found: Mistakes) -> tuple[ServiceTargets, tuple
     return targets, tuple(of_tables)
 
 
+def _namings(entry: Entries, what: str) -> tuple[tuple[str, Naming], ...]:
+    """The tables below ``tables`` of people, with the columns by which each names them."""
+    tables, made = section(entry, "tables", f"{what}: tables"), list[tuple[str, Naming]]()
+    for table in tables:
+        named = section(tables, table, of := f"{what}: {plain(table)}")
+        made.append((str(table), build(Naming, named.having({"key": named.get("key", "")}), of)))
+    return tuple(made)
+
+
 def _people(document: Entries, found: Mistakes) -> tuple[PersonSpec, ...]:
     made = list[PersonSpec]()
     with found.of(document):
@@ -117,9 +138,8 @@ def _people(document: Entries, found: Mistakes) -> tuple[PersonSpec, ...]:
         for role in people:
             with found.of(people):
                 entry = section(people, role, what := f"people: {plain(role)}")
-                made.append(build(PersonSpec, entry.having({"role": role}), what))
+                parts: dict[str, Any] = {"role": role}
+                if "tables" in entry:
+                    parts["tables"] = _namings(entry, what)
+                made.append(build(PersonSpec, entry.having(parts), what))
     return tuple(made)
-
-
-_LISTS: dict[str, Callable[[Any], Any]] = {"tables": table_of, "mirrors": mirror_of, "loads": load_of}
-"""Entries that are lists of tables, and what makes one of an item."""

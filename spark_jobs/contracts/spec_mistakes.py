@@ -13,9 +13,10 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import names_twice
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import one_of, show, show_all
+from spark_jobs.contracts.naming import mistakes_of_people
 from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.rules import RULE_TABLES
-from spark_jobs.contracts.tables import TableSpec, wrong_identifier
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import wrong_identifier
 
 if TYPE_CHECKING:
     from spark_jobs.contracts.specs import LakeSpec
@@ -25,17 +26,14 @@ def mistakes_of(spec: LakeSpec) -> Iterator[ContractError]:
     """All of a lake whose parts are right, each on its own."""
     yield from _of_the_lake(spec)
     yield from _names_twice(spec)
-    yield from _names_of_the_rules(spec)
     for number, table in enumerate(spec.tables):
         for error in _of_table(table, spec):
             yield error.inside("tables", number)
-    yield from _of_mirrors(spec)
-    for number, load in enumerate(spec.loads):
-        for error in load.mistakes_of_people(spec.people):
-            yield error.inside("loads", number)
+    yield from _of_tables_together(spec)
     for person in spec.people:
-        for error in person.mistakes(spec.columns_by_name, spec.source.key, spec.tables):
+        for error in person.mistakes(spec.columns_by_name, spec.source.key, spec.wide_tables):
             yield error.inside("people", person.role)
+    yield from mistakes_of_people(spec)
     yield from _circles(spec)
     for mart in spec.marts:
         for error in _of_mart(mart, spec):
@@ -59,18 +57,10 @@ def _named(spec: LakeSpec) -> list[tuple[str, Steps]]:
     """Every name that the files give a table, with its place."""
     places: list[tuple[str, Steps]] = [(spec.log, ("log",)), (spec.quarantine, ("quarantine",))]
     places += [(table.name, ("tables", number, "name")) for number, table in enumerate(spec.tables)]
-    places += [(mirror.name, ("mirrors", number, "name")) for number, mirror in enumerate(spec.mirrors)]
     places += [(load.name, ("loads", number, "name")) for number, load in enumerate(spec.loads)]
     places += [(spec.quality.table, ("quality", "table"))]
     places += [(mart.name, ("marts", mart.name, "name")) for mart in spec.marts]
     return places
-
-
-def _names_of_the_rules(spec: LakeSpec) -> Iterator[ContractError]:
-    """A mart with ``rules: true`` would read a table of such a name and mean the rules."""
-    for name, at in _named(spec):
-        if name in RULE_TABLES:
-            yield ContractError(f"{show(name)} is a name of the rules; rename it", at=at)
 
 
 def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
@@ -81,34 +71,24 @@ def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
             yield ContractError(f"table names used twice: {show_all([name])}; rename one of them", at=at)
 
 
-def _of_mirrors(spec: LakeSpec) -> Iterator[ContractError]:
-    """Of the mirrors together, and of a lake that has none and no other table that follows events."""
-    if not spec.tables and not spec.mirrors:
-        yield ContractError(
-            "the lake has no tables; add tables of newest values (docs/architecture.md) or mirrors (docs/mirrors.md)",
-            lacks=("tables", ""),
-        )
-    if spec.tables and not spec.source.columns:
+def _of_tables_together(spec: LakeSpec) -> Iterator[ContractError]:
+    if not spec.tables:
+        yield ContractError("the lake has no tables; add one below tables (docs/tables.md)", lacks=("tables", ""))
+    if spec.wide_tables and not spec.source.columns:
         yield ContractError(
             "the tables' columns are not declared; add them below source: columns, and its key", at=("source",)
         )
-    if spec.mirrors and spec.people:
-        yield ContractError(
-            "people are erased from the log and from tables, and a log of mirrored tables holds rows of any kind; "
-            "give the mirrors a lake of their own, or declare no people",
-            at=("people",),
-        )
-    origins = [mirror.origin for mirror in spec.mirrors]
-    for number, mirror in enumerate(spec.mirrors):
-        if mirror.origin in origins[:number]:
-            yield ContractError(
-                f"mirror {mirror.name}: {show(mirror.origin)} is mirrored twice; take one of the two out",
-                at=("mirrors", number, "table"),
-            )
+    first = dict[str, TableSpec]()
+    for number, table in enumerate(spec.tables):
+        if table.is_mirror:
+            for error in table.mistakes_beside(first.setdefault(table.origin, table)):
+                yield error.inside("tables", number)
 
 
 def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
-    wanted: list[tuple[str, Steps]] = [(table.key, ("key",))]
+    if table.is_mirror:
+        return
+    wanted: list[tuple[str, Steps]] = [(table.key_column, ("key",))]
     wanted += [(name, ("columns", number)) for number, name in enumerate(table.columns)]
     for name, at in wanted:
         if name not in spec.columns_by_name:
@@ -118,17 +98,17 @@ def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
                 at=at,
                 lacks=("columns", name),
             )
-    if table.follows_deletes and table.key != spec.source.key:
+    if table.follows_deletes and table.key_column != spec.source.key:
         yield ContractError(
-            f"table {table.name}: follows_deletes needs the source key {show(spec.source.key)} as its key; take it "
-            f"out, or correct key",
-            at=("follows_deletes",),
+            f"table {table.name}: deletes: {table.deletes} needs the source key {show(spec.source.key)} as its key; "
+            f"write deletes: ignore, or correct key",
+            at=("deletes",),
             lacks=("source", "key"),
         )
 
 
 def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
-    known = [spec.log, *(table.name for table in spec.tables), *spec.mart_names]
+    known = [*spec.asked_tables]
     for number, read in enumerate(mart.reads):
         at = ("reads", number, "table")
         if read.table not in known:

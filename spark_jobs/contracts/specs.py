@@ -11,20 +11,21 @@ from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
-from spark_jobs.contracts.mirrors import Deletes, MirrorSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.spec_mistakes import mistakes_of
-from spark_jobs.contracts.tables import MIRROR_COLUMNS, ColumnSpec, SourceSpec, TableSpec
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSpec:
-    """A whole lake: source, log, quarantine, tables, mirrors, marts, loads, results of quality.
+    """A whole lake: source, log, quarantine, tables, marts, loads, results of quality.
 
-    Refuses references to things it does not declare.
+    Refuses references to things it does not declare. ``notices`` are lines for people on words of its files that have
+    newer forms.
     """
 
     lake: str
@@ -32,7 +33,6 @@ class LakeSpec:
     log: str
     quarantine: str
     tables: tuple[TableSpec, ...] = ()
-    mirrors: tuple[MirrorSpec, ...] = ()
     marts: tuple[MartSpec, ...] = ()
     loads: tuple[LoadSpec, ...] = ()
     time_zone: str = "UTC"
@@ -43,6 +43,7 @@ class LakeSpec:
     quarantine_limit: QuarantineLimit = field(default_factory=QuarantineLimit)
     freshness: FreshnessPromise = field(default_factory=FreshnessPromise)
     quality: QualitySpec = field(default_factory=QualitySpec)
+    notices: tuple[str, ...] = field(default=(), compare=False)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -66,19 +67,18 @@ class LakeSpec:
 
     @property
     def tombstones(self) -> tuple[str, ...]:
-        """The table of what was deleted in mirrors that keep no deleted rows; none when there are none."""
-        is_needed = any(mirror.deletes is Deletes.HARD for mirror in self.mirrors)
+        """The table of what was deleted in tables that remove deleted rows; none when there are no such tables."""
+        is_needed = any(table.deletes is Deletes.REMOVE for table in self.tables)
         return (f"{self.log}_deleted",) if is_needed else ()
 
     @property
     def asked_tables(self) -> list[str]:
-        """Tables whose rows something can be expected of: log, tables, marts, loads, mirrors."""
+        """Tables whose rows something can be expected of: log, tables, marts, loads."""
         return [
             self.log,
             *(t.name for t in self.tables),
             *(m.name for m in self.marts),
             *(load.name for load in self.loads),
-            *(mirror.name for mirror in self.mirrors),
         ]
 
     @property
@@ -86,12 +86,37 @@ class LakeSpec:
         """Columns of the log: what each event is, the source's columns, where and when it was read, its day."""
         names = tuple(column.name for column in self.source.columns)
         read = ("read_from", "read_offset", "ingest_time", "event_date")
-        mirrored = MIRROR_COLUMNS if self.mirrors else ()
-        return ("event_id", "op", "event_order", "event_time", "transaction_id", *names, *mirrored, *read)
+        rows = ROW_COLUMNS if self.has_row_columns else ()
+        return ("event_id", "op", "event_order", "event_time", "transaction_id", *names, *rows, *read)
 
-    def mirror(self, name: str) -> MirrorSpec | None:
-        """The mirror called ``name``, or None."""
-        return next((mirror for mirror in self.mirrors if mirror.name == name), None)
+    @property
+    def has_row_columns(self) -> bool:
+        """True when the log keeps rows of any columns, or which columns of the wide log did not travel."""
+        return any(
+            table.is_mirror or self.nulls_of(table) is Nulls.VALUE or table.null_columns for table in self.tables
+        )
+
+    def nulls_of(self, table: TableSpec) -> Nulls:
+        """What null means in the columns of a table that are no exceptions."""
+        return table.nulls or self.source.nulls
+
+    @property
+    def wide_tables(self) -> tuple[TableSpec, ...]:
+        """Tables that are made of the wide log's events."""
+        return tuple(table for table in self.tables if not table.is_mirror)
+
+    @property
+    def mirrors(self) -> tuple[TableSpec, ...]:
+        """Tables that are made of the events of tables at the source."""
+        return tuple(table for table in self.tables if table.is_mirror)
+
+    def find_table(self, name: str) -> TableSpec | None:
+        """The table called ``name``, or None."""
+        return next((table for table in self.tables if table.name == name), None)
+
+    def mirror(self, name: str) -> TableSpec | None:
+        """The table called ``name`` when it is made of a table at the source, or None."""
+        return next((table for table in self.mirrors if table.name == name), None)
 
     def targets(self, table: str) -> ServiceTargets:
         """What is wanted of the services of a table."""
@@ -99,10 +124,9 @@ class LakeSpec:
 
     def table(self, name: str) -> TableSpec:
         """The table called ``name``; ContractError when the lake has none."""
-        for table in self.tables:
-            if table.name == name:
-                return table
-        raise ContractError(f"lake {self.lake} has no table {show(name)}; it has {[t.name for t in self.tables]}")
+        if (table := self.find_table(name)) is None:
+            raise ContractError(f"lake {self.lake} has no table {show(name)}; it has {[t.name for t in self.tables]}")
+        return table
 
     def mart(self, name: str) -> MartSpec:
         """The mart called ``name``; ContractError when the lake has none."""

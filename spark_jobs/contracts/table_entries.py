@@ -1,49 +1,102 @@
-"""Entries of a lake spec that are tables of its: split, mirrored and loaded ones."""
+"""Entries of a lake spec that are tables: merged from events, or loaded as whole files."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Any
 
-from spark_jobs.contracts.documents import build, choice, mapping, sequence
+from spark_jobs.contracts.documents import build, choice, mapping, section, sequence
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.loads import LoadOperation, LoadSpec
-from spark_jobs.contracts.mirrors import Deletes, MirrorSpec, Transform
 from spark_jobs.contracts.mistakes import Mistakes
-from spark_jobs.contracts.names import show
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.places import Entries, Items
 from spark_jobs.contracts.source_entry import column_of
-from spark_jobs.contracts.tables import TableSpec, TableType
+from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
+from spark_jobs.contracts.tables import Nulls, TableType
+
+ALL = "all"
+"""In place of a list of columns: all that the source has."""
+_FROM = ("database", "table")
+_INSIDE = {"database": "from", "table": "from", "declared": "declare", "null_columns": "nulls"}
+"""Fields of a table, and the word that they are written with."""
 
 
-def table_of(document: Any) -> TableSpec:
-    """A table of newest values."""
-    entry, found = mapping(document, "a table"), Mistakes()
-    parts = _words(entry, found, f"table {show(entry.get('name'))}", type=TableType)
-    table: TableSpec = build(TableSpec, entry.having(parts), "table", found=found)
+def entry_of(document: Any) -> TableSpec | LoadSpec:
+    """A table of the lake."""
+    entry = mapping(document, "a table")
+    return _load_of(entry) if "load" in entry else _table_of(entry)
+
+
+def _table_of(entry: Entries) -> TableSpec:
+    found, what = Mistakes(), f"table {show(entry.get('name'))}"
+    parts = _words(entry, found, what, type=TableType, deletes=Deletes, transform=Transform)
+    for name, word in _INSIDE.items():
+        if name in entry:
+            found.add(ContractError(f"{what}: unknown entries {show_all([name])}; write {word}", at=(name,)), entry)
+    parts |= _origin(entry, found, what)
+    parts |= _nulls(entry, found, what)
+    where, key = entry, entry.get("key")
+    if isinstance(key, str):
+        parts["key"] = [key]
+    if entry.get("columns") == ALL:
+        parts["columns"] = []
+    if "declare" in entry:
+        parts["declared"], kept = _columns(entry, "declare", found, what)
+        where = entry.having({"declare": kept})
+    values = entry.having(parts).without("from", "declare")
+    table: TableSpec = build(TableSpec, values, what, found=found, where=where)
     return table
 
 
-def mirror_of(document: Any) -> MirrorSpec:
-    """A table as it is at the source."""
-    entry, found = mapping(document, "a mirror"), Mistakes()
-    what = f"mirror {show(entry.get('name'))}"
-    parts = _words(entry, found, what, type=TableType, deletes=Deletes, transform=Transform)
-    parts["columns"], kept = _columns(entry, found, what)
-    where = entry.having({"columns": kept})
-    mirror: MirrorSpec = build(MirrorSpec, entry.having(parts), what, found=found, where=where)
-    return mirror
-
-
-def load_of(document: Any) -> LoadSpec:
-    """A table that comes as whole files; its columns are called at the source as in the lake unless they say so."""
-    entry, found = mapping(document, "a load"), Mistakes()
-    what, key = f"load {show(entry.get('name'))}", entry.get("key")
-    parts = _words(entry, found, what, type=TableType, operation=LoadOperation)
-    parts["columns"], kept = _columns(entry, found, what, is_own=True)
+def _load_of(entry: Entries) -> LoadSpec:
+    """A table of whole files; its columns are called at the source as in the lake unless they say so."""
+    found, key, what = Mistakes(), entry.get("key"), f"load {show(entry.get('name'))}"
+    inside = Entries()
+    with found.of(entry):
+        inside = section(entry, "load", f"{what}: load")
+    flat = Entries({**entry.without("load"), **inside}, entry.place, {**entry.places, **inside.places})
+    parts = _words(flat, found, what, type=TableType, operation=LoadOperation)
+    parts["columns"], kept = _columns(flat, "columns", found, what, is_own=True)
     if isinstance(key, str):
         parts["key"] = [key]
-    load: LoadSpec = build(LoadSpec, entry.having(parts), what, found=found, where=entry.having({"columns": kept}))
+    load: LoadSpec = build(LoadSpec, flat.having(parts), what, found=found, where=flat.having({"columns": kept}))
     return load
+
+
+def _origin(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
+    """The table at the source that an entry names."""
+    if "from" not in entry:
+        return {}
+    with found.of(entry):
+        named = section(entry, "from", f"{what}: from")
+        if unknown := sorted({*named} - {*_FROM}, key=str):
+            raise ContractError(f"{what}: from has {show(unknown[0])}; known are {[*_FROM]}", at=("from", unknown[0]))
+        if missing := [name for name in _FROM if not isinstance(named.get(name), str)]:
+            raise ContractError(f"{what}: from needs a {missing[0]}; give its name at the source", at=("from",))
+        return {name: named[name] for name in _FROM}
+    return {"database": "-", "table": "-"}
+
+
+def _nulls(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
+    """What null means: one word for all columns, or ``{default: …, columns: {name: …}}``."""
+    if "nulls" not in entry:
+        return {}
+    parts: dict[str, Any] = {"nulls": None}
+    with found.of(entry):
+        if isinstance(entry["nulls"], str):
+            return {"nulls": choice(Nulls, entry["nulls"], what, at=("nulls",))}
+        named = section(entry, "nulls", f"{what}: nulls")
+        if unknown := sorted({*named} - {"default", "columns"}, key=str):
+            raise ContractError(
+                f"{what}: nulls has {show(unknown[0])}; known are default and columns", at=("nulls", unknown[0])
+            )
+        if "default" in named:
+            parts["nulls"] = choice(Nulls, named["default"], what, at=("nulls", "default"))
+        columns = section(named, "columns", f"{what}: nulls: columns")
+        of_columns = [(c, choice(Nulls, rule, what, at=("nulls", "columns", c))) for c, rule in columns.items()]
+        parts["null_columns"] = tuple(of_columns)
+    return parts
 
 
 def _words(entry: Entries, found: Mistakes, what: str, **kinds: type[StrEnum]) -> dict[str, Any]:
@@ -57,11 +110,13 @@ def _words(entry: Entries, found: Mistakes, what: str, **kinds: type[StrEnum]) -
     return parts
 
 
-def _columns(entry: Entries, found: Mistakes, what: str, *, is_own: bool = False) -> tuple[tuple[Any, ...], Items]:
+def _columns(
+    entry: Entries, name: str, found: Mistakes, what: str, *, is_own: bool = False
+) -> tuple[tuple[Any, ...], Items]:
     """The columns that an entry declares, each made on its own, and where they stand."""
     made, kept = tuple[Any, ...](), Items()
     with found.of(entry):
-        listed = sequence(entry.get("columns", []), f"{what}: columns", at=("columns",))
+        listed = sequence(entry.get(name, []), f"{what}: {name}", at=(name,))
         inside = Mistakes()
         made, kept = inside.each("columns", listed, _own_column_of if is_own else column_of)
         for error in inside.errors:

@@ -1,4 +1,4 @@
-"""Columns of a source, and the tables of newest values that they become."""
+"""Columns that a lake declares, and the source whose events have them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MOST_COMMENT = 255
 """What a catalog takes."""
 
 
-MIRROR_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
-"""Of the log, in events of mirrored tables: the table, and by name at the source types and values as text."""
+ROW_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
+"""Of the log: the table at the source; by name there the types, the values as text and which values did not travel."""
 _KEPT = frozenset({
     *("event_id", "op", "event_order", "event_time", "transaction_id"),
     *("read_from", "read_offset", "ingest_time", "event_date"),
     *("reason", "detail", "raw", "row_order", "deleted_order", "is_deleted", "cell_id"),
-    *MIRROR_COLUMNS,
+    *ROW_COLUMNS,
 })  # fmt: skip
 """Columns that the log, the quarantine and the tables have beside those of the source."""
 
@@ -76,6 +76,15 @@ class TableType(StrEnum):
     """Appends to the file group of each key: fast; engines that read base files alone see what compaction reached."""
     COPY_ON_WRITE = "copy_on_write"
     """Writes the file group of each key anew: slower by the size of the table; every engine reads every commit."""
+
+
+class Nulls(StrEnum):
+    """What null means in an event."""
+
+    UNKNOWN = "unknown"
+    """Nothing: the newest known value stays. Right for records that hold only what changed."""
+    VALUE = "value"
+    """The value was set to null. Right for events that hold the whole row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +149,19 @@ class ColumnSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """Where the events come from: topic patterns; of the wide log that is split, the key column and the columns.
+    """Where the events come from: topic patterns; of the wide log, the key column and the columns.
 
-    A lake of mirrors alone has neither.
+    A lake without a wide log has neither. ``nulls`` is what null means in the wide log's events, unless a table says
+    otherwise.
     """
 
     topics: tuple[str, ...]
     key: str = ""
     columns: tuple[ColumnSpec, ...] = ()
+    nulls: Nulls = Nulls.UNKNOWN
+    tables: tuple[str, ...] = ()
+    """Patterns of the tables at the source (``dbo.SALES``, ``*.sales``) whose events are the wide log's; none are all
+    that no table with from names."""
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())
@@ -187,27 +201,3 @@ class SourceSpec:
                         f"take it out",
                         at=("columns", at, field),
                     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
-    """One row per key; every column holds its newest non-null value by event order."""
-
-    name: str
-    key: str
-    columns: tuple[str, ...]
-    buckets: int = 1
-    follows_deletes: bool = False
-    type: TableType = TableType.MERGE_ON_READ
-
-    def __post_init__(self) -> None:
-        raise_all(self._mistakes())
-
-    def _mistakes(self) -> Iterator[ContractError]:
-        yield from wrong_identifier(self.name, "table", at=("name",))
-        if not self.columns or self.key in self.columns or len(set(self.columns)) != len(self.columns):
-            yield ContractError(
-                f"table {plain(self.name)}: needs columns beside its key, each once; correct columns", at=("columns",)
-            )
-        if self.buckets < 1:
-            yield ContractError(f"table {plain(self.name)}: buckets must be at least 1; correct it", at=("buckets",))

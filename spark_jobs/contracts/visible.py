@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spark_jobs.contracts.marts import CELL_ID
-from spark_jobs.contracts.mirrors import TECHNICAL
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TECHNICAL
 
 
 def is_technical(column: str) -> bool:
@@ -17,13 +17,14 @@ def is_technical(column: str) -> bool:
 def shown_columns(table: str, stored: Iterable[str], spec: LakeSpec) -> tuple[str, ...]:
     """Those of a table's stored columns that readers see: without event orders and technical ones."""
     names = tuple(stored)
-    declared = next((each for each in spec.tables if each.name == table), None)
-    if declared is not None:
-        return (declared.key, *(name for name in declared.columns if name in names))
-    own = TECHNICAL if spec.mirror(table) else ()
+    declared = spec.find_table(table)
+    if declared is not None and not declared.is_mirror:
+        return (*declared.key, *(name for name in declared.columns if name in names))
+    own = TECHNICAL if declared is not None else ()
     return tuple(name for name in names if not is_technical(name) and name not in own)
 
 
 def hides_deleted(table: str, spec: LakeSpec) -> bool:
     """True for a table that keeps tombstones, which readers do not see."""
-    return spec.mirror(table) is not None or any(each.name == table and each.follows_deletes for each in spec.tables)
+    declared = spec.find_table(table)
+    return declared is not None and declared.keeps_tombstones

@@ -14,7 +14,8 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceW
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.mirror_forms import stored_forms
+from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
+from spark_jobs.pipelines.column_forms import stored_forms
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
@@ -33,11 +34,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", dest="up_to", metavar="MOMENT", help="up to this instant or time (default: the newest)")
     parser.add_argument("--max-commits", type=int, help="at most so many commits after --from")
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
+    add_export_options(parser)
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when the options name no table or no moments."""
+    """Raise ContractError when the options name no table or no moments, or ``--output`` cannot be written."""
     options = arguments.options
+    find_target(arguments, settings)
     choose_layouts(spec, options["table"])
     for moment in filter(None, (options["after"], options.get("up_to"))):
         parse_moment(moment)
@@ -46,9 +49,11 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Print the rows that differ between two states of a table: ``op``, the key, and the columns that changed.
 
-    Both are read as of an instant; a row that several commits changed comes once. The log has inserts alone.
+    Or write all of them to ``--output``, a file without rows when there are none. Both states are read as of an
+    instant; a row that several commits changed comes once. The log has inserts alone.
     """
     spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    target = find_target(arguments, settings)
     (layout,) = choose_layouts(spec, options["table"]).values()
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
     timeline.check_version()
@@ -56,14 +61,20 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     keys = _keys(spec, layout, timeline)
     with pinned(spark, _differences(spark, spec, timeline, window, keys), "differences") as pinned_df:
         counts = {row["op"]: row["count"] for row in pinned_df.groupBy("op").count().collect()}
-        pinned_df.orderBy(*keys).limit(options["rows"]).show(options["rows"], truncate=False)
+        sorted_df = pinned_df.orderBy(*keys)
+        export = export_rows(spark, sorted_df, target, arguments) if target else None
+        if export is None:
+            sorted_df.limit(options["rows"]).show(options["rows"], truncate=False)
     return JobResult(
         job=arguments.job,
         status=DONE if counts else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         source=SourceWindow(table=layout.name, after=window.after, up_to=window.up_to),
-        counters=counts,
-        messages=(f"{len(timeline.changes_in(window))} commits after {window.after} up to {window.up_to}",),
+        counters={**counts, **(export.counters if export else {})},
+        messages=(
+            f"{len(timeline.changes_in(window))} commits after {window.after} up to {window.up_to}",
+            *([export.message] if export else []),
+        ),
     )
 
 
@@ -74,6 +85,8 @@ def _keys(spec: LakeSpec, layout: TableLayout, timeline: Timeline) -> tuple[str,
     if mirror := spec.mirror(layout.name):
         names = stored_forms(timeline)
         return tuple(names[source][0] for source in mirror.key)
+    if table := spec.find_table(layout.name):
+        return table.key
     return spec.mart(layout.name).grain if layout.name in spec.mart_names else (layout.record_key,)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, parse_instant
 from spark_jobs.contracts.names import show
@@ -89,7 +90,7 @@ def _rows(name: str, state: ConsumerState, settings: Settings) -> Iterator[tuple
     for table, at in sorted(state.checkpoints.items()):
         timeline = Timeline(table=table, path=settings.table_path(table))
         behind = sum(1 for write in timeline.writes if write.time > at and not timeline.is_service(write))
-        place = "on the timeline" if timeline.holds(at) else "lost" if timeline.writes else "no table"
+        place = "on the timeline" if timeline.holds(needed_from(at)) else "lost" if timeline.writes else "no table"
         yield (name, table, at, behind, _every(state.moved), place)
 
 

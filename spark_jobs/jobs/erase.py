@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.epilog = str(error)
     for each in people:
         parser.add_argument(
-            f"--{each.role.replace('_', '-')}", metavar="ID", help=f"the {each.key} of the {each.role} to be erased"
+            f"--{each.role.replace('_', '-')}", metavar="ID", help=f"the key of the {each.role} to be erased"
         )
     parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
 
@@ -56,7 +56,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     eraser = Eraser(spark=spark, spec=spec, settings=settings, arguments=arguments, person=person).with_names()
     if is_stand_in_taken(spark, spec, person, settings):
         raise ContractError(
-            f"{person.spec.key} {STAND_IN} is somebody's own key in this lake; erased people have it as their stand-in"
+            f"key {STAND_IN} is somebody's own among the {person.spec.role}s of this lake; erased people have it as "
+            f"their stand-in"
         )
     landing = eraser.search_landing(eraser.landing_parts({}))
     found, is_meant = eraser.look(landing), bool(arguments.options.get("yes"))
@@ -83,7 +84,7 @@ def _person(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Pers
     if len(given) != 1:
         raise ContractError(f"name one person: {' or '.join(f'--{each.role} ID' for each in spec.people)}")
     each, id_ = given[0]
-    if spec.columns_by_name[each.key].type is ColumnType.BIGINT:
+    if each.key and spec.columns_by_name[each.key].type is ColumnType.BIGINT:
         if not re.fullmatch(r"-?[0-9]{1,19}", id_):
             raise ContractError(f"--{each.role} {show(id_)}: {each.key} is a whole number")
         id_ = str(int(id_))

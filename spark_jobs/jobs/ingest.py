@@ -1,4 +1,4 @@
-"""ingest: landing files or Kafka's topics to the event log, exactly once; what cannot be used goes to quarantine."""
+"""ingest: landing files and Kafka's topics to the event log, exactly once; what cannot be used goes to quarantine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Take what is new in the landing path, or in Kafka's topics where the settings name servers.
+    """Take what is new in the landing path, and in Kafka's topics where the settings name servers.
 
     At most ``max_events`` records are taken, of each topic's partitions alike.
 

@@ -18,7 +18,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.columns import (
+from spark_jobs.pipelines.columns import (
     column_alerts,
     column_messages,
     column_metadata,
@@ -31,6 +31,7 @@ from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints
+from spark_jobs.sources.kafka_plan import MESSAGES
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.pinned import pinned
@@ -222,7 +223,7 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
     row = decoded_df.agg(
-        F.count("*").alias("records"),
+        F.count_if(F.col("read_from").startswith(MESSAGES)).alias("messages"),
         F.count_if(~usable & ~rejected).alias("ignored"),
         F.count_if(usable).alias("usable"),
         F.count_if(rejected).alias("rejected"),

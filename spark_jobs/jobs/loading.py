@@ -26,6 +26,7 @@ from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sources.load_files import LoadFiles
 from spark_jobs.sources.load_values import decode_files
+from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.partitions import OPERATION_KEY
@@ -41,6 +42,7 @@ from spark_jobs.transforms.loads import (
     select_rejections,
     select_rows,
     set_aside,
+    to_changes,
     with_fates,
     with_keys,
 )
@@ -167,9 +169,10 @@ class Loading:
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
         }
         check_still(timeline)
-        is_first = timeline.last is None
+        is_first, rows_df = timeline.last is None, select_rows(fated_df, self.load)
+        metadata |= self._write_feed(rows_df)
         done = commit(
-            select_rows(fated_df, self.load),
+            rows_df,
             fit_layout(load_layout(self.load), timeline),
             metadata=metadata,
             settings=self.settings,
@@ -178,3 +181,16 @@ class Loading:
         )
         check_balance(table, {**self.rows, "written": done.rows})
         return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
+
+    def _write_feed(self, rows_df: DataFrame) -> dict[str, str]:
+        """Write the change feed of the commit, when some mart reads the table by its changes.
+
+        Readers begin with a snapshot of the first commit, and of one that replaced rows.
+        """
+        name, is_fed = self.load.name, self.load.name in self.spec.fed_tables
+        if not is_fed or self.timeline.last is None or self.operation.replaces:
+            return {}
+        stored_df = read_snapshot(self.spark, self.timeline.path)
+        is_delete = self.operation is LoadOperation.DELETE
+        changes_df = to_changes(rows_df, stored_df, self.load, is_delete=is_delete)
+        return {CHANGES_KEY: write_changes(changes_df, name, self.settings)}

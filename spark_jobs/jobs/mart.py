@@ -1,4 +1,4 @@
-"""mart: the declared marts of a layer, brought on by what is new in the tables they read."""
+"""mart: the declared marts of a layer, refreshed by what is new in the tables they read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spark_jobs.quality.holds import Holds
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("--layer", required=True, help="the layer whose marts are brought on, such as fast or slow")
+    parser.add_argument("--layer", required=True, help="the layer whose marts are refreshed, such as fast or slow")
     parser.add_argument("--mart", help="one mart of the layer alone")
     parser.add_argument("--full", action="store_true", help="compute everything anew")
     parser.add_argument(
@@ -42,7 +42,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 
     Raises:
         GateStoppedError: marts whose new rows break what is expected of them; they stay as they are, and all others
-            were brought on.
+            were refreshed.
     """
     spec = load_lake_spec(settings.lake_spec)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
@@ -53,7 +53,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     for mart in marts_of(spec, arguments):
         try:
             outcomes += engine.bring_on(mart)
-        except GateStoppedError as error:  # it stays as it is, and the others are brought on
+        except GateStoppedError as error:  # it stays as it is, and the others are refreshed
             stopped.update(error.stopped)
     Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == arguments.options["layer"]]

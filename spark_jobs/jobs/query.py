@@ -1,4 +1,4 @@
-"""query: SQL over the lake's tables and views, printed as a table."""
+"""query: SQL over the lake's tables and views, printed as a table or written to files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.views import load_views
+from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
 from spark_jobs.storage.reader import read_as_of, read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import find_state, parse_moment
@@ -33,25 +34,35 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="tables as they were at this instant or time, such as 2026-01-31, or in this savepoint",
     )
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
+    add_export_options(parser)
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when ``--as-of`` is no moment and no savepoint, or a file of views is wrong."""
+    """Raise ContractError when ``--as-of`` is no moment, ``--output`` no free place, or a file of views is wrong."""
+    find_target(arguments, settings)
     if (moment := arguments.options.get("as_of") or "") and SavepointRecords(settings).find(moment) is None:
         parse_moment(moment)
     load_views(Path(settings.views_path))
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Print the answer to ``--sql``. Tables show live rows: tombstones and the columns that order them are hidden."""
+    """Print the answer to ``--sql``, or write all of it to ``--output``.
+
+    Tables show live rows: tombstones and the columns that order them are hidden.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
-    spec = load_lake_spec(settings.lake_spec)
+    spec, target = load_lake_spec(settings.lake_spec), find_target(arguments, settings)
+    counters, messages = dict[str, int](), list[str]()
     tables = register_tables(spark, spec, settings, moment=arguments.options.get("as_of") or "")
     missing = _register_views(spark, Path(settings.views_path))
     try:
         answer_df = spark.sql(arguments.options["sql"])
-        answer_df.show(arguments.options["rows"], truncate=False)
+        if target:
+            export = export_rows(spark, answer_df, target, arguments)
+            counters, messages = export.counters, [export.message]
+        else:
+            answer_df.show(arguments.options["rows"], truncate=False)
     except (AnalysisException, ParseException) as error:
         reason = " ".join(str(error).split(";")[0].split())[:300]
         raise ContractError(f"query: {reason} (tables: {', '.join(tables) or 'none yet, run ingest'})") from error
@@ -59,8 +70,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         job=arguments.job,
         status=DONE,
         clock=format_clock(arguments.clock),
-        counters={"tables": len(tables)},
-        messages=tuple(f"view {name} needs tables that do not exist yet" for name in missing),
+        counters={"tables": len(tables), **counters},
+        messages=(*messages, *(f"view {name} needs tables that do not exist yet" for name in missing)),
     )
 
 

@@ -19,8 +19,8 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
+from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of

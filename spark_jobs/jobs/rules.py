@@ -53,19 +53,18 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 
 
 def _list(book: RuleBook) -> dict[str, int]:
+    names = list(book.types)
     rows = [
         (
             rules.version,
             rules.valid_from.isoformat(),
             "yes" if rules.promoted else "no",
-            ", ".join(f"{status_id}: {share}" for status_id, share in rules.shares),
-            ", ".join(f"{project_id}: {factor}" for project_id, factor in rules.bonuses) or None,
+            *((value.line if (value := rules.find(name)) else None) for name in names),
             rules.description,
         )
         for rules in book.versions
     ]
-    header = ("version", "valid from", "promoted", "share by status", "factor by project", "description")
-    print(format_table(header, rows))
+    print(format_table(("version", "valid from", "promoted", *names, "description"), rows))
     return {"versions": len(rows)}
 
 

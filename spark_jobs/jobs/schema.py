@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mirrors import MirrorSpec, matches
 from spark_jobs.contracts.names import plain, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
@@ -23,10 +22,12 @@ from spark_jobs.contracts.schemas import SchemaBook, TableSchema, pack_book
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec, matches
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.columns import read_book
 from spark_jobs.jobs.intake import check_still
-from spark_jobs.jobs.mirror_forms import write_anew
+from spark_jobs.pipelines.column_forms import write_again
+from spark_jobs.pipelines.columns import read_book
+from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.sources.delivery import SCHEMAS_KEY
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout
@@ -35,7 +36,6 @@ from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
-from spark_jobs.transforms.mirrors import MirrorTable
 
 _COLUMNS = ("mirror", "column", "type", "at the source", "since", "state")
 _CHANGES = ("at", "mirror", "what", "column", "before", "after", "by", "from event", "read from")
@@ -89,7 +89,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 def _apply(
     spark: SparkSession,
     spec: LakeSpec,
-    mirrors: Sequence[MirrorSpec],
+    mirrors: Sequence[TableSpec],
     arguments: JobArguments,
     settings: Settings,
 ) -> JobResult:
@@ -104,8 +104,8 @@ def _apply(
         book = apply_changes(book, planned, at=format_clock(arguments.clock), by=by)
         outcomes = [_keep_book(spark, spec, book, log_timeline, settings)] if planned else []
         for mirror, timeline in zip(mirrors, timelines, strict=True):
-            table = MirrorTable(spec=mirror, columns=book.get(mirror.origin, TableSchema()).columns)
-            if timeline.last and (done := write_anew(spark, table, timeline, settings)):
+            table = merged_table(mirror, spec, book)
+            if timeline.last and (done := write_again(spark, table, timeline, settings)):
                 outcomes.append(
                     TableOutcome(table=mirror.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
@@ -123,7 +123,7 @@ def _keep_book(
     return TableOutcome(table=spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[MirrorSpec, ...]:
+def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
     patterns = names_of(arguments.options.get("tables") or "")
     chosen = tuple(mirror for mirror in spec.mirrors if matches(mirror.name, patterns))
     if not chosen:
@@ -132,7 +132,7 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[MirrorSpec, ...]:
     return chosen
 
 
-def _list(mirrors: Sequence[MirrorSpec], book: SchemaBook) -> str:
+def _list(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
     rows = [
         (mirror.name, each.name, each.type, plain(each.source), each.since, "gone" if each.is_gone else "there")
         for mirror in mirrors
@@ -141,7 +141,7 @@ def _list(mirrors: Sequence[MirrorSpec], book: SchemaBook) -> str:
     return format_table(_COLUMNS, rows)
 
 
-def _history(mirrors: Sequence[MirrorSpec], book: SchemaBook) -> str:
+def _history(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
     rows: list[tuple[str, ...]] = [
         (each.at, mirror.name, each.kind, plain(each.column), each.before, each.after, each.by, each.order, each.place)
         for mirror in mirrors

@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, SourceTable, check_server_name
-from spark_jobs.contracts.mirrors import origin_of
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import matches, origin_of
 from spark_jobs.jobs.ingest import Taken, put_through
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -190,18 +190,21 @@ class Reading:
         columns, left_out = self.database.columns(self.table)
         if self.arguments.options.get("decimals") == TEXT_DECIMALS:
             columns = [replace(column, digits=None) for column in columns]
-        mirror = next(
-            (each for each in self.spec.mirrors if each.origin == origin_of(self.table.schema, self.table.name)), None
-        )
-        wanted = {column.source for column in (mirror.columns if mirror else self.spec.source.columns)}
+        origin = origin_of(self.table.schema, self.table.name)
+        mirrors = [each for each in self.spec.mirrors if each.origin == origin]
+        declared = [column for mirror in mirrors for column in mirror.declared]
+        wanted = {column.source for column in (declared if mirrors else self.spec.source.columns)}
         if unread := sorted(wanted & set(left_out)):
             raise ContractError(
                 f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
                 f"take them out of the lake spec, or let the connector take the snapshot"
             )
-        if not mirror and not self.spec.tables:
-            raise ContractError(f"--table {self.table} is none of lake {self.spec.lake}; add it to its mirrors")
-        keys = mirror.key if mirror else (self.spec.columns_by_name[self.spec.source.key].source,)
+        if not mirrors and not (self.spec.wide_tables and matches(origin, self.spec.source.tables)):
+            raise ContractError(
+                f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
+            )
+        keys = [name for mirror in mirrors for name in mirror.key]
+        keys = keys or [self.spec.columns_by_name[self.spec.source.key].source]
         if missing := sorted({*keys} - {column.name for column in columns}):
             raise ContractError(f"--table {self.table} has no column {missing[0]}, which is its key in the lake spec")
         if left_out:

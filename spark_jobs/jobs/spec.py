@@ -1,6 +1,7 @@
 """spec: look the lake spec through. ``spec check`` tells everything that is wrong with it by file and line.
 
-It looks at the spec, at each mart and whether its mode is right for its SQL, and at each expectation.
+It looks at the spec, at each mart and whether its mode is right for its SQL, at each version of the business rules when
+a mart uses them, and at each expectation.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation
 from spark_jobs.contracts.lake_check import check_lake
+from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
 
 _HEAD = ("mart", "layer", "mode", "reads", "grain", "result")
-_MIRRORED = ("mirror", "of", "key", "deletes", "partition", "result")
+_TABLES = ("table", "from", "key", "columns", "nulls", "deletes", "partition", "result")
 _EXPECTED = ("expectation", "action", "expected", "result")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument(
-        "action", choices=["check"], help="check: tell every mistake in the spec, its marts and expectations by line"
+        "action", choices=["check"], help="check: tell every mistake in the spec, its marts, rules and expectations"
     )
 
 
@@ -37,23 +40,29 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Print a line for every mirror, mart and expectation, or for everything that is wrong; needs no Spark.
+    """Print a line for every table, mart and expectation, or for everything that is wrong; needs no Spark.
 
     Raises:
         ContractError: something is wrong. All of it was printed; the message has the number and the first of it.
     """
-    checked = check_lake(_as_written(Path(settings.lake_spec)))
+    checked = check_lake(_as_written(Path(settings.lake_spec)), str(_as_written(Path(settings.rules_path))))
     if checked.mistakes or checked.spec is None:
         print("\n".join(checked.mistakes))
         raise _refusal(checked.mistakes)
     spec = checked.spec
-    if spec.mirrors:
-        print(format_table(_MIRRORED, list(map(_mirrored, spec.mirrors))))
-    if spec.marts or not spec.mirrors:
+    print(format_table(_TABLES, [*(_table(each, spec) for each in spec.tables), *map(_load, spec.loads)]))
+    if spec.marts:
         print(format_table(_HEAD, list(map(_line, spec.marts))))
+    if spec.expectations:
         print(format_table(_EXPECTED, list(map(_told, spec.expectations))))
-    counters = {"marts": len(spec.marts), "expectations": len(spec.expectations), "mirrors": len(spec.mirrors)}
-    return JobResult(job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters)
+    counters = {
+        "tables": len(spec.tables) + len(spec.loads),
+        "marts": len(spec.marts),
+        "expectations": len(spec.expectations),
+    }
+    return JobResult(
+        job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters, messages=spec.notices
+    )
 
 
 def _as_written(path: Path) -> Path:
@@ -61,8 +70,15 @@ def _as_written(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _mirrored(mirror: MirrorSpec) -> tuple[str, ...]:
-    return (mirror.name, mirror.origin, ", ".join(mirror.key), mirror.deletes.value, mirror.partition, "ok")
+def _table(table: TableSpec, spec: LakeSpec) -> tuple[str, ...]:
+    names = (", ".join(table.key), ", ".join(table.columns) or "all")
+    rules = (spec.nulls_of(table).value, str(table.deletes), table.partition)
+    return (table.name, table.origin or spec.log, *names, *rules, "ok")
+
+
+def _load(load: LoadSpec) -> tuple[str, ...]:
+    names = (", ".join(load.key), ", ".join(column.name for column in load.columns))
+    return (load.name, "files", *names, "value", load.operation.value, load.partition, "ok")
 
 
 def _line(mart: MartSpec) -> tuple[str, ...]:

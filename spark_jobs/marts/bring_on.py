@@ -13,13 +13,14 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.cache import move_cut, rebuild
 from spark_jobs.marts.modes import aggregate_difference, append_rows, full_difference
 from spark_jobs.marts.ranges import range_difference
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.rule_tables import rule_notes
+from spark_jobs.marts.rule_versions import rule_notes
 from spark_jobs.marts.scoped import scoped_difference, scoped_full_difference
 from spark_jobs.marts.scopes import windows
 from spark_jobs.marts.sources import ChangesUnknownError
@@ -50,6 +51,7 @@ class Engine:
         self, mart: MartSpec, also: Mapping[str, str] | None = None, *, is_held: bool = False
     ) -> Iterator[Refresh]:
         """A refresh of ``mart``, whose lease the caller holds; its views are gone afterwards."""
+        book = load_rules(self.settings.rules_path) if mart.rules else None
         with Views(self.spark) as views:
             refresh = Refresh(
                 views=views,
@@ -57,7 +59,7 @@ class Engine:
                 settings=self.settings,
                 arguments=self.arguments,
                 mart=mart,
-                query=analyse_mart(mart, self.spec),
+                query=analyse_mart(mart, self.spec, book),
                 timeline=settled_timeline(self.spark, mart.name, self.settings),
                 state=ConsumerRegistry(self.settings.base_path).read(mart.name),
                 also=also or {},

@@ -14,8 +14,6 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clo
 from spark_jobs.contracts.mart_sql import MartQuery
 from spark_jobs.contracts.marts import CELL_ID, MartSpec
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.rules import RuleBook
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.sources import Source
@@ -74,11 +72,6 @@ class Refresh:
         text = self.note(CLOCK)
         return parse_clock(text) if text else None
 
-    @cached_property
-    def rule_book(self) -> RuleBook:
-        """The rule versions, read once: rows and what the commit says of them are of the same files."""
-        return load_rules(self.settings.rules_path)
-
     @property
     def clock(self) -> datetime:
         """The run's clock, or the mart's own when that is later: a mart's clock never goes back."""
@@ -93,6 +86,7 @@ class Refresh:
                 table_checkpoint(self.state, self.timeline, read.table),
                 spec=self.spec,
                 settings=self.settings,
+                inputs=self.query.inputs_of(read.table),
                 is_held=self.is_held,
             )
             for read in self.mart.reads
@@ -132,10 +126,10 @@ class Refresh:
         """The mart's own rows with their technical columns, or None before its first commit."""
         return read_snapshot(self.views.spark, self.timeline.path) if self.timeline.last else None
 
-    def select(self, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """The mart's SQL over these tables."""
+    def select(self, tables: Mapping[str, DataFrame], months: Mapping[str, str] | None = None) -> DataFrame:
+        """The mart's SQL over these tables; of a mart with rules by the version of each month."""
         names = {table: self.views.name(rows_df, table) for table, rows_df in tables.items()}
-        return self.views.spark.sql(self.query.sql(names, time_zone=self.spec.time_zone))
+        return self.views.spark.sql(self.query.sql(names, time_zone=self.spec.time_zone, months=months))
 
     def select_partial(self, rows_df: DataFrame) -> DataFrame:
         """The state of the cells of an aggregate mart over these rows of its source."""

@@ -16,7 +16,7 @@ from spark_jobs.marts.modes import full_difference
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite
 from spark_jobs.marts.ranges import range_difference
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.rule_tables import rule_notes
+from spark_jobs.marts.rule_versions import rule_notes
 from spark_jobs.marts.windows import interval_range, values_of
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 

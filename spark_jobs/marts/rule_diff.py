@@ -13,11 +13,10 @@ from pyspark.sql.types import DecimalType
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql import analyse_mart, expression_sql
-from spark_jobs.contracts.marts import MartSpec, TimeUnit
+from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.marts.rule_tables import rule_frames
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -86,9 +85,9 @@ class RuleDiff:
         return Comparison(months=tuple(months), owner=owner, changes=tuple(changes))
 
     def _mart(self) -> MartSpec:
-        marts = [mart for mart in self.spec.marts if mart.rules and mart.time and mart.time.unit is TimeUnit.MONTH]
+        marts = [mart for mart in self.spec.marts if mart.rules]
         if len(marts) != 1:
-            raise ContractError(f"rules diff needs one mart by month with rules: true; the lake has {len(marts)}")
+            raise ContractError(f"rules diff needs one mart with rules: true; the lake has {len(marts)}")
         return marts[0]
 
     def _rows(self, mart: MartSpec) -> DataFrame:
@@ -101,11 +100,9 @@ class RuleDiff:
         return rows_df.withColumn(_MONTH, F.expr(expression_sql(read.scope, time_zone=self.spec.time_zone)))
 
     def _totals(self, mart: MartSpec, rows_df: DataFrame, months: Sequence[str], version: str) -> dict[Any, Decimal]:
-        spark = self.views.spark
-        rules = rule_frames(spark, self.book, months, dict.fromkeys(months, version))
-        tables = {mart.scoped_reads[0].table: rows_df, **rules}
-        names = {table: self.views.name(table_df, table) for table, table_df in tables.items()}
-        cells_df = spark.sql(analyse_mart(mart, self.spec).sql(names, time_zone=self.spec.time_zone))
+        table, query = mart.scoped_reads[0].table, analyse_mart(mart, self.spec, self.book)
+        names, zone = {table: self.views.name(rows_df, table)}, self.spec.time_zone
+        cells_df = self.views.spark.sql(query.sql(names, time_zone=zone, months=dict.fromkeys(months, version)))
         sums = [F.sum(f.name).alias(f.name) for f in cells_df.schema.fields if isinstance(f.dataType, DecimalType)]
         if len(sums) != 1:
             raise ContractError(f"rules diff needs one decimal column in {mart.name}; it has {len(sums)}")
@@ -114,12 +111,12 @@ class RuleDiff:
 
     def _names(self, owner: str) -> dict[Any, str]:
         """The newest name of each owner, when the lake has a table of them."""
-        table = next((table for table in self.spec.tables if table.key == owner), None)
+        table = next((table for table in self.spec.wide_tables if table.key_column == owner), None)
         timeline = table and Timeline(table=table.name, path=self.settings.table_path(table.name))
         if not table or not timeline or timeline.last is None:
             return {}
         rows_df = visible_rows(read_snapshot(self.views.spark, timeline.path), table.name, self.spec)
-        return {row[0]: row[1] or "" for row in rows_df.select(table.key, table.columns[0]).collect()}
+        return {row[0]: row[1] or "" for row in rows_df.select(table.key_column, table.columns[0]).collect()}
 
 
 def _owner(mart: MartSpec) -> str:

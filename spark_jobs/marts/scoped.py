@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.rule_tables import build_rule_tables
+from spark_jobs.marts.rule_versions import versions_of
 from spark_jobs.marts.scopes import (
     Scopes,
     changed_scopes,
@@ -66,6 +66,7 @@ def _compute(refresh: Refresh, scopes: Scopes | None) -> DataFrame:
             continue
         partitions = partitions_of(scopes, read, refresh.mart, refresh.spec, partition)
         tables[source.table] = scopes.keep(source.snapshot(refresh.views, partitions), scope_of(read, refresh.spec))
+    months = None
     if refresh.mart.rules and scopes is not None:
-        tables |= build_rule_tables(refresh, [str(value) for value in scopes.values() if value is not None])
-    return with_cell_id(refresh.select(tables), refresh.mart.grain)
+        months = versions_of(refresh, [str(value) for value in scopes.values() if value is not None])
+    return with_cell_id(refresh.select(tables, months), refresh.mart.grain)

@@ -15,6 +15,7 @@ from pyspark.sql.types import IntegralType
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.mart_sql import expression_sql
+from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.frames import literal_frame
@@ -173,7 +174,7 @@ def _scopes_looking_up(
     refresh: Refresh, lookup: Source, changed_df: DataFrame, window: TimeRange | None
 ) -> Iterator[DataFrame]:
     """Scopes of rows that point to a row of the lookup that changed."""
-    keys_df = changed_df.select(F.col(_key_of(refresh.spec, lookup.table)).alias("__key")).distinct()
+    keys_df = changed_df.select(F.col(lookup_key(refresh.spec, lookup.table)).alias("__key")).distinct()
     for source in refresh.sources:
         if not source.read.scope:
             continue
@@ -183,7 +184,3 @@ def _scopes_looking_up(
         if lookup.read.by in rows_df.columns:
             pointing_df = rows_df.join(F.broadcast(keys_df), F.col(lookup.read.by) == F.col("__key"), "left_semi")
             yield scopes_of(refresh, source.read, pointing_df)
-
-
-def _key_of(spec: LakeSpec, table: str) -> str:
-    return spec.mart(table).grain[0] if table in spec.mart_names else spec.table(table).key

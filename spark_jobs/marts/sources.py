@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.mart_sql import MartQuery
 from spark_jobs.contracts.marts import ReadSpec
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.views import Views
@@ -44,9 +46,13 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One table that a mart reads. ``pull`` bounds what is new since the mart's checkpoint."""
+    """One table that a mart reads. ``pull`` bounds what is new since the mart's checkpoint.
+
+    ``inputs`` are the columns that the mart sees of it; None for all that readers see.
+    """
 
     read: ReadSpec
+    inputs: tuple[str, ...] | None
     timeline: Timeline
     pull: Pull
     spec: LakeSpec
@@ -54,14 +60,21 @@ class Source:
 
     @classmethod
     def plan(
-        cls, read: ReadSpec, checkpoint: str, *, spec: LakeSpec, settings: Settings, is_held: bool = False
+        cls,
+        read: ReadSpec,
+        checkpoint: str,
+        *,
+        spec: LakeSpec,
+        settings: Settings,
+        inputs: tuple[str, ...] | None = None,
+        is_held: bool = False,
     ) -> Source:
         """Look at the table's timeline, and bound what is new after ``checkpoint``; nothing is when it ``is_held``."""
         timeline = Timeline(table=read.table, path=settings.table_path(read.table))
         timeline.check_version()
         held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
         pull = held if is_held else plan_pull(timeline, after=checkpoint)
-        return cls(read=read, timeline=timeline, pull=pull, spec=spec, settings=settings)
+        return cls(read=read, inputs=inputs, timeline=timeline, pull=pull, spec=spec, settings=settings)
 
     @property
     def table(self) -> str:
@@ -93,7 +106,7 @@ class Source:
         rows_df = read_as_of(views.spark, self.timeline.path, self.up_to)
         if partitions is not None:
             rows_df = rows_df.where(F.col(self._partition_column).isin(*partitions))
-        return visible_rows(rows_df, self.table, self.spec)
+        return self._seen(visible_rows(rows_df, self.table, self.spec))
 
     def changes(self, views: Views, query: MartQuery) -> Changes:
         """What is new in its visible rows.
@@ -111,12 +124,26 @@ class Source:
         feed_df = read_changes(views.spark, self.timeline, self.pull.window, self.settings)
         if feed_df is None:
             raise ChangesUnknownError(self.table)
-        columns = sorted(query.used_columns(self.table, feed_df.select(f"{AFTER}.*").columns))
+        stored = feed_df.select(f"{AFTER}.*").columns
+        columns = sorted(query.used_columns(self.table, self.inputs or stored))
+        if set(columns) - set(stored):  # a column that no commit of the window has yet
+            raise ChangesUnknownError(self.table)
         before, after = (F.struct(*(F.col(f"{side}.{name}") for name in columns)) for side in (BEFORE, AFTER))
         is_same = F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull() & before.eqNullSafe(after)
         changed_df = views.pin(feed_df.where(~is_same), "changed")
         came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
-        return Changes(came_df=came_df, left_df=left_df)
+        return Changes(came_df=self._seen(came_df), left_df=self._seen(left_df))
+
+    def _seen(self, rows_df: DataFrame) -> DataFrame:
+        """The rows with the columns that the mart sees; ContractError when the table lacks one."""
+        if self.inputs is None:
+            return rows_df
+        if missing := sorted(set(self.inputs) - set(rows_df.columns)):
+            raise ContractError(
+                f"{self.table} has no column {show(missing[0])} (yet), which the mart's SQL names; it has "
+                f"{', '.join(rows_df.columns)}: correct the SQL, or wait until the source has sent the column"
+            )
+        return rows_df.select(*self.inputs)
 
     @property
     def _partition_column(self) -> str:

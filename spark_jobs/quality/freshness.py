@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.checkpoints import instant_of
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
 from spark_jobs.contracts.marts import MartMode
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.consumers import (
-    MIRRORS,
     SPLIT,
     ConsumerRegistry,
     ConsumerState,
     checkpoint_key,
-    mirror_checkpoint,
     table_checkpoint,
 )
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -81,8 +80,7 @@ class FreshnessOfLake:
     def tables(self) -> tuple[str, ...]:
         """Those that promise something. A cache moves when its stitch mart wants it, the quarantine with the log."""
         marts = (mart.name for mart in self.spec.marts if mart.name not in self.spec.caches)
-        mirrors = (mirror.name for mirror in self.spec.mirrors)
-        return (self.spec.log, *(table.name for table in self.spec.tables), *mirrors, *marts)
+        return (self.spec.log, *(table.name for table in self.spec.tables), *marts)
 
     def timeline(self, table: str) -> Timeline:
         """The table's timeline, as it was when first asked for."""
@@ -107,13 +105,10 @@ class FreshnessOfLake:
         return changes[0].time if changes else None
 
     def _checkpoint(self, table: str, source: str) -> str:
-        is_mirror = self.spec.mirror(table) is not None
-        consumer = table if table in self.spec.mart_names else MIRRORS if is_mirror else SPLIT
+        consumer = table if table in self.spec.mart_names else SPLIT
         if consumer not in self._states:
             self._states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
-        if is_mirror:
-            return mirror_checkpoint(self._states[consumer], self.timeline(table), source)
-        return table_checkpoint(self._states[consumer], self.timeline(table), source)
+        return instant_of(table_checkpoint(self._states[consumer], self.timeline(table), source))
 
     def _sources(self, table: str) -> tuple[str, ...]:
         """What a table other than the log is made of."""
@@ -143,7 +138,7 @@ class FreshnessOfLake:
             return _moment(timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY, up_to=instant))
         keys = {source: METADATA_PREFIX + checkpoint_key(source) for source in self._sources(table)}
         places = {source: timeline.newest_metadata(key, up_to=instant) for source, key in keys.items()}
-        found = (self._event_as_of(source, place) for source, place in places.items() if place)
+        found = (self._event_as_of(source, instant_of(place)) for source, place in places.items() if place)
         return max(filter(None, found), default=None)
 
 

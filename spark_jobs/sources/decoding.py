@@ -9,13 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import MIRROR_COLUMNS
+from spark_jobs.contracts.tables import ROW_COLUMNS
 from spark_jobs.sources.arrow_types import arrow_type
-from spark_jobs.sources.envelope import EnvelopeDecoder
+from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.file_blocks import iter_lines, read_range
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.landing import BrokenPart
-from spark_jobs.sources.mirrored import MirroredRow
 from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
-_MIRRORED = ("string", "map<string, string>", "map<string, string>", "array<string>")
+_ROW_TYPES = ("string", "map<string, string>", "map<string, string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
 
@@ -33,10 +32,9 @@ LINES = "read_from string, read_offset bigint, raw binary"
 def decoded_schema(spec: LakeSpec) -> str:
     """DDL of decoded records: event columns (null when rejected), source columns, position, reason, detail, raw."""
     columns = [f"{column.name} {column.sql_type}" for column in spec.source.columns]
-    mirrored = (
-        [f"{name} {type_}" for name, type_ in zip(MIRROR_COLUMNS, _MIRRORED, strict=True)] if spec.mirrors else []
-    )
-    own = "".join(f"{column}, " for column in (*columns, *mirrored))
+    if spec.has_row_columns:
+        columns += [f"{name} {type_}" for name, type_ in zip(ROW_COLUMNS, _ROW_TYPES, strict=True)]
+    own = "".join(f"{column}, " for column in columns)
     return (
         f"event_id string, op string, event_order string, event_time timestamp, transaction_id string, {own}"
         "read_from string, read_offset bigint, reason string, detail string, raw binary"
@@ -154,7 +152,7 @@ class RecordDecoder:
 
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
-        self._has_mirrors = bool(spec.mirrors)
+        self._has_row_columns = spec.has_row_columns
 
     def add(self, path: str, offset: int, line: bytes, *record: str) -> None:
         """Decode the record that was read at a place."""
@@ -169,14 +167,15 @@ class RecordDecoder:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
                 event_columns = (event.event_id, event.op, event.event_order, event.event_time, event.transaction_id)
-                values = (*event.values, *self._mirrored_columns(event.mirrored))
+                values = (*event.values, *self._row_columns(event))
                 self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
 
-    def _mirrored_columns(self, row: MirroredRow | None) -> tuple[Any, ...]:
-        """The values of the columns that a log has for mirrored tables; none where it has none."""
-        if not self._has_mirrors:
+    def _row_columns(self, event: DecodedEvent) -> tuple[Any, ...]:
+        """The values of the columns that a log has for rows of any columns; none where it has none."""
+        if not self._has_row_columns:
             return ()
-        return (row.origin, row.types, row.values, row.unknown) if row else (None,) * len(MIRROR_COLUMNS)
+        row = event.mirrored
+        return (row.origin, row.types, row.values, row.unknown) if row else (None, None, None, event.unknown)
 
     def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
         """Take in what cannot be used as it is."""
@@ -202,8 +201,8 @@ class _Rows:
         fields += [("event_time", pa.timestamp("us", tz="UTC")), ("transaction_id", pa.string())]
         fields += [(column.name, arrow_type(column)) for column in spec.source.columns]
         texts = pa.map_(pa.string(), pa.string())
-        if spec.mirrors:
-            fields += zip(MIRROR_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
+        if spec.has_row_columns:
+            fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
         self._padding = (None,) * len(fields)
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +56,7 @@ class Delivery(Protocol):
         """The bytes of single records by ``read_from`` and ``read_offset``: read_from, read_offset, raw."""
 
     def count_read(self, facts: Mapping[str, Any]) -> int:
-        """How many records there were; ``facts`` has what was decoded as ``records``."""
+        """How many records there were; ``facts`` has how many ``messages`` of Kafka were decoded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,4 +142,47 @@ class KafkaDelivery:
 
         Offsets do not tell: some are marks of transactions.
         """
-        return int(facts["records"])
+        return int(facts["messages"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliveries:
+    """What is new in several places, taken in by one commit."""
+
+    parts: tuple[Delivery, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return all(part.is_empty for part in self.parts)
+
+    @property
+    def has_more(self) -> bool:
+        return any(part.has_more for part in self.parts)
+
+    @property
+    def may_be_known(self) -> bool:
+        return any(part.may_be_known for part in self.parts)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {name: count for part in self.parts for name, count in part.counters.items()}
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        return tuple(message for part in self.parts for message in part.messages)
+
+    @property
+    def checkpoint(self) -> dict[str, str]:
+        return {key: text for part in self.parts for key, text in part.checkpoint.items()}
+
+    def decode(self, spark: SparkSession, spec: LakeSpec) -> DataFrame:
+        return self._of_all(lambda part: part.decode(spark, spec))
+
+    def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
+        return self._of_all(lambda part: part.lines(spark, places))
+
+    def count_read(self, facts: Mapping[str, Any]) -> int:
+        return sum(part.count_read(facts) for part in self.parts)
+
+    def _of_all(self, read: Callable[[Delivery], DataFrame]) -> DataFrame:
+        return reduce(DataFrame.unionByName, map(read, self.parts))

@@ -15,6 +15,7 @@ from spark_jobs.sources.delivery import (
     PROGRESS_KEY,
     SCHEMAS_KEY,
     SNAPSHOTS_KEY,
+    Deliveries,
     Delivery,
     KafkaDelivery,
     LandingDelivery,
@@ -40,7 +41,9 @@ def find_delivery(
     max_records: int,
     accepted: Collection[str] = (),
 ) -> Delivery:
-    """Look what is new where the settings say that events are delivered.
+    """Look what is new in the landing path, and in Kafka's topics where the settings name servers.
+
+    Of both, files are at most half of what is read, so that neither keeps the other waiting.
 
     Args:
         spec: the lake, with the topics that are its own.
@@ -55,19 +58,12 @@ def find_delivery(
         SettingsError: Kafka does not let us in.
         TransientError: Kafka does not answer.
     """
-    if settings.kafka_servers:
-        return _of_kafka(spec, log_timeline, settings, max_records=max_records, accepted=accepted)
-    files = Filesystem(settings.landing_path)
-    entries, messages = list_landing(files, spec.source.topics)
-    plan = plan_landing(
-        files,
-        entries,
-        read_ledger(log_timeline),
-        max_records=max_records,
-        truncated_before_ns=_truncated_before_ns(clock, settings),
-    )
-    said = (*messages, *plan.messages)
-    return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)
+    if not settings.kafka_servers:
+        return _of_landing(spec, log_timeline, settings, clock=clock, max_records=max_records)
+    files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=max(max_records // 2, 1))
+    left = max(max_records - files.plan.records, 1)
+    messages = _of_kafka(spec, log_timeline, settings, max_records=left, accepted=accepted)
+    return Deliveries(parts=(messages, files)) if files.files else messages
 
 
 def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, clock: datetime) -> datetime | None:
@@ -75,10 +71,17 @@ def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, cloc
 
     It is the time of the message, or of the file's last change.
     """
-    if settings.kafka_servers:
-        plan = _of_kafka(spec, log_timeline, settings, max_records=settings.max_events, accepted=None).plan
-        first = {(span.topic, span.partition): span for span in reversed(plan.spans)}
-        return KafkaCluster(properties=client_properties(settings)).oldest_message([*first.values()])
+    waiting = _file_waits_since(spec, log_timeline, settings, clock)
+    if not settings.kafka_servers:
+        return waiting
+    plan = _of_kafka(spec, log_timeline, settings, max_records=settings.max_events, accepted=None).plan
+    first = {(span.topic, span.partition): span for span in reversed(plan.spans)}
+    oldest = KafkaCluster(properties=client_properties(settings)).oldest_message([*first.values()])
+    return min((moment for moment in (oldest, waiting) if moment), default=None)
+
+
+def _file_waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, clock: datetime) -> datetime | None:
+    """When the oldest file of the landing path that is to be read was changed."""
     files = Filesystem(settings.landing_path)
     entries, _ = list_landing(files, spec.source.topics)
     entry = find_oldest_unread(
@@ -108,6 +111,23 @@ def checkpoints(log_timeline: Timeline) -> dict[str, str]:
     """
     found = {key: log_timeline.newest_metadata(METADATA_PREFIX + key) for key in _CARRIED}
     return {key: text for key, text in found.items() if text}
+
+
+def _of_landing(
+    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, clock: datetime, max_records: int
+) -> LandingDelivery:
+    """What is new in the landing path."""
+    files = Filesystem(settings.landing_path)
+    entries, messages = list_landing(files, spec.source.topics)
+    plan = plan_landing(
+        files,
+        entries,
+        read_ledger(log_timeline),
+        max_records=max_records,
+        truncated_before_ns=_truncated_before_ns(clock, settings),
+    )
+    said = (*messages, *plan.messages)
+    return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)
 
 
 def _of_kafka(

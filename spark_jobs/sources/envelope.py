@@ -14,10 +14,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from spark_jobs.contracts.mirrors import origin_of
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import matches, origin_of
 from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
@@ -37,7 +37,8 @@ _UNREADABLE_SCHEMA = "the record's schema cannot be read"
 class DecodedEvent(NamedTuple):
     """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
 
-    Of a mirrored table's row they are null, and ``mirrored`` has it.
+    Of a mirrored table's row they are null, and ``mirrored`` has it. ``unknown`` are the source columns, by their names
+    in the lake, whose value did not travel; None when all did, and in a lake in which null is no value.
     """
 
     event_id: str
@@ -47,6 +48,7 @@ class DecodedEvent(NamedTuple):
     transaction_id: str | None
     values: tuple[Any, ...]
     mirrored: MirroredRow | None = None
+    unknown: tuple[str, ...] | None = None
 
 
 class EnvelopeDecoder:
@@ -56,14 +58,17 @@ class EnvelopeDecoder:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
         self._key = spec.columns_by_name[spec.source.key].source if spec.source.key else ""
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
-        self._mirrors = {mirror.origin: MirrorReader(mirror) for mirror in spec.mirrors}
+        self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
+        self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
+        origins = dict.fromkeys(mirror.origin for mirror in spec.mirrors)
+        self._mirrors = {each: MirrorReader([m for m in spec.mirrors if m.origin == each]) for each in origins}
 
     def decode(self, line: bytes) -> DecodedEvent | None:
         """The event in ``line``; None for a tombstone (a bare ``null``) or a blank line.
 
         Raises:
             RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
-            OtherTableError: it is of a table that is neither split nor mirrored.
+            OtherTableError: it is of a table that the lake does not take.
         """
         record = parse_record(line)
         if record is None:
@@ -95,20 +100,27 @@ class EnvelopeDecoder:
             transaction_id=transaction_of(source, connector),
             values=values,
             mirrored=mirrored,
+            unknown=None if mirrored else self._unknown(image),
         )
 
     def _row(
         self, op: str, image: dict[str, Any], source: dict[str, Any], connector: str, schema: Any
     ) -> tuple[tuple[Any, ...], MirroredRow | None]:
-        """The row as a mirrored table's or as the wide log's; a table that is neither is passed over."""
-        origin = origin_of(*table_of(source, connector)) if self._mirrors else ""
+        """The row as a mirrored table's or as the wide log's; a table that is neither is skipped."""
+        origin = origin_of(*table_of(source, connector)) if self._mirrors or self._wide else ""
         if reader := self._mirrors.get(origin):
-            fields = _fields_of(schema)
-            row = reader.read_key(image, connector, fields) if op == DELETE else reader.read(image, connector, fields)
-            return (None,) * len(self._columns), row
-        if not self._columns:
+            return (None,) * len(self._columns), reader.read(op, image, connector, _fields_of(schema))
+        if origin not in self._is_wide:
+            # An event that names no table is broken, or of a connector that nobody knows: it is looked at.
+            names_none = origin.endswith(".")
+            self._is_wide[origin] = bool(self._columns) and (names_none or matches(origin, self._wide))
+        if not self._is_wide[origin]:
             raise OtherTableError(plain(origin))
         return self._convert(image, connector, schema), None
+
+    def _unknown(self, image: dict[str, Any]) -> tuple[str, ...] | None:
+        """Columns of the wide log that the image lacks, or whose value did not travel."""
+        return tuple(name for name, source in self._names if image.get(source, UNAVAILABLE) == UNAVAILABLE) or None
 
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
         if image.get(self._key) is None:

@@ -51,9 +51,13 @@ class Span:
         return place_of(self.topic, self.partition)
 
 
+MESSAGES = "kafka:"
+"""How ``read_from`` of rows begins that were messages."""
+
+
 def place_of(topic: str, partition: int) -> str:
     """``kafka:<topic>/<partition>``: ``read_from`` of rows whose ``read_offset`` is the message's offset."""
-    return f"kafka:{topic}/{partition}"
+    return f"{MESSAGES}{topic}/{partition}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from spark_jobs.contracts.mirrors import MASK, MirrorSpec
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.schemas import UNKNOWN_TYPE, reads
+from spark_jobs.contracts.table_spec import MASK, TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
@@ -37,52 +37,63 @@ class MirroredRow:
 
 
 class MirrorReader:
-    """Reads row images of one mirrored table; keeps how records of the schemas that it met are read."""
+    """Reads row images of one table at the source; keeps how records of the schemas that it met are read.
 
-    def __init__(self, mirror: MirrorSpec) -> None:
-        self._mirror = mirror
-        self._declared = {column.source: column for column in mirror.columns}
+    ``mirrors`` are the tables of the lake that are made of it, which agree on what is dropped and masked.
+    """
+
+    def __init__(self, mirrors: Sequence[TableSpec]) -> None:
+        self._origin, self._keys = mirrors[0].origin, tuple(mirror.key for mirror in mirrors)
+        self._key_columns = frozenset(name for key in self._keys for name in key)
+        self._drop, self._mask = frozenset(mirrors[0].drop), frozenset(mirrors[0].mask)
+        self._declared = {column.source: column for mirror in mirrors for column in mirror.declared}
         self._by_schema: dict[str, dict[str, tuple[str, Reader]]] = {}
         self._by_connector: dict[str, dict[str, tuple[str, Reader]]] = {}
 
-    def read(self, image: dict[str, Any], connector: str, fields: Mapping[str, Mapping[str, Any]]) -> MirroredRow:
+    def read(
+        self, op: str, image: dict[str, Any], connector: str, fields: Mapping[str, Mapping[str, Any]]
+    ) -> MirroredRow:
         """The row in ``image``, by the ``fields`` of its Connect schema, which are none where it has no schema.
 
+        Of a row that is deleted only the keys count: what else is in its image is kept where it can be read, for tables
+        that get another key.
+
         Raises:
-            RejectedRecordError: a value cannot be read, or a column of the key has none.
+            RejectedRecordError: a value cannot be read, or every table lacks a column of its key.
         """
         self._check_key(image)
         readers = self._readers(connector, fields)
         types, values, unknown = list[tuple[str, str]](), list[tuple[str, str | None]](), list[str]()
         for name, value in image.items():
-            if name in self._mirror.drop:
+            if name in self._drop:
                 continue
-            type_, text = self._column(name, value, readers)
+            try:
+                type_, text = self._column(name, value, readers)
+            except RejectedRecordError:
+                if op != "d" or name in self._key_columns:
+                    raise
+                continue
             types.append((name, type_))
             if value in (UNAVAILABLE, UNAVAILABLE_BYTES):
                 unknown.append(name)
             else:
                 values.append((name, text))
         return MirroredRow(
-            origin=self._mirror.origin,
+            origin=self._origin,
             types=tuple(types),
             values=tuple(values),
             unknown=tuple(unknown) or None,
         )
 
-    def read_key(self, image: dict[str, Any], connector: str, fields: Mapping[str, Mapping[str, Any]]) -> MirroredRow:
-        """Of a row that is deleted: its key alone, since nothing else of it counts."""
-        return self.read({name: image.get(name) for name in self._mirror.key}, connector, fields)
-
     def _check_key(self, image: dict[str, Any]) -> None:
-        for name in self._mirror.key:
-            if image.get(name) is None:
-                raise RejectedRecordError(Reason.MISSING_KEY, f"{name} is missing")
+        missing = [next((name for name in key if image.get(name) is None), None) for key in self._keys]
+        if all(missing):
+            raise RejectedRecordError(Reason.MISSING_KEY, f"{missing[0]} is missing")
 
     def _column(self, name: str, value: Any, readers: Mapping[str, tuple[str, Reader]]) -> tuple[str, str | None]:
         """Type and text of a value, null or not known when there is no text."""
         is_there = value is not None and value not in (UNAVAILABLE, UNAVAILABLE_BYTES)
-        if name in self._mirror.mask:
+        if name in self._mask:
             return "string", MASK if is_there else None
         if name in readers:
             type_, read = readers[name]

@@ -8,51 +8,76 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from spark_jobs.contracts.naming import event_namings
 from spark_jobs.contracts.people import STAND_IN, Person
-from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import origin_of
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
+from spark_jobs.sources.positions import table_of
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _NULL, _EMPTY = b"null", b'""'
+_NOTHING = rb"(?!)"
+"""A pattern that nothing fits."""
 
 Members = dict[str, tuple[int, int]]
 """Where in the record the plain values of one JSON object stand."""
 
 
 @dataclass(frozen=True, slots=True)
-class Redactor:
-    """Takes one person out of records. Made anew on every executor: it holds patterns and a decoder."""
+class RecordNaming:
+    """By which members of a row image a record names the person. ``is_number`` of a key that may be written as one."""
 
-    person: Person
     key: str
     names: tuple[str, ...]
     is_number: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Takes one person out of records. Made anew on every executor: it holds patterns and a decoder.
+
+    ``wide`` is how records of the wide log name the person, ``tables`` how those of tables at the source do; ``hint``
+    finds what may be about them at all, ``trace`` what must be in no record that nobody can use.
+    """
+
+    person: Person
+    wide: RecordNaming | None
+    tables: Mapping[str, tuple[RecordNaming, ...]]
     decoder: EnvelopeDecoder
     hint: re.Pattern[bytes]
+    trace: re.Pattern[bytes]
 
     @classmethod
     def build(cls, spec: LakeSpec, person: Person) -> Redactor:
         """For the source's own names of the columns."""
-        column = spec.columns_by_name[person.spec.key]
-        key, is_number = column.source, column.type is ColumnType.BIGINT
-        spelt = {
-            rb"(?<![0-9A-Za-z_])%s(?![0-9A-Za-z_])" % re.escape(f) for name in person.names for f in _spellings(name)
+        wide = None
+        if person.spec.key:
+            column = spec.columns_by_name[person.spec.key]
+            names = tuple(spec.columns_by_name[name].source for name in person.spec.columns)
+            wide = RecordNaming(key=column.source, names=names, is_number=column.type is ColumnType.BIGINT)
+        is_number = person.id.lstrip("-").isdigit()
+        tables = {
+            origin: tuple(RecordNaming(key=each.key, names=each.columns, is_number=is_number) for each in namings)
+            for origin, namings in event_namings(person.spec, spec).items()
         }
-        number = rb'"?\s*[+]?%s0*%s(?![0-9A-Za-z_])' % (b"-" * person.id.startswith("-"), person.id.strip("-").encode())
-        text = rb'"(?:%s)"' % b"|".join(map(re.escape, _spellings(person.id)))
-        is_key = rb'"%s"\s*:\s*%s' % (re.escape(key.encode()), number if is_number else text)
+        spelt = sorted(
+            {rb"(?<![0-9A-Za-z_])%s(?![0-9A-Za-z_])" % re.escape(f) for name in person.names for f in _spellings(name)}
+        )
+        trace = [*([_key_pattern(person, wide)] if wide else []), *spelt]
+        keys = {_key_pattern(person, each) for namings in tables.values() for each in namings}
         return cls(
             person=person,
-            key=key,
-            names=tuple(spec.columns_by_name[name].source for name in person.spec.columns),
-            is_number=is_number,
+            wide=wide,
+            tables=tables,
             decoder=EnvelopeDecoder(spec),
-            hint=re.compile(b"|".join([is_key, *sorted(spelt)])),
+            hint=re.compile(b"|".join([*trace, *sorted(keys)])),
+            trace=re.compile(b"|".join(trace or [_NOTHING])),
         )
 
     def redact(self, record: bytes) -> bytes:
@@ -65,25 +90,32 @@ class Redactor:
             return record
         content = bytearray(record)
         for members in _objects(record):
-            self._redact_object(content, record, members)
+            for naming in self._namings(record):
+                self._redact_object(content, record, members, naming)
         redacted = bytes(content)
-        if self.hint.search(redacted) and not self._is_usable(redacted):
+        if self.trace.search(redacted) and not self._is_usable(redacted):
             return b" " * len(record)
         return redacted
+
+    def _namings(self, record: bytes) -> tuple[RecordNaming, ...]:
+        """How this record names people: as its table at the source does, or as the wide log."""
+        if self.tables and (namings := self.tables.get(origin_in(record))):
+            return namings
+        return (self.wide,) if self.wide else ()
 
     def mentions(self, text: str) -> bool:
         """True when one of the names stands in the text."""
         return any(name in text for name in self.person.names)
 
-    def _redact_object(self, content: bytearray, record: bytes, members: Members) -> None:
-        key = _text(record, members.get(self.key))
-        is_about = key is not None and self.person.has_key(key, is_number=self.is_number)
+    def _redact_object(self, content: bytearray, record: bytes, members: Members, naming: RecordNaming) -> None:
+        key = _text(record, members.get(naming.key))
+        is_about = key is not None and self.person.has_key(key, is_number=naming.is_number)
         # The stand-in with a name of theirs is a record whose editing was cut off.
         is_nobody = key is None or key.strip() == str(STAND_IN)
         if is_about:
-            quote = b'"' if record[members[self.key][0]] == ord('"') else b""
-            _put(content, members[self.key], quote + str(STAND_IN).encode() + quote)
-        for name in self.names:
+            quote = b'"' if record[members[naming.key][0]] == ord('"') else b""
+            _put(content, members[naming.key], quote + str(STAND_IN).encode() + quote)
+        for name in naming.names:
             value = _text(record, members.get(name))
             if value is not None and (is_about or (is_nobody and value in self.person.names)):
                 first, last = members[name]
@@ -92,9 +124,27 @@ class Redactor:
     def _is_usable(self, record: bytes) -> bool:
         try:
             self.decoder.decode(record)
-        except RejectedRecordError:
+        except (RejectedRecordError, OtherTableError):
             return False
         return True
+
+
+def origin_in(record: bytes) -> str:
+    """The table at the source that a record is of; "" when it does not say."""
+    try:
+        content = json.loads(record)
+        body = content.get("payload", content) if isinstance(content, dict) else None
+        source = body.get("source") if isinstance(body, dict) else None
+        return origin_of(*table_of(source, str(source.get("connector")))) if isinstance(source, dict) else ""
+    except (ValueError, RecursionError, AttributeError):
+        return ""
+
+
+def _key_pattern(person: Person, naming: RecordNaming) -> bytes:
+    """A member with the person's key, as it may be written."""
+    number = rb'"?\s*[+]?%s0*%s(?![0-9A-Za-z_])' % (b"-" * person.id.startswith("-"), person.id.strip("-").encode())
+    text = rb'"(?:%s)"' % b"|".join(map(re.escape, _spellings(person.id)))
+    return rb'"%s"\s*:\s*%s' % (re.escape(naming.key.encode()), number if naming.is_number else text)
 
 
 def _objects(record: bytes) -> Iterator[Members]:

@@ -22,17 +22,17 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".consumers"
-SPLIT, MIRRORS = "split", "mirrors"
-"""The consumers that bring the log into the tables of newest values, and into mirrors. Every mart is one too, by its
-own name."""
+SPLIT = "split"
+"""The consumer that merges the log into tables. Every mart is one too, by its own name."""
+OLD_MIRRORS = "mirrors"
+"""What tables at the source had for a consumer in earlier releases."""
 _MOVES = 6
 """How many of its last moves a consumer remembers: how often it reads."""
 
 
 def own_consumers(spec: LakeSpec) -> frozenset[str]:
     """The lake's own: they keep their places themselves."""
-    of_log = {name for name, has_tables in ((SPLIT, spec.tables), (MIRRORS, spec.mirrors)) if has_tables}
-    return frozenset({*of_log, *spec.mart_names})
+    return frozenset({SPLIT, OLD_MIRRORS, *spec.mart_names})
 
 
 def checkpoint_key(source: str) -> str:
@@ -44,12 +44,14 @@ def checkpoint_key(source: str) -> str:
 class ConsumerState:
     """What a consumer remembers: checkpoints by source, last instants by table, and free notes such as its clock.
 
+    ``places`` are checkpoints by table, of a consumer whose tables are not all equally far on its one source.
     ``moved`` are the clocks at which it last got further, oldest first; no part of what it knows.
     """
 
     checkpoints: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str | None] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
     moved: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -59,6 +61,7 @@ class ConsumerState:
             checkpoints=dict(content.get("checkpoints", {})),
             tables=dict(content.get("tables", {})),
             notes=dict(content.get("notes", {})),
+            places=dict(content.get("places", {})),
             moved=tuple(map(str, content.get("moved", ()))),
         )
 
@@ -68,6 +71,7 @@ class ConsumerState:
             "checkpoints": dict(self.checkpoints),
             "tables": dict(self.tables),
             "notes": dict(self.notes),
+            "places": dict(self.places),
             "moved": self.moved,
         }
 
@@ -116,12 +120,6 @@ def table_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> s
     """The instant of ``source`` up to which the table holds everything."""
     own = own_checkpoint(timeline, source)
     if timeline.table in state.tables and state.tables[timeline.table] == timeline.last:
-        return state.checkpoints.get(source, own)  # written after that commit, so it knows better
+        # Written after that commit, so it knows better.
+        return state.places.get(timeline.table, own) if state.places else state.checkpoints.get(source, own)
     return own
-
-
-def mirror_checkpoint(state: ConsumerState, timeline: Timeline, source: str) -> str:
-    """The instant of ``source`` up to which the mirror holds everything."""
-    own = own_checkpoint(timeline, source)
-    is_as_remembered = timeline.table in state.tables and state.tables[timeline.table] == timeline.last
-    return state.notes.get(timeline.table, own) if is_as_remembered else own

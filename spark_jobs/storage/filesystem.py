@@ -38,7 +38,7 @@ class Filesystem:
             if is_s3(root) and (endpoint := endpoint_of()):
                 scheme, _, host = endpoint.rstrip("/").partition("://")
                 self._fs = fs.S3FileSystem(endpoint_override=host, scheme=scheme, region=region_of() or None)
-                self.root = "/".join(split_uri(root))
+                self.root = "/".join(filter(None, split_uri(root)))
             elif "://" in root:
                 self._fs, self.root = fs.FileSystem.from_uri(root.replace("s3a://", "s3://", 1))
             else:
@@ -142,6 +142,13 @@ class Filesystem:
     def newest_change(self, path: str) -> int:
         """When something below ``path`` last changed, in nanoseconds since 1970; 0 when there is nothing."""
         return max((info.mtime_ns or 0 for info in self._infos(path, recursive=True)), default=0)
+
+    def move(self, path: str, new: str) -> None:
+        """Give a file another name, in place of a file that has it; a folder too, but not on an object store."""
+        try:
+            self._fs.move(self._at(path), self._at(new))
+        except PermissionError as error:
+            raise _cannot("write", self._at(new), error) from error
 
     def delete(self, path: str) -> None:
         """Remove a file below the root; nothing happens when there is none."""

@@ -8,10 +8,10 @@ from enum import StrEnum
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
-from spark_jobs.contracts.mirrors import ROW_KEY, ROW_PARTITION, MirrorSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import TableSpec, TableType
+from spark_jobs.contracts.table_spec import ROW_KEY, ROW_PARTITION, TableSpec
+from spark_jobs.contracts.tables import TableType
 
 EVENT_DATE = "event_date"
 COMMIT_TIME = "_hoodie_commit_time"
@@ -73,26 +73,19 @@ def quality_layout(spec: LakeSpec) -> TableLayout:
 
 
 def table_layout(table: TableSpec) -> TableLayout:
-    """A table of newest values."""
+    """A table that is merged from events; with one order a row its key is text, because it may have several columns."""
     return TableLayout(
-        name=table.name, record_key=table.key, form=StorageForm.KEYED, buckets=table.buckets, type=table.type
-    )
-
-
-def mirror_layout(mirror: MirrorSpec) -> TableLayout:
-    """A table as it is at the source; its key is text, because a key may have several columns."""
-    return TableLayout(
-        name=mirror.name,
-        record_key=ROW_KEY,
+        name=table.name,
+        record_key=ROW_KEY if table.has_row_order else table.key_column,
         form=StorageForm.KEYED,
-        partition=ROW_PARTITION if mirror.partition else "",
-        buckets=mirror.buckets,
-        type=mirror.type,
+        partition=ROW_PARTITION if table.partition else "",
+        buckets=table.buckets,
+        type=table.type,
     )
 
 
 def tombstones_layout(name: str) -> TableLayout:
-    """What was deleted in mirrors that keep no deleted rows."""
+    """What was deleted in tables that remove deleted rows."""
     return TableLayout(name=name, record_key="tombstone", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
 
 
@@ -140,7 +133,6 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         log_layout(spec),
         quarantine_layout(spec),
         *(table_layout(table) for table in spec.tables),
-        *(mirror_layout(mirror) for mirror in spec.mirrors),
         *(tombstones_layout(name) for name in spec.tombstones),
         *(mart_layout(mart) for mart in spec.marts),
         *(load_layout(load) for load in spec.loads),

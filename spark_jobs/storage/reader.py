@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.checkpoints import Checkpoint
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.storage.commit_parts import CommitPart, first_part, is_updated_after, missing_files, next_part
 from spark_jobs.storage.layouts import COMMIT_TIME, EVENT_DATE, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
 from spark_jobs.storage.timeline import Timeline
@@ -46,16 +48,23 @@ def read_interval(spark: SparkSession, path: str, interval: Interval) -> DataFra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pull:
-    """A bounded pull. ``resync_reason`` says why the whole table is read instead of the window, or is empty.
+    """A bounded pull. ``resync_reason`` says why rows are found in the whole table as it is now, or is empty.
 
-    ``has_more`` when the window was cut: what comes after ``up_to`` is there to be read next. ``is_by_snapshot`` when
-    the window's rows are cheaper to find in the whole table.
+    These are all of its rows, or those of one commit whose own files are no longer there. ``has_more`` when the window
+    was cut: what comes after ``up_to`` is there to be read next. ``is_by_snapshot`` when the window's rows are cheaper
+    to find in the whole table. With a ``part`` just these files of the window's only commit are read.
     """
 
     window: InstantRange
     resync_reason: str = ""
     has_more: bool = False
     is_by_snapshot: bool = False
+    part: CommitPart | None = None
+
+    @property
+    def checkpoint(self) -> str:
+        """How far who has read it is: what their commits and their file say, and what the next pull begins after."""
+        return self.part.checkpoint(self.window.after) if self.part else self.window.up_to
 
 
 def plan_pull(timeline: Timeline, *, after: str, most_bytes: int | None = None) -> Pull:
@@ -67,31 +76,69 @@ def plan_pull(timeline: Timeline, *, after: str, most_bytes: int | None = None) 
 
     Args:
         timeline: the table to pull from.
-        after: the checkpoint.
-        most_bytes: cut the window after the commit with which so much was written; a commit is never cut.
+        after: the checkpoint, as text; one within a commit goes on there.
+        most_bytes: cut the window after the commit with which so much was written. A commit that is larger by itself
+            is read in parts of at most so much, or one file.
     """
-    up_to = timeline.readable_up_to
+    up_to, place = timeline.readable_up_to, Checkpoint.parse(after)
     if after != BEGINNING and not timeline.writes:
         return Pull(window=InstantRange(after=BEGINNING, up_to=BEGINNING))
-    window = InstantRange(after=after, up_to=up_to)
-    reason = "" if after == BEGINNING else _why_not(timeline, window)
+    if place.begun and (part := next_part(timeline, place, most_bytes)):
+        return _go_on(timeline, place, part)
+    if place.begun:
+        log.warning(
+            "%s: commit %s cannot be gone on with: reading after %s", timeline.table, place.begun, place.instant
+        )
+    window = InstantRange(after=place.instant, up_to=up_to)
+    reason = "" if place.instant == BEGINNING else _why_not(timeline, window)
     if reason:
         log.warning("%s: reading the whole table up to %s instead", reason, up_to)
         return Pull(window=InstantRange(after=BEGINNING, up_to=up_to), resync_reason=reason)
-    cut = _cut(timeline, window, most_bytes)
-    return Pull(window=cut, has_more=cut != window, is_by_snapshot=_is_most(timeline, cut))
+    if most_bytes and (cut := _cut(timeline, window, most_bytes)):
+        return cut
+    return Pull(window=window, is_by_snapshot=_is_most(timeline, window))
 
 
-def _cut(timeline: Timeline, window: InstantRange, most_bytes: int | None) -> InstantRange:
-    """The beginning of the window, up to the commit with which more than ``most_bytes`` were written."""
-    if not most_bytes:
-        return window
-    written = 0
+def _go_on(timeline: Timeline, place: Checkpoint, part: CommitPart) -> Pull:
+    """The next part of a commit; all of the commit once more when the files of that part do not give its rows."""
+    window = InstantRange(after=place.instant, up_to=part.instant)
+    is_newest = part.instant == timeline.readable_up_to
+    if reason := _why_not_alone(timeline, part):
+        log.warning("%s: reading the whole commit from what the table is now", reason)
+        return Pull(window=window, resync_reason=reason, has_more=not is_newest)
+    return Pull(window=window, part=part, has_more=not (part.is_last and is_newest))
+
+
+def _why_not_alone(timeline: Timeline, part: CommitPart) -> str:
+    """Why the files of a part do not give its rows, or ""."""
+    if missing := missing_files(timeline, part.files):
+        return f"{len(missing)} files of commit {part.instant} of {timeline.table} are no longer there"
+    if is_updated_after(timeline, part.instant, part.files):
+        return f"rows of commit {part.instant} of {timeline.table} were written again since a part of it was read"
+    return ""
+
+
+def _cut(timeline: Timeline, window: InstantRange, most_bytes: int) -> Pull | None:
+    """The beginning of the window, up to the commit with which more than ``most_bytes`` were written; None for all.
+
+    A commit that is larger by itself is left for the next pull, or, at the beginning of the window, read in part.
+    """
+    written, read_to = 0, window.after
     for write in timeline.writes_in(window):
-        written += timeline.bytes_written(write)
-        if written > most_bytes:
-            return InstantRange(after=window.after, up_to=write.time)
-    return window
+        size = timeline.bytes_written(write)
+        if size > most_bytes and (part := first_part(timeline, write, most_bytes)):
+            before = InstantRange(after=window.after, up_to=read_to)
+            if timeline.changes_in(before):
+                return Pull(window=before, has_more=True, is_by_snapshot=_is_most(timeline, before))
+            # Rows of archived commits come with the first commit that is there, read as a whole.
+            if window.after != BEGINNING or not timeline.is_archived:
+                whole = InstantRange(after=window.after, up_to=write.time)
+                return Pull(window=whole, part=part, has_more=True)
+        written, read_to = written + size, write.time
+        if written > most_bytes and read_to != window.up_to:
+            cut = InstantRange(after=window.after, up_to=read_to)
+            return Pull(window=cut, has_more=True, is_by_snapshot=_is_most(timeline, cut))
+    return None
 
 
 def _is_most(timeline: Timeline, window: InstantRange) -> bool:
@@ -128,13 +175,32 @@ def _why_not(timeline: Timeline, window: InstantRange) -> str:
 
 
 def read_pull(spark: SparkSession, path: str, pull: Pull) -> DataFrame:
-    """Rows written in the window, without Hudi's own columns."""
+    """Rows written in the window, or in the part of its commit, without Hudi's own columns."""
     window = pull.window
-    if window.after == BEGINNING:
-        whole_df = spark.read.format("hudi").load(path)
-        return whole_df.where(F.col(COMMIT_TIME) <= window.up_to).drop(*META_COLUMNS)
+    if pull.part:
+        return _read_part(spark, path, pull.part).drop(*META_COLUMNS)
+    if pull.resync_reason or window.after == BEGINNING:
+        is_in_window = (F.col(COMMIT_TIME) > window.after) & (F.col(COMMIT_TIME) <= window.up_to)
+        return spark.read.format("hudi").load(path).where(is_in_window).drop(*META_COLUMNS)
     if pull.is_by_snapshot:
         then_df = spark.read.format("hudi").option(Hudi.AS_OF_INSTANT, window.up_to).load(path)
         return then_df.where(F.col(COMMIT_TIME) > window.after).drop(*META_COLUMNS)
     options = build_incremental_options(after=window.after, up_to=window.up_to)
     return spark.read.format("hudi").options(**options).load(path).drop(*META_COLUMNS)
+
+
+def _read_part(spark: SparkSession, path: str, part: CommitPart) -> DataFrame:
+    """The rows that the commit wrote into these files, with the table's columns as they are now.
+
+    All files of a commit have the same columns; one that the table got later is null in them. Rows that copy-on-write
+    carried over from older files are those of other commits.
+    """
+    files_df = spark.read.parquet(*(f"{path}/{name}" for name in part.files)).where(F.col(COMMIT_TIME) == part.instant)
+    stored = {field.name: field.dataType for field in files_df.schema}
+    columns = [
+        F.col(field.name)
+        if stored.get(field.name) == field.dataType
+        else (F.col(field.name) if field.name in stored else F.lit(None)).cast(field.dataType).alias(field.name)
+        for field in spark.read.format("hudi").load(path).schema
+    ]
+    return files_df.select(*columns)

@@ -59,8 +59,8 @@ def plan_restore(spec: LakeSpec, record: Record, settings: Settings) -> list[Tab
 
 def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[TableReturn]:
     marts, tables = [mart.name for mart in spec.marts], [table.name for table in spec.tables]
-    loads, mirrors = [load.name for load in spec.loads], [mirror.name for mirror in spec.mirrors]
-    order = [*reversed(marts), *loads, *tables, *mirrors, *spec.tombstones, spec.quarantine, spec.log]
+    loads = [load.name for load in spec.loads]
+    order = [*reversed(marts), *loads, *tables, *spec.tombstones, spec.quarantine, spec.log]
     for name in order:
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_version()

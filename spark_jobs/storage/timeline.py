@@ -142,6 +142,15 @@ class Timeline:
         """Bytes of the files that the commit wrote, by its own statistics."""
         return self._sum_of_files(instant, ("totalWriteBytes",))
 
+    def files_written(self, instant: Instant) -> Mapping[str, int]:
+        """Bytes of the files that the commit wrote, by path below the table's folder ("" for one without a path)."""
+        stats = self._content(instant).get("partitionToWriteStats") or {}
+        return {
+            str(stat.get("path") or ""): int(stat.get("totalWriteBytes") or 0)
+            for files in stats.values()
+            for stat in files
+        }
+
     def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
         stats = self._content(instant).get("partitionToWriteStats") or {}
         return sum(int(stat.get(name) or 0) for files in stats.values() for stat in files for name in names)

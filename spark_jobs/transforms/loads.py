@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from enum import StrEnum
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.rejections import Reason
@@ -95,6 +98,28 @@ def select_rows(rows_df: DataFrame, load: LoadSpec) -> DataFrame:
     """The rows that are written, with the table's columns."""
     key = () if load.record_key in load.shown_columns else (load.record_key,)
     return rows_df.where(has_fate(Fate.WRITTEN)).select(*key, *load.shown_columns)
+
+
+def to_changes(rows_df: DataFrame, stored_df: DataFrame, load: LoadSpec, *, is_delete: bool) -> DataFrame:
+    """``before`` and ``after`` of the rows that differ once these are written, as readers see them.
+
+    Args:
+        rows_df: what :func:`select_rows` gives.
+        stored_df: the table's rows, with its own columns; one it lacks counts as null.
+        load: the table.
+        is_delete: the rows are taken out.
+    """
+    columns, stored = load.shown_columns, set(stored_df.columns)
+    types = {field.name: field.dataType for field in rows_df.schema.fields}
+    before = [(F.col(name) if name in stored else F.lit(None).cast(types[name])).alias(name) for name in columns]
+    before_df = stored_df.select(F.struct(*before).alias(BEFORE))
+    after_df = rows_df.select(F.struct(*columns).alias(AFTER))
+    is_same_row = reduce(operator.and_, [F.col(f"{BEFORE}.{key}") == F.col(f"{AFTER}.{key}") for key in load.key])
+    both_df = after_df.join(before_df, is_same_row, "left")
+    if is_delete:
+        nothing = F.lit(None).cast(after_df.schema[AFTER].dataType).alias(AFTER)
+        return both_df.where(F.col(BEFORE).isNotNull()).select(BEFORE, nothing)
+    return both_df.where(~F.col(BEFORE).eqNullSafe(F.col(AFTER))).select(BEFORE, AFTER)
 
 
 def select_rejections(rows_df: DataFrame, load: LoadSpec, clock: datetime) -> DataFrame:

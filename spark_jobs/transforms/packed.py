@@ -13,7 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED
-from spark_jobs.transforms.newest import DELETED_ORDER, KEY, ROW_ORDER, SLOT_TYPE, TABLE
+from spark_jobs.contracts.table_spec import ROW_ORDER
+from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, SLOT_TYPE, TABLE
 
 _NEWEST = "newest"
 _NOT_SLOTS = (TABLE, KEY, ROW_ORDER, DELETED_ORDER)

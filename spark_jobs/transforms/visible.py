@@ -5,10 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.mirrors import ROW_KEY
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import IS_DELETED, ROW_KEY
 from spark_jobs.contracts.visible import hides_deleted, shown_columns
-from spark_jobs.transforms.newest import IS_DELETED
 
 
 def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
@@ -17,7 +16,7 @@ def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
 
 
 def rows_asked(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
-    """The same, as expectations are asked of them: rows of a mirror with their key as text, which stands once."""
+    """The same, for expectations: rows of a table at the source with their key as text too, which is unique."""
     key = [ROW_KEY] if spec.mirror(table) else []
     return _live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from bench.mirror_events import Shop
 from bench.mirrors import Round, Watch, tell
-from spark_jobs.contracts.mirrors import Deletes
 from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.table_spec import Deletes
 
 
 def test_tables_of_a_shop_differ_and_its_spec_has_them_all(tmp_path: Path):
@@ -19,7 +19,7 @@ def test_tables_of_a_shop_differ_and_its_spec_has_them_all(tmp_path: Path):
     mirrors = load_lake_spec(str(tmp_path / "lake.yaml")).mirrors
     assert [mirror.name for mirror in mirrors] == [table.name for table in shop.all]
     assert {len(table.columns) for table in shop.all} == {7, 8, 9, 10, 11}
-    assert {mirror.deletes for mirror in mirrors} == {*Deletes}
+    assert {mirror.deletes for mirror in mirrors} == {Deletes.TOMBSTONE, Deletes.REMOVE}
     assert {bool(mirror.partition) for mirror in mirrors} == {True, False}
 
 
@@ -53,7 +53,7 @@ def test_what_a_run_took_is_told_apart():
 
 
 def watch(seconds: float, *, reads: list[Any], folds: list[Any], commits: list[Any]) -> Watch:
-    spans = {"read_pull": reads, "_fold": folds, "_write": commits}
+    spans = {"read_pull": reads, "merge_events": folds, "_write": commits}
     return Watch(seconds=seconds, processor=2 * seconds, megabytes=1500, spans=spans)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,12 +40,14 @@ for dag_id, dag in bag.dags.items():
     infos = stored.iter_dagrun_infos_between(datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
     facts[dag_id] = {
         "file": Path(dag.fileloc).name,
+        "tags": sorted(dag.tags),
         "doc": dag.doc_md,
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "params": {name: dag.params.get_param(name).serialize() for name in dag.params},
         "takes": {name: takes(dag.params.get_param(name)) for name in dag.params},
         "deadlines": [f"{each.callback.path} {each.name.split()[0]}" for each in dag.deadline or ()],
+        "late": [each.callback.kwargs for each in dag.deadline or ()],
         "periodic": stored.timetable.periodic,
         "backfilled": [info.logical_date.isoformat() for info in infos][:10],
         "triggers": sorted(k.name for k, _ in stored.timetable.asset_condition.iter_assets()),
@@ -52,6 +55,8 @@ for dag_id, dag in bag.dags.items():
             task.task_id: {
                 "operator": type(task).__name__,
                 "job": getattr(task, "job", None) or getattr(task, "partial_kwargs", {}).get("job"),
+                "lake": getattr(task, "lake", None) or getattr(task, "partial_kwargs", {}).get("lake", ""),
+                "pool": task.pool,
                 "arguments": getattr(task, "arguments", None),
                 "interval": getattr(task, "reads_interval", None),
                 "serving": getattr(task, "serving_conn_id", None),
@@ -62,6 +67,7 @@ for dag_id, dag in bag.dags.items():
                 "one_at_a_time": task.max_active_tis_per_dag,
                 "rule": task.trigger_rule,
                 "told": [type(each).__name__ for each in task.on_failure_callback],
+                "told_of": [each.lake for each in task.on_failure_callback],
                 "after": sorted(task.upstream_task_ids),
                 "inlets": sorted(a.name for a in task.inlets),
                 "outlets": sorted(a.name for a in task.outlets),
@@ -77,7 +83,7 @@ filled = {"arguments": task.arguments, "connection": task.source_conn_id}
 from airflow.utils.types import DagRunType
 moves = {}
 for kind in ("scheduled", "asset_triggered", "backfill", "manual"):
-    for wish in (False, True):
+    for wish in (False, True) if "stitch_layer" in bag.dags else ():
         task = bag.dags["stitch_layer"].get_task("stitch").prepare_for_execution()
         run = SimpleNamespace(run_type=DagRunType(kind))
         task.render_template_fields({"params": {"move_cut": wish}, "dag_run": run}, task.get_template_env())
@@ -113,7 +119,7 @@ def values_of(param):
 MUST = {"table": "a.b", "server_name": "c"}
 forms = {}
 for dag_id, dag in bag.dags.items():
-    plain = MUST if dag_id == "snapshot" else {}
+    plain = MUST if dag_id.endswith("snapshot") else {}
     before = options(dag, Run(), plain)
     for name in dag.params:
         value = next((each for each in values_of(dag.params.get_param(name)) if each != plain.get(name)), None)
@@ -124,7 +130,7 @@ for dag_id, dag in bag.dags.items():
         new = {task: [word for word in words if word not in before[task]] for task, words in after.items()}
         forms[f"{dag_id}.{name}"] = {"value": value, "new": {task: words for task, words in new.items() if words}}
 runs = {
-    f"{dag_id} {kind}": options(dag, Run(kind, DAY), MUST if dag_id == "snapshot" else {})
+    f"{dag_id} {kind}": options(dag, Run(kind, DAY), MUST if dag_id.endswith("snapshot") else {})
     for dag_id, dag in bag.dags.items()
     for kind in ("scheduled", "asset_triggered", "manual", "backfill")
 }
@@ -155,6 +161,19 @@ def parsed_for_the_shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
     """The same files with the shop's lake."""
     spec = str(PROJECT_ROOT / "include" / "lakes" / "shop.yaml")
     return parse(tmp_path_factory.mktemp("airflow"), LAKEHOUSE_LAKE_SPEC=spec)
+
+
+@pytest.fixture(scope="session")
+def parsed_for_lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same files with a folder of three lakes: sales, shop with a pool of its own, and one whose spec is broken."""
+    folder = tmp_path_factory.mktemp("lakes")
+    for name in ("lakes", "marts", "expectations"):
+        shutil.copytree(PROJECT_ROOT / "include" / name, folder / name)
+    torn = "lake: torn\nsource: {topics: [torn]}\nlog: torn_log\nquarantine: 7\n"
+    (folder / "lakes" / "torn.yaml").write_text(torn, encoding="utf-8")
+    (folder / "lakes" / ".shop.yaml.swp").write_text("an editor's", encoding="utf-8")
+    variables = {"LAKEHOUSE_LAKES": str(folder / "lakes"), "LAKEHOUSE_POOL__SHOP": "shop_pool"}
+    return parse(tmp_path_factory.mktemp("airflow"), **variables, LAKEHOUSE_BASE_PATH=str(folder / "base"))
 
 
 def parse(home: Path, **variables: str) -> dict[str, Any]:

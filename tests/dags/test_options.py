@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_stack.airflow_home import DAG_IDS
+from spark_jobs.contracts.dag_ids import DAG_IDS
 
 CLOCK = "--clock=2026-08-15T09:30:00Z"
 NO_ARGUMENT = {"dry_run"}

@@ -1,7 +1,8 @@
 """Each alert fires, in an Airflow of its own: a task that fails, a run that is late, a table that is not fresh.
 
-Its DAGs are the shipped ``freshness`` and one whose task sleeps longer than its deadline allows. A file has lain in the
-landing zone for two hours. The alerts come out of Airflow's own processes and go to a service that listens.
+Its DAGs are the shipped ``freshness`` and two whose task sleeps longer than its deadline allows, one of them of a lake
+whose own connection is in Airflow's database alone. A file has lain in the landing zone for two hours. The alerts come
+out of Airflow's own processes and go to a service that listens.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ SLEEPER = '''
 import time
 from airflow.sdk import dag, task
 from lakehouse_provider.alerts import deadline_alert
-@dag(schedule=None, deadline=deadline_alert("sleeper", minutes=0.05))
-def sleeper():
-    @task
-    def sleep():
-        time.sleep(15)
-    sleep()
-sleeper()
+for dag_id, lake in (("sleeper", ""), ("branch_sleeper", "branch")):
+    @dag(dag_id=dag_id, schedule=None, deadline=deadline_alert(dag_id, minutes=0.05, lake=lake))
+    def sleeper():
+        @task
+        def sleep():
+            time.sleep(15)
+        sleep()
+    sleeper()
 '''
 
 
@@ -75,7 +77,7 @@ def watched(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def is_ready(airflow: AirflowHome) -> bool:
     try:
-        return airflow.api.is_healthy() and airflow.api.dag_ids() == {"freshness", "sleeper"}
+        return airflow.api.is_healthy() and airflow.api.dag_ids() == {"freshness", "sleeper", "branch_sleeper"}
     except ApiUnreachableError:
         return False
 
@@ -120,3 +122,17 @@ def test_a_run_that_is_late_is_told_of_while_it_still_runs(watched: Watched):
     watched.airflow.api.trigger("sleeper")
     wait_until(lambda: "sleeper is late" in dict(watched.service.told), "the alert", limit_seconds=LIMIT_SECONDS)
     assert "is not at its end 0.05 minutes after it was queued" in dict(watched.service.told)["sleeper is late"]
+
+
+def test_a_late_run_whose_connection_airflow_denies_is_in_the_log_and_goes_to_the_shared_service(watched: Watched):
+    """Airflow gives a deadline's callback no connection of its own database: not even a word whether there is one."""
+    airflow = watched.airflow
+    with running_alert_service() as of_branch:
+        airflow.api.make_connection("lakehouse_alerts_branch", {"conn_type": "apprise", "extra": of_branch.extra})
+        airflow.api.trigger("branch_sleeper")
+        told = watched.service.told
+        wait_until(lambda: "branch_sleeper is late" in dict(told), "the alert", limit_seconds=LIMIT_SECONDS)
+        assert of_branch.told == []
+    remedy = "set it as AIRFLOW_CONN_LAKEHOUSE_ALERTS_BRANCH or keep it in a secrets backend"
+    logs = [*(airflow.home / "logs").rglob("*.log"), *(airflow.home / "logs").rglob("executor_callbacks/*/*/*")]
+    assert any(remedy in log.read_text(encoding="utf-8", errors="replace") for log in logs if log.is_file())

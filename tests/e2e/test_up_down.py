@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from local_stack.airflow_api import AirflowApi
-from local_stack.airflow_home import DAG_IDS
 from local_stack.ports import free_port
 from local_stack.services import RunFolder
+from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.processes import wait_until_gone
 

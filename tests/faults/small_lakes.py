@@ -38,7 +38,7 @@ source:
 log: sales_log
 quarantine: quarantine
 tables:
-  - {name: sales, key: sale_id, columns: [unit_id], follows_deletes: true, buckets: 1}
+  - {name: sales, key: sale_id, columns: [unit_id], deletes: tombstone, buckets: 1}
 marts: marts
 expectations: expectations
 """

@@ -72,13 +72,19 @@ def test_dags_import_the_task_sdk_the_provider_and_contracts():
     assert wrong == {}
 
 
-def test_each_dag_file_declares_the_one_dag_it_is_named_after():
+def test_each_dag_file_declares_the_one_dag_it_is_named_after_for_each_lake():
+    """A function of the lake, named like the file, with one DAG in it; and a loop that calls it for each lake."""
     declared = {}
     for path in python_files("dags"):
-        functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
-        is_dag = [any("dag(" in ast.unparse(each) for each in node.decorator_list) for node in functions]
-        declared[path.stem] = [node.name for node, is_one in zip(functions, is_dag, strict=True) if is_one]
-    assert declared == {dag_id: [dag_id] for dag_id in DAG_IDS}
+        body = ast.parse(path.read_text()).body
+        of_lakes = [node for node in body if isinstance(node, ast.FunctionDef)]
+        inside = [node for of_lake in of_lakes for node in of_lake.body if isinstance(node, ast.FunctionDef)]
+        dags = [node for node in inside if any("dag(" in ast.unparse(each) for each in node.decorator_list)]
+        loops = [ast.unparse(node) for node in body if isinstance(node, ast.For) and "each_lake(" in ast.unparse(node)]
+        calls = [name.name for name in of_lakes if any(f"{name.name}(each)" in loop for loop in loops)]
+        declared[path.stem] = (calls, len(dags), len(loops))
+    of_no_lake: dict[str, tuple[list[str], int, int]] = dict.fromkeys(("lake_specs", "lakes"), ([], 0, 0))
+    assert declared == {**{dag_id: ([dag_id], 1, 1) for dag_id in DAG_IDS}, **of_no_lake}
 
 
 def test_every_part_of_the_library_is_closed_to_airflow_but_the_contracts():

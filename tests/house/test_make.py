@@ -17,6 +17,7 @@ TARGETS = {
     "setup",
     "demo",
     "cloud",
+    "company",
     "live",
     "up",
     "down",

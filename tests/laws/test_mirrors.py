@@ -45,8 +45,8 @@ KEYS = {"orders": ("id",), "events": ("id",), "carts": ("id",), "lines": ("id", 
 MIRRORS: list[dict[str, Any]] = [
     {"name": "orders", "key": ["id"], "buckets": 2},
     {"name": "events", "key": ["id"], "partition": "at", "transform": "month"},
-    {"name": "carts", "key": ["id"], "deletes": "hard", "type": "copy_on_write"},
-    {"name": "lines", "key": ["id", "line"], "deletes": "hard", "partition": "text"},
+    {"name": "carts", "key": ["id"], "deletes": "remove", "type": "copy_on_write"},
+    {"name": "lines", "key": ["id", "line"], "deletes": "remove", "partition": "text"},
 ]
 TEXTS = ("", "Ada", "Zoë 🏠", "李雷", "O'Neil; --", "a\tb")
 FOLDERS = ("north", "south", "east")
@@ -131,7 +131,7 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
         lake.deliver(f"part-{number}", part)
         lake.run("split")
         if rng.random() < 0.5:
-            Filesystem(f"{lake.path(FOLDER)}/shop.mirrors").delete_tree()
+            Filesystem(f"{lake.path(FOLDER)}/shop").delete_tree()
         if rng.random() < 0.5:
             lake.run("services", action="run")
     assert_equal(lake, records)
@@ -148,7 +148,7 @@ def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tm
     Commits of the log are pulled one by one, folders of the row index are merged often. In the end its manifest is
     broken, and a backfill of all days merges every event once more with what is there.
     """
-    monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1 / 1024)
+    monkeypatch.setattr("spark_jobs.pipelines.merge.engine._MB", 1 / 1024)
     monkeypatch.setattr("spark_jobs.storage.row_index.MAX_FOLDERS", 4)
     rng = random.Random(100 + seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
@@ -222,9 +222,9 @@ def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_r
     lake.deliver("made", [change("c", "carts", row, 1, fields=fields)])
     lake.run("split")
     lake.deliver("deleted", [change("d", "carts", row, 2, fields=fields)])
-    assert run_and_crash(lake, "split", crash_at_commit("jobs.mirroring", 1, is_committed=True))
+    assert run_and_crash(lake, "split", crash_at_commit("pipelines.merge.engine", 1, is_committed=True))
     assert len(lake.rows("shop_log_deleted")) == len(lake.rows("carts")) == 1
-    Filesystem(f"{lake.path(FOLDER)}/shop.mirrors").delete_tree()
+    Filesystem(f"{lake.path(FOLDER)}/shop").delete_tree()
     lake.run("split")
     assert lake.rows("carts") == []
 
@@ -245,7 +245,7 @@ def test_a_mirror_that_is_behind_takes_no_column_from_the_others(spark, tmp_path
     lake.deliver("two", [change("u", "orders", {"id": 1, "text": "a", "note": "x"}, 3, fields=with_note)])
     with pytest.raises(TablesFailedError):
         lake.run("split")
-    monkeypatch.setattr("spark_jobs.jobs.mirroring._MB", 1 / 1024)
+    monkeypatch.setattr("spark_jobs.pipelines.merge.engine._MB", 1 / 1024)
     with pytest.raises(TablesFailedError):
         lake.run("split")
     later = {"id": 1, "text": "b", "note": UNAVAILABLE}

@@ -137,10 +137,12 @@ def test_of_two_secrets_that_are_part_of_each_other_nothing_stays(one: str, more
         assert hide(f"<{longer}>", find_secrets(environment)) == "<***>"
 
 
+@pytest.mark.parametrize("lake", ["", "__SHOP", "__NORTH__SHOP_2"])
 @pytest.mark.parametrize("name", SECRET)
-def test_a_secret_of_every_setting_is_found_in_the_environment(name: str):
+def test_a_secret_of_every_setting_is_found_in_the_environment(name: str, lake: str):
+    """In the variable of one lake too."""
     found = [
-        CANARY in find_secrets({PREFIX + name.upper(): form.format(CANARY)})
+        CANARY in find_secrets({PREFIX + name.upper() + lake: form.format(CANARY)})
         for form in FORMS
         if "://" in form or form.startswith("{{") or form == "{}"
     ]

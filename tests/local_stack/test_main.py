@@ -32,7 +32,9 @@ def test_help_names_every_command(capsys):
     assert ended.value.code == 0
     shown = capsys.readouterr().out
     servers = {"serve", "secrets", "bucket"}
-    assert set(COMMANDS) == {"setup", "java-home", "demo", "cloud", "live", "up", "down", "airflow"} | servers
+    assert (
+        set(COMMANDS) == {"setup", "java-home", "demo", "company", "cloud", "live", "up", "down", "airflow"} | servers
+    )
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 

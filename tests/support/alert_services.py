@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 
 @dataclass
@@ -21,8 +22,12 @@ class AlertService:
     @property
     def connection(self) -> str:
         """The Airflow connection that leads here, as JSON for a variable of the environment."""
-        services = [{"path": f"json://127.0.0.1:{self.port}/alerts"}]
-        return json.dumps({"conn_type": "apprise", "extra": {"config": services}})
+        return json.dumps({"conn_type": "apprise", "extra": json.loads(self.extra)})
+
+    @property
+    def extra(self) -> str:
+        """The extra of that connection."""
+        return json.dumps({"config": [{"path": f"json://127.0.0.1:{self.port}/alerts"}]})
 
 
 @contextmanager
@@ -45,3 +50,20 @@ def running_alert_service() -> Iterator[AlertService]:
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield service
         server.shutdown()
+
+
+class KeptVariables:
+    """Airflow's variables as tasks see them: outside of a task are none (tests/e2e/test_alerts.py has real ones)."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def get(self, key: str, default: Any = None, *, deserialize_json: bool = False) -> Any:
+        text = self.kept.get(key)
+        return default if text is None else json.loads(text) if deserialize_json else text
+
+    def set(self, key: str, value: Any, *, serialize_json: bool = False) -> None:
+        self.kept[key] = json.dumps(value) if serialize_json else value
+
+    def delete(self, key: str) -> None:
+        del self.kept[key]

@@ -79,6 +79,7 @@ def crash_in_feed(module: str, number: int, *, is_written: bool) -> Callable[[py
     return install
 
 
+_MERGE = "pipelines.merge.engine"
 CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
     "ingest": [
         crash_at_commit("jobs.intake", number, is_committed=done) for number in (1, 2) for done in (False, True)
@@ -86,13 +87,13 @@ CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
     "split": [
         crash_before_consumer_file,
         *map(crash_in_row_index, ("write_layer", "accept")),
-        *(crash_at_commit("jobs.folding", number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
-        *(crash_in_feed("jobs.folding", number, is_written=done) for number in (1, 2) for done in (False, True)),
+        *(crash_at_commit(_MERGE, number, is_committed=done) for number in (1, 3, 6) for done in (False, True)),
+        *(crash_in_feed(_MERGE, number, is_written=done) for number in (1, 2) for done in (False, True)),
     ],
     "mirrors": [
         crash_before_consumer_file,
         *map(crash_in_row_index, ("write_layer", "accept")),
-        *(crash_at_commit("jobs.mirroring", number, is_committed=done) for number in (1, 3) for done in (False, True)),
+        *(crash_at_commit(_MERGE, number, is_committed=done) for number in (1, 3) for done in (False, True)),
     ],
     "mart": [
         crash_before_consumer_file,

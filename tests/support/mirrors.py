@@ -40,8 +40,8 @@ def decimal_field(precision: int, scale: int) -> Field:
 
 def shop_of(*tables: str) -> LakeSpec:
     """A lake of mirrors of some tables of a shop, each with the key ``id``, and of nothing else."""
-    mirrors = [{"name": name, "database": "shop", "table": name, "key": ["id"]} for name in tables]
-    document = {"lake": "shop", "source": {"topics": ["shop*"]}, "log": "log", "quarantine": "bad", "mirrors": mirrors}
+    entries = [{"name": name, "from": {"database": "shop", "table": name}, "key": ["id"]} for name in tables]
+    document = {"lake": "shop", "source": {"topics": ["shop*"]}, "log": "log", "quarantine": "bad", "tables": entries}
     return parse_lake_spec(document)
 
 

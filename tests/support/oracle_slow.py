@@ -6,6 +6,7 @@ from zero. Rules are what ``read_rules`` makes of the files: plain dictionaries 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -35,6 +36,8 @@ EXACT = Context(prec=200)
 
 Rows = dict[Any, Row]
 Rules = Mapping[str, Mapping[str, Any]]
+CASE = re.compile(r"CASE (\w+)((?: WHEN \d+ THEN [\d.]+)+) ELSE ([\d.]+) END")
+BRANCH = re.compile(r" WHEN (\d+) THEN ([\d.]+)")
 
 
 def slow_sale_paths(events: Iterable[Event], time_zone: str) -> Rows:
@@ -152,13 +155,13 @@ def agent_performance(reached: Rows, rules: Rules, overrides: Mapping[str, str] 
     cells: Rows = {}
     for row in reached.values():
         version = (overrides or {}).get(row["month"]) or version_in_force(rules, row["month"])
-        if version is None or row["status_id"] not in rules[version]["shares"]:
+        share = rule_value(rules[version]["share"], row) if version else None
+        if version is None or not share:
             continue
-        share = rules[version]["shares"][row["status_id"]]
         cell = (row["month"], row["agent_id"])
         empty = {"month": cell[0], "agent_id": cell[1], "performance": Decimal(0), "milestones": 0}
         counted = cells.setdefault(cell, {**empty, "rules_version": version})
-        factor = rules[version]["bonuses"].get(row["project_id"], Decimal(1))
+        factor = rule_value(rules[version]["factor"], row)
         exact = EXACT.multiply(EXACT.multiply(row["contract_subtotal"], share), factor)
         counted["performance"] = EXACT.add(counted["performance"], rounded(Fraction(exact), 6))
         counted["milestones"] += 1
@@ -173,17 +176,32 @@ def version_in_force(rules: Rules, month: str) -> str | None:
 
 
 def read_rules(folder: Path) -> dict[str, dict[str, Any]]:
-    """Every version of the folder: valid_from, promoted, shares by status, factors by project."""
+    """Every version of the folder: valid_from, promoted, and each value as :func:`rule_value` takes it."""
     rules = {}
     for file in sorted(folder.glob("*.yaml")):
         document = yaml.safe_load(file.read_text(encoding="utf-8"))
         rules[document["version"]] = {
             "valid_from": document["valid_from"],
             "promoted": document["promoted"],
-            "shares": {entry["status_id"]: Decimal(entry["share"]) for entry in document["shares"]},
-            "bonuses": {entry["project_id"]: Decimal(entry["factor"]) for entry in document.get("bonuses", [])},
+            **{name: read_case(value["sql"]) for name, value in document["values"].items()},
         }
     return rules
+
+
+def read_case(sql: str) -> tuple[str, dict[int, Decimal], Decimal]:
+    """A column, results by its numbers, and the result otherwise; of a number alone just that."""
+    text = " ".join(line.split("--")[0].strip() for line in sql.splitlines()).strip()
+    if not (found := CASE.fullmatch(text)):
+        return "", {}, Decimal(text)
+    results = {int(number): Decimal(result) for number, result in BRANCH.findall(found[2])}
+    return found[1], results, Decimal(found[3])
+
+
+def rule_value(value: tuple[str, dict[int, Decimal], Decimal], row: Row) -> Decimal:
+    """What a value is for a row."""
+    column, results, otherwise = value
+    number = row.get(column)
+    return otherwise if number is None else results.get(number, otherwise)
 
 
 def grouped(paths: Rows, column: str) -> dict[tuple[str, int], list[Row]]:

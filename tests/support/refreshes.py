@@ -9,6 +9,7 @@ from typing import Any, cast
 from spark_jobs.contracts.arguments import Interval, JobArguments
 from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.marts.refresh import Refresh
@@ -43,7 +44,7 @@ def refresh_of(
         settings=settings,
         arguments=JobArguments(job="mart", clock=clock, interval=interval, options={"layer": mart.layer, **options}),
         mart=mart,
-        query=analyse_mart(MART, SPEC),
+        query=analyse_mart(mart, SPEC, load_rules(settings.rules_path) if mart.rules else None),
         timeline=Timeline(table=mart.name, path=settings.table_path(mart.name)),
         state=ConsumerRegistry(settings.base_path).read(mart.name),
     )

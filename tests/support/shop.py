@@ -6,7 +6,8 @@ from typing import Any
 
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec, TableSpec
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec
 
 NUMBER = ColumnSpec(name="number", source="No", type=ColumnType.BIGINT)
 BUYER = ColumnSpec(name="buyer_id", source="BuyerId", type=ColumnType.BIGINT)
@@ -19,8 +20,8 @@ PAID = ColumnSpec(
     unit=(("postgresql", NumberUnit.MICROSECONDS), ("default", NumberUnit.MILLISECONDS)),
 )
 SOURCE = SourceSpec(topics=("ORDERS",), key="number", columns=(NUMBER, BUYER, CITY, AMOUNT, PAID))
-BUYERS = TableSpec(name="buyers", key="buyer_id", columns=("city",))
-ORDERS = TableSpec(name="orders", key="number", columns=("buyer_id", "amount", "paid_at"), follows_deletes=True)
+BUYERS = TableSpec(name="buyers", key=("buyer_id",), columns=("city",))
+ORDERS = TableSpec(name="orders", key=("number",), columns=("buyer_id", "amount", "paid_at"), deletes=Deletes.TOMBSTONE)
 
 DAY = "date_format(from_utc_timestamp(paid_at, :time_zone), 'yyyy-MM-dd')"
 """The day on which an order was paid, as a scope."""

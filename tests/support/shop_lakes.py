@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.mirrors import TECHNICAL
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.table_spec import TECHNICAL
 from tests.support.envelopes import Envelope
 from tests.support.lakes import Lake
 from tests.support.mirrors import line_of
@@ -60,7 +60,7 @@ def shop_spec(mirrors: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, An
         "source": {"topics": ["shop.*"]},
         "log": "shop_log",
         "quarantine": "shop_quarantine",
-        "mirrors": [{"database": "shop", "table": entry["name"], **entry} for entry in mirrors],
+        "tables": [{"from": {"database": "shop", "table": entry["name"]}, **entry} for entry in mirrors],
         **more,
     }
 

@@ -50,7 +50,7 @@ class ShopSource:
             {"name": name, "database": self._schema, "table": name, "key": [*key]} for name, key in KEYS.items()
         ]
         common[0] |= {} if self._has_schemas else {"columns": DECLARED}
-        common[1] |= {"deletes": "hard", "partition": "sku"}
+        common[1] |= {"deletes": "remove", "partition": "sku"}
         return common
 
     def change(self, count: int) -> None:

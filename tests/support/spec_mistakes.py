@@ -11,7 +11,8 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 
 SPEC, SALES, EVENTS = "lakes/sales.yaml", "expectations/sales.yaml", "expectations/sales_log.yaml"
 DEALS, CACHE, PATHS = "marts/fast_daily_deals.yaml", "marts/stitch_agent_days.yaml", "marts/slow_sale_paths"
-SUCCESS = "marts/slow_agent_success"
+SUCCESS, PERFORMANCE = "marts/slow_agent_success", "marts/slow_agent_performance"
+V1, V2 = "rules/v1.yaml", "rules/v2.yaml"
 HERE = "¦"
 """Stands in an edit before what is wrong; at its beginning when it stands nowhere."""
 
@@ -33,7 +34,7 @@ class Edit:
 
 def copy_lake(to: Path) -> Path:
     """The shipped lake's files below ``to``, which is given back."""
-    for folder in ("lakes", "marts", "expectations"):
+    for folder in ("lakes", "marts", "expectations", "rules"):
         shutil.copytree(PROJECT_ROOT / "include" / folder, to / folder)
     return to
 
@@ -63,6 +64,8 @@ IN_SQL = [
     edit(SALES, "  where: status_id = 8", "  where: state_id = 8", "there is no column 'state_id'; there are "),
     edit(EVENTS, "  holds: event_time <=", "  holds: event_time <= RAND() AND event_time <=", "does not give the same"),
     edit(f"{SUCCESS}.sql", "SELECT", "SELECT rand() AS luck,", "rand does not give the same for the same rows; "),
+    edit(V2, "promoted: false", "promoted: maybe", "promoted is 'maybe'; give true or false"),
+    edit(V2, "sql: CASE project_id", "sql: CASE sqrt(project_id)", "factor: sqrt is not among the functions that"),
 ]
 """What a run only finds where it gets to it, and ``spec check`` at once."""
 
@@ -87,7 +90,7 @@ INDEPENDENT = [
     edit(SPEC, "[status_name], buckets: 1", "[status_name], buckets: 0", "buckets must be at least 1; correct it"),
     edit(SPEC, "[agent_name], buckets: 1", "[agent_name], type: heap", "'heap' is none; choose one"),
     edit(SPEC, "[customer_name], buckets: 1", "customer_name", "columns is 'customer_name'; give a list of names"),
-    edit(SPEC, "follows_deletes: true", "follows_deletes: soon", "follows_deletes is 'soon'; give true or false"),
+    edit(SPEC, "deletes: tombstone ", "deletes: soon ", "deletes 'soon' is none; choose one of"),
     edit(SPEC, "agent: {key: agent_id", "agent: {key: agent_no", "agent: columns ['agent_no'] are not declared; "),
     edit(SPEC, "customer: {key", "yes: {key", "people: True: role is True; give text"),
     edit(SPEC, "most_percent: 50", "most_percent: 150", "most_percent 150 must be 0 to 100; correct it"),
@@ -116,12 +119,29 @@ OTHERS_IN_SQL = [
     edit(DEALS, "by: unit_id}", "by: house_id}", "units: by is 'house_id', which is no column of a read"),
     edit(CACHE, "partition: month", "partition: year", "partition ['year'] is not among the columns "),
     edit(f"{PATHS}.sql", "FROM sales_log", "FROM sales_log a b", "its SQL cannot be read"),
+    edit(
+        V1,
+        "sql: CASE status_id",
+        "sql: CASE state_id",
+        "no column 'state_id' in ['slow_milestones']; write 'status_id'",
+    ),
+    edit(
+        V1, "values:\n  share:", "¦values:\n  portion:", "rules v1: value 'share' is not there, which mart slow_agent_p"
+    ),
+    edit(f"{PERFORMANCE}.sql", "RULE('factor')", "RULE('fctor')", "there is no rule value 'fctor'; write 'factor'"),
+    edit(f"{PERFORMANCE}.sql", "RULE('factor')", "RULE(factor)", "RULE takes the name of one value in quotes; write"),
+    edit(
+        f"{PERFORMANCE}.yaml",
+        "name: slow_agent_performance\nlayer: slow\nmode: scoped\nrules: true ",
+        "name: slow_agent_performance\nlayer: slow\nmode: scoped\n# rules: true ",
+        "its SQL uses RULE(…), and it does not have rules: true; add that",
+    ),
 ]
 
 OTHERS = [
     *OTHERS_IN_SQL,
     edit(SPEC, "log: sales_log\n", "log: Log\n", "log 'Log' is not a snake_case identifier"),
-    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 29 and 30; keep one"),
+    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 30 and 31; keep one"),
     edit(SPEC, "  key: sale_id      ", "  key: sales_id      ", "source key 'sales_id' is not among the "),
     edit(
         SPEC,
@@ -131,13 +151,12 @@ OTHERS = [
     ),
     edit(SPEC, "AgentName, type", "AgentId, type", "a name is declared twice, source 'AgentId'; rename one"),
     edit(SPEC, "name: buildings, key", "name: units, key", "names used twice: ['units']; rename one of them"),
-    edit(SPEC, "name: buildings, key", "name: rule_shares, key", "'rule_shares' is a name of the rules; rename it"),
-    edit(SPEC, "people:\n", "people:\n  ¦buyer: {}\n", "argument: 'key'; add the entry key"),
+    edit(SPEC, "people:\n", "people:\n  ¦buyer: {}\n", "missing key; name the column with the key of the buyer"),
     edit(SPEC, "people:\n", "people:\n  ¦when: {key: contract_signing_date}\n", "must be a whole number or text"),
     edit(
         SPEC,
         "[agent_name], buckets: 1",
-        "[agent_name], follows_deletes: true",
+        "[agent_name], deletes: tombstone",
         "needs the source key 'sale_id'",
     ),
     edit(SPEC, "\ntables:\n", "\n¦tables: 7\n¦old:\n", "tables must be a list; write [a, b]"),
@@ -152,7 +171,12 @@ OTHERS = [
     edit(DEALS, "time: {column", "tme: {column", "unknown entries ['tme']; write time; known are"),
     edit(DEALS, "day, unit: day}", "day, unite: day}", "unknown entries ['unite']; write unit; known are"),
     edit(SPEC, "SaleId, type: bigint", "SaleId, typ: bigint", "unknown entries ['typ']; write type; known are"),
-    edit(DEALS, "name: fast_daily_deals", "name: daily_deals", "name is 'daily_deals'; give the file's own name"),
+    edit(
+        DEALS,
+        "name: fast_daily_deals",
+        "name: daily_deals",
+        "name is 'daily_deals'; give the file's own, 'fast_daily_deals'",
+    ),
     edit(
         DEALS,
         "name: fast_daily_deals\nlayer: fast\n",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from airflow.sdk import Asset, BaseOperator, Connection
+from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -21,6 +21,7 @@ from airflow.sdk.log import mask_secret
 
 from lakehouse_provider.alerts import tell_to_decide
 from lakehouse_provider.announcements import plan_announcements, read_last_facts
+from lakehouse_provider.connections import find_connection
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
 from lakehouse_provider.kafka import KAFKA_VARIABLES, kafka_environment
@@ -29,6 +30,7 @@ from lakehouse_provider.serving import STORE_VARIABLES, store_environment
 from lakehouse_provider.source import SOURCE_VARIABLES, source_environment
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
+from spark_jobs.contracts.lakes import lake_environment
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.secrets import find_secrets
 
@@ -55,10 +57,13 @@ class LakehouseJobOperator(BaseOperator):
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
     :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
     :param skips_idle: False makes a run that changed nothing a success, for a job whose result is what it says.
-    :param conn_id: a connection of type ``spark_connect`` or ``spark``; its ``engine`` says where it submits to.
+    :param lake: the lake that the job is of, where there are several; the job gets the settings of that one alone.
+    :param conn_id: a connection of type ``spark_connect`` or ``spark``; its ``engine`` says where it submits to. The
+        lake's own ``<conn_id>_<lake>`` goes before it.
     :param serving_conn_id: the connection of the serving store, for a job that writes there. The job gets its URL by
         the environment alone; without such a connection it keeps the store that its settings name.
-    :param kafka_conn_id: the connection of Kafka, for a job that reads there, in the same way.
+    :param kafka_conn_id: the connection of Kafka, for a job that reads there, in the same way; the lake's own
+        ``<kafka_conn_id>_<lake>`` goes before it.
     :param source_conn_id: the connection of the database that a job reads by JDBC, in the same way (templated).
     """
 
@@ -73,6 +78,7 @@ class LakehouseJobOperator(BaseOperator):
         reads_interval: bool = False,
         runs_by_clock: bool = True,
         skips_idle: bool = True,
+        lake: str = "",
         conn_id: str = DEFAULT_CONN_ID,
         serving_conn_id: str | None = None,
         kafka_conn_id: str | None = None,
@@ -85,6 +91,7 @@ class LakehouseJobOperator(BaseOperator):
         self.reads_interval = reads_interval
         self.runs_by_clock = runs_by_clock
         self.skips_idle = skips_idle
+        self.lake = lake
         self.conn_id = conn_id
         self.serving_conn_id = serving_conn_id
         self.kafka_conn_id = kafka_conn_id
@@ -100,12 +107,13 @@ class LakehouseJobOperator(BaseOperator):
         words = self.job.split()
         with tempfile.TemporaryDirectory(prefix=f"lakehouse-{words[0]}-") as work_path:
             try:
+                environment = lake_environment(os.environ, self.lake)
                 command = build_job_command(
-                    Connection.get(self.conn_id),
+                    find_connection(self.conn_id, self.lake),
                     [*words, *self._options(context)],
-                    environment=os.environ,
+                    environment=environment,
                     work_path=Path(work_path),
-                    secrets=self._secrets(),
+                    secrets=self._secrets(environment),
                     attempt=_attempt(context),
                 )
             except TerminalError as error:
@@ -115,7 +123,7 @@ class LakehouseJobOperator(BaseOperator):
             if self._is_stopped:  # before there was a process to stop
                 self._process.stop()
             result = self._result(self._process.run())
-        tell_to_decide(f"{self.dag_id}.{self.task_id}", result.alerts)
+        tell_to_decide(f"{self.dag_id}.{self.task_id}", result.alerts, lake=self.lake)
         self._announce(result, context)
         fields: dict[str, Any] = json.loads(result.to_json())
         return fields
@@ -146,21 +154,21 @@ class LakehouseJobOperator(BaseOperator):
             if value not in (None, "") and value is not False
         ]
 
-    def _secrets(self) -> dict[str, str]:
-        """What the job needs to know of its connections; of one that is not there, what this process knows."""
+    def _secrets(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """What the job needs to know of its connections; of one that is not there, what its environment knows."""
         found: dict[str, str] = {}
-        for conn_id, variables, read in (
-            (self.serving_conn_id, STORE_VARIABLES, store_environment),
-            (self.kafka_conn_id, KAFKA_VARIABLES, kafka_environment),
-            (self.source_conn_id, SOURCE_VARIABLES, source_environment),
+        for conn_id, variables, read, lake in (
+            (self.serving_conn_id, STORE_VARIABLES, store_environment, ""),
+            (self.kafka_conn_id, KAFKA_VARIABLES, kafka_environment, self.lake),
+            (self.source_conn_id, SOURCE_VARIABLES, source_environment, ""),
         ):
             if conn_id is None:
                 continue
             try:
-                found |= read(Connection.get(conn_id))
+                found |= read(find_connection(conn_id, lake))
             except AirflowNotFoundException:
                 self.log.info("no connection %s: the job's settings say what there is", conn_id)
-                found |= {name: os.environ[name] for name in variables if os.environ.get(name)}
+                found |= {name: environment[name] for name in variables if environment.get(name)}
         for secret in find_secrets(found):
             mask_secret(secret)
         return found

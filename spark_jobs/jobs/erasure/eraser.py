@@ -17,11 +17,11 @@ from spark_jobs.contracts.errors import (
 )
 from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
-from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, rows_about
+from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
 from spark_jobs.jobs.erasure.search import Places, Search
-from spark_jobs.jobs.folding import fold_new
 from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.bring_on import Engine
+from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
@@ -61,7 +61,7 @@ class Eraser(Search):
             TransientError: something still names the person; run it again.
         """
         job, settings = self.arguments.job, self.settings
-        tables = (self.spec.log, self.spec.quarantine, *(table.name for table in self.spec.tables))
+        tables = (self.spec.log, self.spec.quarantine, *self._merged_and_loaded, *self.spec.tombstones)
         # Each mart's own lease when it is its turn: the engine takes it.
         with hold_whole(tables, services_of=self.spec.table_names, job=job, settings=settings):
             self._check(landing_problems)
@@ -150,7 +150,7 @@ class Eraser(Search):
         parts = self.landing_parts(ledger)
         found = {file.path: file for file in self.search_landing(parts) if file.taken_in}
         edited = edited_ledger(ledger, found.values())
-        about_df = rows_about(*self._of(self.spec.log))
+        about_df = self._rows_about(self.spec.log)
         if about_df is not None and (edited != ledger or not about_df.isEmpty()):
             metadata = {**checkpoints(self.timeline(self.spec.log)), LEDGER_KEY: pack_ledger(edited)}
             erase_in_log(self.spark, self.spec, self.person, metadata, self.settings)
@@ -167,10 +167,20 @@ class Eraser(Search):
         stand-in is of the same order as the key in whose place it stands.
         """
         drop_row_index(self.spec, self.settings)
-        for table in self.spec.tables:
-            if table.name in self.touched and erase_in_table(self.spark, self.spec, table, self.person, self.settings):
-                log.info("erased in %s", table.name)
-        fold_new(self.spark, self.spec, self.arguments, self.settings)
+        for layout in all_layouts(self.spec):
+            is_own = layout.name in self.touched and layout.name in self._merged_and_loaded
+            if is_own and erase_in_table(self.spark, self.spec, layout, self.person, self.settings):
+                log.info("erased in %s", layout.name)
+        erase_in_tombstones(self.spark, self.spec, self.person, self.settings)
+        merge = Merge(
+            spark=self.spark, spec=self.spec, arguments=self.arguments, settings=self.settings, chosen=self.spec.tables
+        )
+        merge.run().raise_failed()
+
+    @property
+    def _merged_and_loaded(self) -> tuple[str, ...]:
+        """Tables whose rows are not computed from others."""
+        return (*(table.name for table in self.spec.tables), *(load.name for load in self.spec.loads))
 
     def _bring_marts_on(self) -> None:
         for mart in self._marts():
@@ -184,7 +194,8 @@ class Eraser(Search):
 
         And for those whose scope is of the person: nothing says that the old scope of a rewritten event changed.
         """
-        own = re.compile(rf"\b({'|'.join((self.person.spec.key, *self.person.spec.columns))})\b")
+        words = [self.person.spec.key, *self.person.spec.columns, "row_values" * bool(self.person.spec.tables)]
+        own = re.compile(rf"\b({'|'.join(filter(None, words))})\b")
         if any(self.spec.is_append_only(read.table) and own.search(read.scope) for read in mart.reads):
             return True
         adding = self.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else mart

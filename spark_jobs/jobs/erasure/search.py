@@ -22,7 +22,8 @@ from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.erasure.rows import count_in_files, known_names, rows_about
+from spark_jobs.contracts.table_spec import Deletes
+from spark_jobs.jobs.erasure.rows import condition_in, count_in_files, known_names, rows_about
 from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.erasure import (
     FileFinding,
@@ -64,7 +65,7 @@ class Search:
         with self.quarantined() as rows_df:
             found[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
         for table in self.touched:
-            about_df = None if table == self.spec.quarantine else rows_about(*self._of(table))
+            about_df = None if table == self.spec.quarantine else self._rows_about(table)
             if about_df is not None:
                 found[table, "rows"] = int(about_df.count())
         kept = [record for record in SavepointRecords(self.settings).all() if set(record.tables) & set(self.touched)]
@@ -75,17 +76,23 @@ class Search:
     @property
     def is_named_in_what_was_taken_in(self) -> bool:
         """True when the log or the quarantine names the person."""
-        about_df = rows_about(*self._of(self.spec.log))
+        about_df = self._rows_about(self.spec.log)
         with self.quarantined() as rows_df:
             return any(df is not None and not df.isEmpty() for df in (about_df, rows_df))
 
     @cached_property
     def touched(self) -> tuple[str, ...]:
         """Tables that may hold something of the person: those with a column for it, and the marts that read them."""
-        columns = {self.person.spec.key, *self.person.spec.columns}
-        own = [table.name for table in self.spec.tables if columns & {table.key, *table.columns}]
-        marts = {mart.name for table in (self.spec.log, *own) for mart in self.spec.readers_of(table)}
-        return (self.spec.log, self.spec.quarantine, *own, *(m.name for m in self.spec.marts if m.name in marts))
+        person, spec = self.person.spec, self.spec
+        columns, listed = {person.key, *person.columns} - {""}, {table for table, _ in person.tables}
+        own = [table.name for table in spec.wide_tables if columns & {*table.key, *table.columns}]
+        own += [table.name for table in spec.mirrors if table.name in listed]
+        own += [load.name for load in spec.loads if load.name in listed]
+        marts = {mart.name for table in (spec.log, *own) for mart in spec.readers_of(table)}
+        removes = any(table.deletes is Deletes.REMOVE for table in spec.tables if table.name in own)
+        tombstones = spec.tombstones if removes else ()
+        read = (m.name for m in spec.marts if m.name in marts)
+        return (spec.log, spec.quarantine, *own, *tombstones, *read)
 
     def readers_behind(self) -> list[str]:
         """Registered readers outside the lake that have not read all of a table whose older states are to go."""
@@ -124,7 +131,8 @@ class Search:
         for table in self.touched:
             spot = (table, "records" if table == self.spec.quarantine else "rows")
             if self.timeline(table).writes:
-                count = count_in_files(self.spark, self.settings.table_path(table), self.person)
+                condition = condition_in(self.person, self.spec, table)
+                count = count_in_files(self.spark, self.settings.table_path(table), self.person, condition)
                 left[spot] = left.get(spot, 0) + count
         for place, what in {**found, **left}:
             now = left.get((place, what), 0)
@@ -161,8 +169,8 @@ class Search:
         """What names them in the landing files."""
         return find_in_files(self.spark, self.spec, self.person, self.settings.landing_path, parts)
 
-    def _of(self, table: str) -> tuple[SparkSession, str, Person, Settings]:
-        return self.spark, table, self.person, self.settings
+    def _rows_about(self, table: str) -> DataFrame | None:
+        return rows_about(self.spark, self.spec, table, self.person, self.settings)
 
     def timeline(self, table: str) -> Timeline:
         """The timeline of a table, as it is now."""

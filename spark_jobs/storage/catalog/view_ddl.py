@@ -6,12 +6,13 @@ of people masked. Who may read only such a database sees no deleted rows and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from spark_jobs.contracts.catalogs import CatalogTable
+from spark_jobs.contracts.naming import columns_of_people
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.views import load_views
@@ -83,14 +84,16 @@ def _of_tables(
 ) -> Iterator[tuple[str, str]]:
     """Each table with what its readers see; quarantined records are nobody's business but the operator's."""
     found = {table.name: table for table in find_tables(spec, settings)}
-    people = {column for person in spec.people for column in person.columns} if is_masked else set()
     for layout in all_layouts(spec):
         entry = f"{layout.name}{engine.merged_suffix}" if layout.is_merged else layout.name
         if entry in found and layout.name != spec.quarantine:
-            yield layout.name, _select(layout.name, found[entry], spec, database, engine, masked=people)
+            masked = columns_of_people(spec, layout.name) if is_masked else frozenset()
+            yield layout.name, _select(layout.name, found[entry], spec, database, engine, masked=masked)
 
 
-def _select(table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: Engine, *, masked: set[str]) -> str:
+def _select(
+    table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: Engine, *, masked: Collection[str]
+) -> str:
     q = engine.quote
     stored = [column.name for column in (*entry.columns, *entry.partition_keys)]
     columns = (_column(name, q, is_masked=name in masked) for name in shown_columns(table, stored, spec))

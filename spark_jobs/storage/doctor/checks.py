@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
@@ -63,8 +64,8 @@ def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> 
 def check_consumers(timelines: Mapping[str, Timeline], consumers: Mapping[str, ConsumerState]) -> Iterator[Finding]:
     """Readers whose place is not on the timeline of what they read."""
     for name, state in sorted(consumers.items()):
-        for table, place in sorted(state.checkpoints.items()):
-            timeline = timelines.get(table)
+        for table, checkpoint in sorted(state.checkpoints.items()):
+            timeline, place = timelines.get(table), needed_from(checkpoint)
             if timeline is None or not timeline.writes or timeline.holds(place):
                 continue
             where = "ahead of" if place > timeline.writes[-1].time else "no longer on"
@@ -80,7 +81,7 @@ def check_checkpoints(timelines: Mapping[str, Timeline]) -> Iterator[Finding]:
     """Tables that say they hold more of a source than the source has: it went back, and they did not."""
     for table, timeline in sorted(timelines.items()):
         for source, read in sorted(timelines.items()):
-            place = timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source))
+            place = needed_from(timeline.newest_metadata(METADATA_PREFIX + checkpoint_key(source)) or "")
             if place and read.newest and place > read.newest:
                 yield Finding(
                     table=table,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState
@@ -41,7 +42,12 @@ def plan_retention(
         "keep_commits": times[-min(targets.keep_commits, len(times))],
         "keep_hours": max((time for time in times if time <= oldest_kept), default=times[0]),
     }
-    places = {name: state.checkpoints[timeline.table] for name, state in consumers.items() if _reads(state, timeline)}
+    # Of who is within a commit, that commit: its files are still to be read.
+    places = {
+        name: needed_from(state.checkpoints[timeline.table])
+        for name, state in consumers.items()
+        if _reads(state, timeline)
+    }
     wanted |= {f"consumer {name}": place for name, place in places.items() if timeline.holds(place)}
     # Hudi keeps the files of a savepoint from the cleaner, and then refuses to read the table as of it when a clean
     # retained less: so the clean has to retain it.

@@ -10,7 +10,10 @@ from bench.history import EVENTS_A_SALE, History, month_start
 from bench.stitch_peers import SALE_COLUMNS, newest_sales
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.transforms.newest import fold_events, merge_rows, to_table
+from spark_jobs.pipelines.merge.tables import merged_table
+from spark_jobs.transforms.column_orders import to_columns
+from spark_jobs.transforms.folding import fold_events
+from spark_jobs.transforms.keyed_rows import merge_rows
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +30,8 @@ def log_df(spark):
 
 
 def folded(events_df, table):
-    return to_table(merge_rows(fold_events(events_df, SPEC), None), SPEC.table(table), SPEC)
+    merged = merged_table(SPEC.table(table), SPEC, {})
+    return to_columns(merge_rows(fold_events(events_df, [merged], len(merged.columns)), None), merged)
 
 
 def as_set(rows_df, *columns):

@@ -22,7 +22,7 @@ from lakehouse_provider.alerts import (
     ongoing_alert,
     tell_to_decide,
 )
-from tests.support.alert_services import AlertService, running_alert_service
+from tests.support.alert_services import AlertService, KeptVariables, running_alert_service
 
 VARIABLE = "AIRFLOW_CONN_LAKEHOUSE_ALERTS"
 
@@ -94,23 +94,6 @@ def test_a_late_run_is_told_of_unless_it_waits_in_a_backfill(service: AlertServi
     LateRunAlert(**callback.kwargs)({"dag_run": {"dag_run_id": "run 7", "run_type": run_type}})
     said = "run run 7 is not at its end 15 minutes after it was queued; docs/runbooks/late-run.md says what to look at"
     assert service.told == [("fast_layer is late", said)] * count
-
-
-class KeptVariables:
-    """Airflow's variables as tasks see them: outside of a task are none (tests/e2e/test_alerts.py has real ones)."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
-
-    def get(self, key: str, default: Any = None, *, deserialize_json: bool = False) -> Any:
-        text = self.kept.get(key)
-        return default if text is None else json.loads(text) if deserialize_json else text
-
-    def set(self, key: str, value: Any, *, serialize_json: bool = False) -> None:
-        self.kept[key] = json.dumps(value) if serialize_json else value
-
-    def delete(self, key: str) -> None:
-        del self.kept[key]
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakehouse_provider.announcements import plan_announcements
-from lakehouse_provider.assets import LakeAssets, load_assets, table_of
+from lakehouse_provider.assets import LakeAssets, table_of
 from spark_jobs.contracts.results import DONE, JobResult, SourceWindow, TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 
 
 def instant(number: int) -> str:
@@ -43,7 +45,7 @@ LAST: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def assets() -> LakeAssets:
-    return load_assets()
+    return LakeAssets(load_lake_spec(Settings().lake_spec))
 
 
 def plan(assets: LakeAssets, last: dict[str, dict[str, Any]], *, is_interval: bool = False) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from airflow.sdk import Asset
 
-from lakehouse_provider.assets import LakeAssets, load_assets, table_of
+from lakehouse_provider.assets import LakeAssets, table_of
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -64,6 +64,6 @@ def test_a_layer_that_the_lake_does_not_have_is_empty(assets: LakeAssets) -> Non
 
 
 def test_the_layers_of_the_sales_lake() -> None:
-    sales = load_assets()
+    sales = LakeAssets(load_lake_spec(Settings().lake_spec))
     assert set(names(sales.layer("stitch"))) == {"stitch_agent_days", "stitch_agent_contracts"}
     assert names(sales.layer_sources("fast")) == ["sales_log", "units", "sales"]

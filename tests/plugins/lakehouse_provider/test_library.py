@@ -14,6 +14,7 @@ import pytest
 
 from lakehouse_provider.library import build_library_zip, remote_environment
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.lakes import lake_environment
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 
@@ -51,7 +52,7 @@ def test_the_zip_holds_every_module_and_every_file_of_the_lake(tmp_path: Path) -
         for folder in AT_RUN_TIME
         for file in (PROJECT_ROOT / "include" / folder).rglob("*")
         if file.is_file()
-    } - {"include/lakes/shop.yaml"}  # another lake than the one that the settings name
+    } - {"include/lakes/shop.yaml", "include/lakes/company.yaml"}  # other lakes than the one that the settings name
     assert len(modules) > 100
     assert len(files) > 25
     assert names == modules | files
@@ -119,6 +120,29 @@ def test_variables_of_a_driver_elsewhere_are_those_that_were_set_and_no_secret()
         "TZ": "UTC",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+@pytest.mark.parametrize("lake", ["sales", "shop"])
+def test_a_driver_elsewhere_is_sent_the_settings_and_the_files_of_its_lake(tmp_path: Path, lake: str) -> None:
+    """And nothing of another one; in the zip the lake is where every lake is looked for."""
+    folder = PROJECT_ROOT / "include" / "lakes"
+    given = {
+        "LAKEHOUSE_LAKES": str(folder),
+        "LAKEHOUSE_BASE_PATH": "s3a://b",
+        "LAKEHOUSE_LANDING_PATH": "s3a://l",
+        "LAKEHOUSE_MAX_EVENTS__SHOP": "7",
+        "LAKEHOUSE_CATALOG_DATABASE": "erp",
+    }
+    environment = lake_environment(given, lake)
+    own = {"sales": {"LAKEHOUSE_CATALOG_DATABASE": "erp"}, "shop": {"LAKEHOUSE_MAX_EVENTS": "7"}}[lake]
+    places = {"LAKEHOUSE_BASE_PATH": f"s3a://b/{lake}", "LAKEHOUSE_LANDING_PATH": f"s3a://l/{lake}"}
+    assert remote_environment(environment) == {**own, **places, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+    built = build_library_zip(tmp_path / "library.zip", Settings.from_environment(environment))
+    with zipfile.ZipFile(built) as archive:
+        specs = [name for name in archive.namelist() if name.startswith("include/lakes/")]
+        assert {name: archive.read(name) for name in specs} == {
+            "include/lakes/sales.yaml": (folder / f"{lake}.yaml").read_bytes()
+        }
 
 
 HERE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}

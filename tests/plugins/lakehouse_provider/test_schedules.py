@@ -10,7 +10,7 @@ from airflow.sdk import AssetAny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakehouse_provider.assets import load_assets
+from lakehouse_provider.assets import LakeAssets
 from lakehouse_provider.schedules import (
     DEFAULT_INGEST_CRON,
     catalog_schedule,
@@ -19,6 +19,8 @@ from lakehouse_provider.schedules import (
     recompute_dates,
 )
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 
 VARIABLE = "AIRFLOW_VAR_LAKEHOUSE_INGEST_CRON"
 
@@ -49,6 +51,33 @@ def test_a_wrong_cron_warns_and_leaves_the_dag_alive(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(VARIABLE, text)
     with pytest.warns(UserWarning, match="lakehouse_ingest_cron=.* is not a cron expression"):
         assert ingest_schedule().expression == DEFAULT_INGEST_CRON
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "cron"),
+    [
+        ("1 * * * *", "7 * * * *", "1 * * * *"),
+        ("", "7 * * * *", "7 * * * *"),
+        (None, "7 * * * *", "7 * * * *"),
+        (None, None, "*/5 * * * *"),
+    ],
+)
+def test_a_lakes_own_cron_goes_before_the_one_of_all_lakes(
+    monkeypatch: pytest.MonkeyPatch, own: str | None, shared: str | None, cron: str
+) -> None:
+    for name, value in ((f"{VARIABLE}_SHOP", own), (VARIABLE, shared), (f"{VARIABLE}_SALES", "9 * * * *")):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert ingest_schedule("shop").expression == cron
+
+
+def test_a_lakes_wrong_cron_is_not_covered_up_by_the_one_of_all_lakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{VARIABLE}_SHOP", "often")
+    monkeypatch.setenv(VARIABLE, "7 * * * *")
+    with pytest.warns(UserWarning, match="lakehouse_ingest_cron_shop='often' is not a cron expression"):
+        assert ingest_schedule("shop").expression == DEFAULT_INGEST_CRON
 
 
 def test_an_empty_variable_is_no_cron(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,12 +131,10 @@ def test_the_months_of_a_recompute_backfill_are_whole_and_meet(day: date) -> Non
     assert (first.year, first.month) == (last.year, last.month)
 
 
-def test_a_catalog_follows_every_table_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assets = load_assets().all
-    monkeypatch.delenv("LAKEHOUSE_CATALOG", raising=False)
-    assert catalog_schedule(assets) is None
-    monkeypatch.setenv("LAKEHOUSE_CATALOG", "thrift://metastore:9083")
-    schedule = catalog_schedule(assets)
+def test_a_catalog_follows_every_table_when_there_is_one() -> None:
+    assets = LakeAssets(load_lake_spec(Settings().lake_spec)).all
+    assert catalog_schedule(assets, Settings()) is None
+    schedule = catalog_schedule(assets, Settings(catalog="thrift://metastore:9083"))
     assert schedule is not None
     assert isinstance(schedule.asset_condition, AssetAny)
     assert list(schedule.asset_condition.objects) == assets

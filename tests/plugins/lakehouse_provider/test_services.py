@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from lakehouse_provider.assets import LakeAssets, load_assets
+from lakehouse_provider.assets import LakeAssets
 from lakehouse_provider.services import due_services, retention_task, services_params
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from tests.support.loading_lakes import lake_document
 
 
@@ -20,14 +21,14 @@ def test_each_service_that_is_due_is_a_task_of_its_own() -> None:
 
 
 def test_the_form_offers_every_table_and_service() -> None:
-    spec = load_assets().spec
+    spec = load_lake_spec(Settings().lake_spec)
     params = services_params(spec)
     assert params["table"].schema["enum"] == [None, *spec.table_names]
     assert params["service"].schema["enum"] == [None, "rescale", "compaction", "clustering", "clean", "archive"]
 
 
 def test_old_partitions_are_removed_where_a_load_says_how_old() -> None:
-    assert retention_task(load_assets()) is None
+    assert retention_task(LakeAssets(load_lake_spec(Settings().lake_spec))) is None
     assets = LakeAssets(parse_lake_spec(lake_document()))
     retain = retention_task(assets)
     assert retain is not None

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import LakehouseError
-from spark_jobs.contracts.lake_check import check_lake
+from spark_jobs.contracts.lake_check import LakeCheck, check_lake
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from tests.support.spec_mistakes import (
@@ -34,6 +34,11 @@ DEALS_SQL = "marts/fast_daily_deals.sql"
 TOLD = re.compile(r"(?P<file>[^:]+):(?P<line>[0-9]+): (?P<what>[^;]+(?:\(.*\)[^;]*)?); (?P<remedy>.*\S)")
 
 
+def check(spec: Path) -> LakeCheck:
+    """Of a lake that has its rules beside its specs."""
+    return check_lake(spec, str(spec.parent.parent / "rules"))
+
+
 def places_of(lines: tuple[str, ...]) -> list[tuple[str, int]]:
     """File and line of each, in the order in which they are told; each has a remedy."""
     told = [TOLD.fullmatch(line) for line in lines]
@@ -42,7 +47,7 @@ def places_of(lines: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def test_the_shipped_lake_is_right():
-    checked = check_lake(Path(Settings().lake_spec))
+    checked = check(Path(Settings().lake_spec))
     assert checked.mistakes == ()
     assert checked.spec == load_lake_spec(Settings().lake_spec)
 
@@ -50,7 +55,7 @@ def test_the_shipped_lake_is_right():
 @pytest.mark.parametrize("mistake", [*INDEPENDENT, *OTHERS], ids=lambda each: each.told[:40])
 def test_a_mistake_is_told_with_its_place_and_what_to_do(tmp_path: Path, mistake: Edit):
     expected = make_mistakes(copy_lake(tmp_path), [mistake])
-    told = check_lake(tmp_path / SPEC).mistakes
+    told = check(tmp_path / SPEC).mistakes
     assert places_of(told) == expected
     assert any(mistake.told in line for line in told)
     assert all(line.isprintable() for line in told)
@@ -75,14 +80,14 @@ def test_a_lake_with_a_mistake_is_not_loaded(tmp_path: Path, mistake: Edit):
 def test_any_number_of_mistakes_is_told_at_once_and_nothing_else(mistakes: list[Edit]):
     with tempfile.TemporaryDirectory() as folder:
         expected = make_mistakes(copy_lake(Path(folder)), mistakes)
-        told = check_lake(Path(folder) / SPEC).mistakes
+        told = check(Path(folder) / SPEC).mistakes
     assert places_of(told) == expected
     assert all(any(each.told in line for line in told) for each in mistakes)
 
 
 def test_all_of_them_at_once(tmp_path: Path):
     expected = make_mistakes(copy_lake(tmp_path), INDEPENDENT)
-    assert places_of(check_lake(tmp_path / SPEC).mistakes) == expected
+    assert places_of(check(tmp_path / SPEC).mistakes) == expected
     with pytest.raises(LakehouseError, match=rf"\(and {len(INDEPENDENT) - len(IN_SQL) - 1} more\)"):
         load_lake_spec(str(tmp_path / SPEC))
 
@@ -92,26 +97,26 @@ def test_what_a_wrong_entry_is_named_in_is_no_mistake(tmp_path: Path):
     lake = copy_lake(tmp_path)
     column = edit(SPEC, "CustomerId, type: bigint", "CustomerId, type: number", "")
     mart = edit("marts/slow_sale_paths.yaml", "mode: scoped", "mode: scooped", "")
-    assert places_of(check_lake(lake / SPEC).mistakes) == []
+    assert places_of(check(lake / SPEC).mistakes) == []
     expected = make_mistakes(lake, [column, mart])
-    assert places_of(check_lake(lake / SPEC).mistakes) == expected
+    assert places_of(check(lake / SPEC).mistakes) == expected
 
 
 def test_the_rest_of_an_entry_with_a_mistake_is_looked_at_too(tmp_path: Path):
     """The table's own columns, and what the marts and expectations that read it make of it."""
     edits = [
-        edit(SPEC, "    follows_deletes: true", "    follows_deletes: soon", ""),
+        edit(SPEC, "    deletes: tombstone ", "    deletes: soon ", ""),
         edit(SPEC, "contract_subtotal, contract_signing_date, agent_id", "total, contract_signing_date, agent_id", ""),
         edit(DEALS_SQL, "SELECT", "SELECT rand() AS luck,", ""),
         edit(SALES, "  column: unit_id", "  column: unit", ""),
     ]
     expected = make_mistakes(copy_lake(tmp_path), edits)
-    assert set(expected) <= set(places_of(check_lake(tmp_path / SPEC).mistakes))
+    assert set(expected) <= set(places_of(check(tmp_path / SPEC).mistakes))
 
 
 def test_a_column_without_a_name_could_be_any(tmp_path: Path):
     expected = make_mistakes(copy_lake(tmp_path), [edit(SPEC, "{name: unit_id,", "{nmae: unit_id,", "")])
-    told = check_lake(tmp_path / SPEC).mistakes
+    told = check(tmp_path / SPEC).mistakes
     assert places_of(told) == expected
     assert "unknown entries ['nmae']; write name; known are" in told[0]
 
@@ -125,14 +130,14 @@ def test_an_alias_stands_where_its_anchor_does_and_merged_names_where_they_were_
         edit(SPEC, "[building_name], buckets: 1", "[building_name]", ""),
     ]
     units = make_mistakes(lake, edits)[0]
-    assert places_of(check_lake(lake / SPEC).mistakes) == [units, units]
+    assert places_of(check(lake / SPEC).mistakes) == [units, units]
 
 
 def test_nobody_knows_what_the_log_is_called(tmp_path: Path):
     """Marts, services and expectations name it; none of them is wrong."""
     spec = copy_lake(tmp_path) / SPEC
     spec.write_text(spec.read_text(encoding="utf-8").replace("log: sales_log\n", ""), encoding="utf-8")
-    told = check_lake(spec).mistakes
+    told = check(spec).mistakes
     assert places_of(told) == [(str(spec), 3)]
     assert "'log'; add the entry log" in told[0]
 
@@ -142,7 +147,7 @@ def test_expectations_of_no_table_and_marts_in_a_circle(tmp_path: Path):
     (lake / "expectations" / "sales.yaml").rename(lake / "expectations" / "salse.yaml")
     reads = edit("marts/slow_sale_paths.yaml", "reads:\n", "¦reads:\n  - {table: slow_milestones, by: sale_id}\n", "")
     make_mistakes(lake, [reads])
-    told = check_lake(lake / SPEC).mistakes
+    told = check(lake / SPEC).mistakes
     assert [file for file, _ in places_of(told)] == [
         str(lake / "expectations" / "salse.yaml"),
         str(lake / "marts" / "slow_milestones.yaml"),  # its reader slow_agent_performance is in no circle
@@ -152,19 +157,8 @@ def test_expectations_of_no_table_and_marts_in_a_circle(tmp_path: Path):
     assert "its SQL never reads slow_milestones; take it out" in told[2]
 
 
-def test_a_mart_with_a_name_of_the_rules(tmp_path: Path):
-    lake = copy_lake(tmp_path)
-    for ending in ("yaml", "sql"):
-        (lake / f"marts/fast_daily_deals.{ending}").rename(lake / f"marts/rule_bonuses.{ending}")
-    name = edit("marts/rule_bonuses.yaml", "name: fast_daily_deals", "name: rule_bonuses", "")
-    expected = make_mistakes(lake, [name])
-    told = check_lake(lake / SPEC).mistakes
-    assert places_of(told) == expected
-    assert told[0].endswith("'rule_bonuses' is a name of the rules; rename it")
-
-
 @pytest.mark.parametrize("text", ["", "7", "- a", "lake", "{}"])
 def test_documents_that_are_no_lake(tmp_path: Path, text: str):
     (tmp_path / "lake.yaml").write_text(text, encoding="utf-8")
-    told = check_lake(tmp_path / "lake.yaml").mistakes
+    told = check(tmp_path / "lake.yaml").mistakes
     assert set(places_of(told)) == {(str(tmp_path / "lake.yaml"), 1)}

@@ -94,9 +94,9 @@ def test_the_day_of_a_timestamp_has_a_column_of_its_own():
         parse(key="n", partition="n", columns=[{"name": "n", "type": "bigint"}])
 
 
-def test_columns_that_name_people_are_refused():
+def test_columns_that_name_people_are_listed_with_the_people():
     columns = [{"name": "day", "type": "string"}, {"name": "agent_name", "type": "string"}]
-    with pytest.raises(ContractError, match=r"columns \['agent_name'\] name a agent, whom 'erase' could not find"):
+    with pytest.raises(ContractError, match=r"has the column agent_name, which may name them; list it below tables"):
         parse(key="day", columns=columns)
 
 

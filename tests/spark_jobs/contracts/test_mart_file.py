@@ -57,9 +57,10 @@ def test_a_declaration_becomes_a_mart(path):
 
 
 def test_what_need_not_be_said(tmp_path):
-    (tmp_path / "a.yaml").write_text("{name: a, layer: slow, mode: full, grain: [x], reads: [{table: orders}]}")
+    (tmp_path / "a.yaml").write_text("{layer: slow, grain: [x], reads: [{table: orders}]}")
     (tmp_path / "a.sql").write_text("SELECT 1 AS x FROM orders")
     declared = load_mart(tmp_path / "a.yaml")
+    assert (declared.name, declared.mode) == ("a", MartMode.FULL)
     assert (declared.type, declared.buckets, declared.rules) == (TableType.COPY_ON_WRITE, 1, False)
     assert (declared.time, declared.window, declared.scope, declared.partition) == (None, None, "", "")
 
@@ -79,12 +80,12 @@ def test_a_folder_gives_its_marts_by_file_name(path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("name: orders_of_day", "name: orders_of_month", "name is 'orders_of_month'; give the file's own name"),
-        ("name: orders_of_day\n", "", "name is None; give the file's own name, 'orders_of_day'"),
+        ("name: orders_of_day", "name: orders_of_month", "give the file's own, 'orders_of_day', or none"),
+        ("name: orders_of_day", "name:", "name is None; give the file's own, 'orders_of_day', or none"),
         ("layer: fast\n", "", "missing 1 required keyword-only argument: 'layer'"),
         ("layer: fast", "layer: 7", "layer is 7; give text"),
         ("mode: scoped", "mode: daily", "'daily' is none; choose one of ['append', 'aggregate', "),
-        ("mode: scoped\n", "", "mode is not given"),
+        ("mode: scoped\n", "", "scope is needed in mode scoped, and means nothing in another"),
         ("mode: scoped", "mode: full", "scope is needed in mode scoped, and means nothing in another"),
         ("grain: [day, city]", "grain: day", "grain is 'day'; give a list of names"),
         ("grain: [day, city]", "grain: [1]", "grain is (1,); give a list of names"),

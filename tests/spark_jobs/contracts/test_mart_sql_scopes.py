@@ -200,19 +200,6 @@ def test_an_expression_joins_when_it_is_the_scope_on_both_sides():
     assert analyse_mart(declared, shop(declared)).columns == ("day",)
 
 
-def test_rules_are_joined_by_the_month_that_is_the_scope():
-    paid = mart("SELECT number, string(paid_at) AS month, amount FROM orders", name="paid")
-    sql = (
-        "SELECT p.month, SUM(amount * share * COALESCE(factor, 1)) AS total FROM paid p JOIN rule_shares s ON {} "
-        "LEFT JOIN rule_bonuses b ON p.number = b.project_id AND b.month = s.month GROUP BY p.month"
-    )
-    read = ReadSpec(table="paid", scope="month")
-    right = scoped(sql.format("s.month = p.month AND s.status_id = p.number"), read, scope="month", rules=True)
-    assert analyse_mart(right, shop(right, paid)).columns == ("month", "total")
-    wrong = scoped(sql.format("s.status_id = p.number"), read, scope="month", rules=True)
-    assert "s is joined without an equality of the scope" in refusal(wrong, paid)
-
-
 def test_two_lookups_of_one_column_and_a_scope_through_a_mart():
     per_buyer = mart("SELECT buyer_id, MAX(number) AS n FROM orders GROUP BY 1", name="per_buyer", grain=("buyer_id",))
     declared = scoped(

@@ -47,6 +47,8 @@ EVENTS = mart(
     reads=(ReadSpec(table="order_log"),),
     grain=("event_id",),
 )
+OF_MONTH = TimeSpec(column="day", unit=TimeUnit.MONTH)
+BY_MONTH = replace(PER_DAY, window=None, time=OF_MONTH, rules=True)
 TWO_READS = {"reads": (ReadSpec(table="orders"), ReadSpec(table="buyers"))}
 
 
@@ -98,6 +100,9 @@ def test_what_a_scoped_mart_reads():
         (PER_DAY, {"time": None}, "a window needs mode scoped, and time with the scope column"),
         (PER_DAY, {"time": TimeSpec(column="city", unit=TimeUnit.DAY)}, "a window needs mode scoped, and time"),
         (CELLS, {"window": WindowSpec(length=1, unit=TimeUnit.DAY)}, "a window needs mode scoped"),
+        (PER_DAY, {"rules": True}, "rules count by month: they need mode scoped, and time with the scope column"),
+        (CELLS, {"rules": True, "time": OF_MONTH}, "rules count by month"),
+        (BY_MONTH, {"time": OF_DAY}, "rules count by month"),
         (CELLS, {"time": TimeSpec(column="the day", unit=TimeUnit.DAY)}, "column 'the day' is not"),
     ],
 )
@@ -116,7 +121,7 @@ def test_marts_that_contradict_themselves(declared, change, message):
         (PER_DAY, {"grain": ("day",)}),
         (PER_DAY, {"reads": (*PER_DAY.scoped_reads, ReadSpec(table="buyers", by="number"))}),
         (PER_DAY, {"partition": "day"}),
-        (PER_DAY, {"rules": True}),
+        (BY_MONTH, {"rules": False}),
         (CELLS, {"mode": MartMode.FULL}),
         (CELLS, {"time": None}),
     ],

@@ -20,10 +20,10 @@ from spark_jobs.contracts.expectation_file import parse_expectation
 from spark_jobs.contracts.expectation_sql import expectations_of
 from spark_jobs.contracts.expectations import Action
 from spark_jobs.contracts.mirror_expectations import Expected, implied_of_mirror
-from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.schemas import Column
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
 from tests.support.hostile_names import is_clear
 
 DOCUMENT: dict[str, Any] = {
@@ -65,7 +65,7 @@ def expected_of(spec: LakeSpec, **columns: tuple[Column, ...]) -> Expected:
     return Expected(spec=spec, columns_of=lambda name: columns.get(name, ()))
 
 
-def mirror_of(spec: LakeSpec) -> MirrorSpec:
+def mirror_of(spec: LakeSpec) -> TableSpec:
     (mirror,) = (each for each in spec.mirrors if each.name == "orders")
     return mirror
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.schema_plan import apply_changes, plan_changes
 from spark_jobs.contracts.schemas import Change, Column, Kind, SchemaBook, TableSchema
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 
 AT, BY = "2026-01-02T00:00:00Z", "Ada"
@@ -20,8 +20,8 @@ def declared(name: str, source: str, type_: ColumnType = ColumnType.STRING, **mo
     return ColumnSpec(name=name, source=source, type=type_, **more)
 
 
-def mirror(table: str, *columns: ColumnSpec) -> MirrorSpec:
-    return MirrorSpec(name=table, database="shop", table=table, key=("Id",), columns=columns)
+def mirror(table: str, *columns: ColumnSpec) -> TableSpec:
+    return TableSpec(name=table, database="shop", table=table, key=("Id",), declared=columns)
 
 
 def column(source: str, name: str, type_: str) -> Column:

@@ -23,6 +23,7 @@ PLACES = [
     {"LAKEHOUSE_SERVING_URL": f"postgresql://host/db?sslpassword={WRITTEN}&sslmode=require"},
     {"LAKEHOUSE_KAFKA_PROPERTIES": json.dumps({"sasl.username": "me", "sasl.password": CANARY})},
     {"LAKEHOUSE_SPARK_REMOTE": f"sc://host:15002/;user_id=me;token={WRITTEN};use_ssl=true"},
+    {"LAKEHOUSE_SERVING_URL__NORTH_SHOP": f"mysql://me:{WRITTEN}@host:3306/db"},
 ]
 
 

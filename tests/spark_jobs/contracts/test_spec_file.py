@@ -34,7 +34,7 @@ def test_the_shipped_lake_is_the_one_of_the_design():
     assert {column.source: column.name for column in spec.source.columns} == {
         source: name for source, (name, _) in oracle.COLUMNS.items()
     }
-    assert {table.name: (table.key, table.columns) for table in spec.tables} == oracle.TABLES
+    assert {table.name: (table.key_column, table.columns) for table in spec.tables} == oracle.TABLES
     assert [table.name for table in spec.tables if table.follows_deletes] == ["sales"]
     assert {mart.layer for mart in spec.marts} == {"fast", "stitch", "slow"}
     assert {mart.name: mart.mode for mart in spec.marts if mart.layer != "slow"} == {
@@ -65,7 +65,7 @@ def test_the_shipped_lake_is_the_one_of_the_design():
         ("buckets: 2", "type: heap", "table 'sales': type 'heap' is none; choose one of"),
         ("buckets: 2", "buckets: many", "buckets is 'many'; give a whole number"),
         ("topics: [", "topics: 5 #[", "source: topics is 5; give a list of names"),
-        ("follows_deletes: true", "follows_deletes: 1", "follows_deletes is 1; give true or false"),
+        ("deletes: tombstone ", "deletes: 1 ", "deletes '1' is none; choose one of"),
         ("people:\n", "people: all\npeople_:\n", "people must be a mapping"),
         ("agent: {key: agent_id", "agent: {key: seller_id", "people: agent: columns ['seller_id'] are not declared"),
         ("agent: {key: agent_id", "agent: {key: sale_id", "no event's key"),

@@ -13,9 +13,8 @@ import pytest
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit, WindowSpec
-from spark_jobs.contracts.mirrors import MirrorSpec
 from spark_jobs.contracts.people import PersonSpec
-from spark_jobs.contracts.rules import RULE_TABLES
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
 from spark_jobs.contracts.tables import NumberUnit
 from tests.support.shop import (
     AMOUNT,
@@ -62,7 +61,7 @@ DELETES = mart(
 )
 SHOP = shop(YEAR, PER_DAY, CELLS, DELETES)
 PEOPLE = PersonSpec(role="buyer", key="buyer_id", columns=("city",))
-CARTS = MirrorSpec(name="carts", database="shop", table="carts", key=("id",))
+CARTS = TableSpec(name="carts", database="shop", table="carts", key=("id",))
 COUNTS = LoadSpec(name="counts", key=("number",), columns=(NUMBER,))
 
 
@@ -150,7 +149,7 @@ def test_parts_that_contradict_themselves(spec, change, message):
         ({"quarantine": "order_log"}, r"used twice: \['order_log'\]"),
         ({"tables": (BUYERS, BUYERS)}, r"used twice: \['buyers'\]"),
         ({"tables": (replace(BUYERS, columns=("town",)),)}, r"buyers: columns \['town'\] are not declared"),
-        ({"tables": (replace(BUYERS, follows_deletes=True), ORDERS)}, "needs the source key 'number'"),
+        ({"tables": (replace(BUYERS, deletes=Deletes.TOMBSTONE), ORDERS)}, "needs the source key 'number'"),
         ({"marts": (replace(PER_DAY, name="bad"),)}, r"used twice: \['bad'\]"),
         ({"marts": (PER_DAY, replace(CELLS, name="per_day"))}, r"used twice: \['per_day'\]"),
         ({"marts": (replace(CELLS, reads=(ReadSpec(table="nowhere"),)),)}, "cells reads 'nowhere', which is no table"),
@@ -162,7 +161,6 @@ def test_parts_that_contradict_themselves(spec, change, message):
         ({"marts": (replace(YEAR, reads=(ReadSpec(table="orders"),)),)}, "mode stitch reads a mart of mode aggregate"),
         ({"marts": (YEAR, CELLS, replace(YEAR, name="decade"))}, "mart cells is a cache, which only its stitch mart"),
         ({"log": "Log"}, "log 'Log' is not"),
-        ({"people": (PEOPLE,), "mirrors": (CARTS,)}, "give the mirrors a lake of their own, or declare no people"),
     ],
 )
 def test_lakes_whose_parts_do_not_fit(change, message):
@@ -178,23 +176,3 @@ def test_tables_of_a_source_whose_columns_nobody_declared():
         replace(SHOP, source=replace(SOURCE, key="", columns=()), marts=())
     told = "the tables' columns are not declared; add them below source: columns, and its key"
     assert [error.at for error in caught.value.each if str(error) == told] == [("source",)]
-
-
-@pytest.mark.parametrize("name", sorted(RULE_TABLES))
-@pytest.mark.parametrize(
-    ("kind", "spec", "entry"),
-    [("tables", BUYERS, 0), ("mirrors", CARTS, 0), ("loads", COUNTS, 0), ("marts", CELLS, None)],
-)
-def test_no_table_has_a_name_of_the_rules(kind, spec, entry, name):
-    with pytest.raises(ContractError) as caught:
-        shop(**{kind: (replace(spec, name=name),)})
-    (error,) = [each for each in caught.value.each if "rules" in str(each)]
-    assert str(error) == f"'{name}' is a name of the rules; rename it"
-    assert error.at == (kind, name if entry is None else entry, "name")
-
-
-@pytest.mark.parametrize("what", ["log", "quarantine"])
-def test_the_tables_that_every_lake_has_have_none_either(what):
-    with pytest.raises(ContractError, match=r"^'rule_shares' is a name of the rules; rename it") as caught:
-        shop(**{what: "rule_shares"})
-    assert caught.value.at == (what,)

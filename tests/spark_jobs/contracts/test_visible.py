@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.contracts.mirrors import TECHNICAL
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
+from spark_jobs.contracts.table_spec import TECHNICAL
 from spark_jobs.contracts.visible import hides_deleted, shown_columns
 from spark_jobs.storage.layouts import all_layouts
-from spark_jobs.transforms.newest import table_columns
+from spark_jobs.transforms.column_orders import table_columns
 
 SALES = load_lake_spec(Settings().lake_spec)
 SHOP = parse_lake_spec(
@@ -18,12 +18,12 @@ SHOP = parse_lake_spec(
         "source": {"topics": ["shop.*"]},
         "log": "shop_log",
         "quarantine": "shop_quarantine",
-        "mirrors": [
-            {"name": name, "database": "shop", "table": name, "key": ["id"], "deletes": deletes, **more}
+        "tables": [
+            {"name": name, "from": {"database": "shop", "table": name}, "key": ["id"], "deletes": deletes, **more}
             for name, deletes, more in (
-                ("orders", "soft", {}),
-                ("carts", "hard", {}),
-                ("events", "soft", {"partition": "day"}),
+                ("orders", "tombstone", {}),
+                ("carts", "remove", {}),
+                ("events", "tombstone", {"partition": "day"}),
             )
         ],
     }
@@ -35,9 +35,9 @@ MIRRORS = tuple(mirror.name for mirror in SHOP.mirrors)
 def test_of_a_table_of_newest_values_its_key_and_its_values(table: str):
     declared = SALES.table(table)
     stored = ("_hoodie_commit_time", *table_columns(declared))
-    assert shown_columns(table, stored, SALES) == (declared.key, *declared.columns)
+    assert shown_columns(table, stored, SALES) == (*declared.key, *declared.columns)
     fewer = [name for name in stored if name != declared.columns[-1]]
-    assert shown_columns(table, fewer, SALES) == (declared.key, *declared.columns[:-1]), "written before it came"
+    assert shown_columns(table, fewer, SALES) == (*declared.key, *declared.columns[:-1]), "written before it came"
     assert hides_deleted(table, SALES) is declared.follows_deletes
 
 

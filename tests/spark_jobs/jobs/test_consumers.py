@@ -49,8 +49,11 @@ def test_all_are_listed_with_how_far_they_are(settings: Settings, capsys: pytest
         state = ConsumerState(checkpoints={"sales_log": at(place)})
         registry.write("split", state, CLOCK + timedelta(hours=hour))
     registry.write("report", ConsumerState(checkpoints={"sales_log": at(1), "units": at(9)}), CLOCK)
+    within = f"{at(3)}/{at(4)}/2/0123456789ab"
+    registry.write("mirrors", ConsumerState(checkpoints={"sales_log": within}), CLOCK)
     run(settings, "list")
     assert listed(capsys) == [
+        ["mirrors", "sales_log", within, "2", "-", "on", "the", "timeline"],
         ["report", "sales_log", at(1), "3", "-", "lost"],
         ["report", "units", at(9), "0", "-", "no", "table"],
         ["split", "sales_log", at(4), "1", "1:00:00", "on", "the", "timeline"],

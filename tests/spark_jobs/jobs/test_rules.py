@@ -54,7 +54,9 @@ def test_the_versions_as_a_table(capsys):
     header, *versions = printed(capsys)
     assert header[:3] == ["version", "valid", "from"]
     assert [words[:3] for words in versions] == [["v1", "2015-01-01", "yes"], ["v2", "2026-01-01", "no"]]
-    assert versions[0][3:6] == ["8:", "1", "-"]
+    assert header[3:6] == ["promoted", "share", "factor"]
+    assert " ".join(versions[0]).startswith("v1 2015-01-01 yes CASE status_id WHEN 8 THEN 1 ELSE 0 END 1 The whole")
+    assert "ELSE 0 END CASE project_id WHEN 3 THEN 1.10 ELSE 1 END A fifth" in " ".join(versions[1])
 
 
 @pytest.mark.parametrize(

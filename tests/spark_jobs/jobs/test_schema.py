@@ -34,7 +34,7 @@ def shop(spark, tmp_path) -> ShopLake:
 def declare(lake: ShopLake, *columns: dict[str, Any]) -> None:
     """What the lake spec says of columns from now on."""
     document = yaml.safe_load(Path(lake.spec).read_text(encoding="utf-8"))
-    document["mirrors"][0]["columns"] = [*columns]
+    document["tables"][0]["declare"] = [*columns]
     Path(lake.spec).write_text(yaml.safe_dump(document), encoding="utf-8")
 
 

@@ -19,7 +19,6 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import (
     ConsumerRegistry,
     ConsumerState,
-    mirror_checkpoint,
     own_checkpoint,
     own_consumers,
     table_checkpoint,
@@ -157,26 +156,26 @@ def test_each_source_and_each_table_has_a_place_of_its_own(tmp_path):
     assert [table_checkpoint(changed, table, "log") for table in (units, agents)] == [NINE, BEGINNING]
 
 
-def test_each_mirror_has_a_place_of_its_own_while_it_is_as_remembered(tmp_path):
+def test_each_table_has_a_place_of_its_own_while_it_is_as_remembered(tmp_path):
     orders = made(tmp_path, "orders", {"log": ONE}, {"log": THREE})
     lines = made(tmp_path, "lines", {"log": ONE})
     absent = Timeline(table="absent", path=str(tmp_path / "absent"))
     state = ConsumerState(
         checkpoints={"log": THREE},
         tables={"orders": orders.last, "lines": lines.last, "absent": None},
-        notes={"orders": NINE, "lines": FOUR, "absent": THREE},
+        places={"orders": NINE, "lines": FOUR, "absent": THREE},
     )
     mirrors = (orders, lines, absent)
-    assert [mirror_checkpoint(state, each, "log") for each in mirrors] == [NINE, FOUR, THREE]
-    assert [mirror_checkpoint(ConsumerState(), each, "log") for each in mirrors] == [THREE, ONE, BEGINNING]
+    assert [table_checkpoint(state, each, "log") for each in mirrors] == [NINE, FOUR, THREE]
+    assert [table_checkpoint(ConsumerState(), each, "log") for each in mirrors] == [THREE, ONE, BEGINNING]
     for table, expected in (("orders", [THREE, FOUR, THREE]), ("lines", [NINE, ONE, THREE])):
         for last in (ONE + "1", None):  # written, or restored, since
             changed = replace(state, tables={**state.tables, table: last})
-            assert [mirror_checkpoint(changed, each, "log") for each in mirrors] == expected
+            assert [table_checkpoint(changed, each, "log") for each in mirrors] == expected
         unknown = replace(state, tables={name: last for name, last in state.tables.items() if name != table})
-        assert [mirror_checkpoint(unknown, each, "log") for each in mirrors] == expected
-    of_others = replace(state, notes={"orders": NINE})
-    assert [mirror_checkpoint(of_others, each, "log") for each in mirrors] == [NINE, ONE, BEGINNING]
+        assert [table_checkpoint(unknown, each, "log") for each in mirrors] == expected
+    of_others = replace(state, places={"orders": NINE})
+    assert [table_checkpoint(of_others, each, "log") for each in mirrors] == [NINE, ONE, BEGINNING]
 
 
 def test_a_service_moves_no_place(tmp_path):
@@ -195,9 +194,9 @@ def test_a_service_moves_no_place(tmp_path):
 def test_the_lakes_own_are_those_that_it_has_tables_and_marts_for(tmp_path):
     no_spark: Any = None
     spec = load_lake_spec(Settings().lake_spec)
-    assert own_consumers(spec) == {"split", *(mart.name for mart in spec.marts)}
-    mirrors = make_shop_lake(no_spark, tmp_path, [{"name": "orders", "key": ["id"]}])
-    assert own_consumers(load_lake_spec(mirrors.spec)) == {"mirrors"}
+    assert own_consumers(spec) == {"split", "mirrors", *(mart.name for mart in spec.marts)}
+    shop = make_shop_lake(no_spark, tmp_path, [{"name": "orders", "key": ["id"]}])
+    assert own_consumers(load_lake_spec(shop.spec)) == {"split", "mirrors"}, "one had another name in earlier releases"
 
 
 def test_consumers_move_one_by_one(tmp_path):

@@ -88,6 +88,17 @@ def test_a_write_removes_what_dead_writers_of_the_same_file_left(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"state.json", young.name, other.name}
 
 
+def test_files_and_folders_get_other_names(tmp_path):
+    files = Filesystem(str(tmp_path))
+    files.write("a/one", b"1")
+    files.write("two", b"2")
+    files.move("a/one", "two")
+    assert (files.read("a/one"), files.read("two")) == (None, b"1")
+    files.write("a/three", b"3")
+    files.move("a", "b")
+    assert (files.folders(), files.read("b/three")) == (["b"], b"3")
+
+
 def test_compressed_files_are_read_as_they_are_stored(tmp_path):
     files, content = Filesystem(str(tmp_path)), gzip.compress(b"text")
     files.write("a.gz", content)

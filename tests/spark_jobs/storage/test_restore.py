@@ -222,7 +222,9 @@ def test_a_way_back_that_made_it_another_version_is_no_success(made: Made, monke
 
 
 def test_mirrors_go_back_before_what_was_deleted_in_them_and_that_before_the_log(tmp_path: Path) -> None:
-    entries = [{"name": name, "key": ["id"], "deletes": deletes} for name, deletes in (("a", "hard"), ("b", "soft"))]
+    entries = [
+        {"name": name, "key": ["id"], "deletes": deletes} for name, deletes in (("a", "remove"), ("b", "tombstone"))
+    ]
     no_spark: Any = None
     lake = make_shop_lake(no_spark, tmp_path, entries)
     spec = load_lake_spec(lake.spec)

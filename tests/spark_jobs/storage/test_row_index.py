@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage import row_index
@@ -166,8 +167,8 @@ def test_a_table_whose_commit_fails_holds_no_other_back_and_catches_up(
 
     before = runs.lake.instants()
     with monkeypatch.context() as patched:
-        patched.setattr("spark_jobs.jobs.folding.commit", fail_for_sales)
-        with pytest.raises(RuntimeError, match="disk is full"):
+        patched.setattr("spark_jobs.pipelines.merge.engine.commit", fail_for_sales)
+        with pytest.raises(TablesFailedError, match="sales: disk is full"):
             runs.one()
     after = runs.lake.instants()
     assert (after["sales"], after["units"] > before["units"]) == (before["sales"], True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.transforms.newest import SLOT_TYPE
+from spark_jobs.transforms.keyed_rows import SLOT_TYPE
 from spark_jobs.transforms.packed import pack_rows, unpack_rows
 
 pytestmark = pytest.mark.spark

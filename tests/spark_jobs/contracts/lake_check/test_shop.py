@@ -1,4 +1,4 @@
-"""Mistakes in the entries of mirrors, each told with file, line and what to do; the shipped lake of a shop is right."""
+"""Mistakes in tables with from, each reported with file, line and remedy; the shipped lake of a shop is right."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.contracts.spec_file import load_lake_spec
 
 SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
+ORDERS, PLACE = "    from: {database: shop, table: orders}\n", "    drop: [note_to_packer]\n"
 MISTAKES = [
-    ("name: orders\n", "name: Orders\n", "mirror 'Orders' is not a snake_case identifier", "rename it"),
+    ("name: orders\n", "name: Orders\n", "table 'Orders' is not a snake_case identifier", "rename it"),
     ("name: orders\n", "name: customers\n", "table names used twice: ['customers']", "rename one of them"),
     ("    key: [id]\n", "    key: []\n", "its key is no list of columns", "give their names"),
     ("    key: [id]\n", "    kye: [id]\n", "unknown entries ['kye']", "write key"),
-    ("    table: orders\n", "    table: 'or ders'\n", "table 'or ders' is no name of a table", "give its name"),
-    ("    table: orders\n", "    table: products\n", "'shop.products' is mirrored twice", "take one of the two out"),
-    ("    buckets: 2\n", "    buckets: 0\n", "buckets must be at least 1", "give how many"),
+    (ORDERS, "    from: {database: shop, table: 'or ders'}\n", "'or ders' is no name of a table", "give its name"),
+    (ORDERS, "    from: {database: shop}\n", "from needs a table", "give its name at the source"),
+    (ORDERS, "    from: {databse: shop, table: orders}\n", "from has 'databse'", "known are ['database', 'table']"),
+    (ORDERS, "    from: orders\n", "from must be a mapping", "write a line name: value for each"),
+    (ORDERS, "    database: shop\n", "unknown entries ['database']", "write from"),
+    ("    buckets: 2\n", "    buckets: 0\n", "buckets must be at least 1", "correct it"),
     ("    buckets: 2\n", "    buckets: two\n", "buckets is 'two'", "give a whole number"),
-    ("    buckets: 2\n", "    deletes: never\n", "'never' is none", "choose one of ['soft', 'hard']"),
+    ("    buckets: 2\n", "    deletes: never\n", "'never' is none", "choose one of ['tombstone', 'remove', 'ignore']"),
+    ("    buckets: 2\n", "    nulls: never\n", "'never' is none", "choose one of ['unknown', 'value']"),
+    (
+        "    buckets: 2\n",
+        "    nulls: {default: value, column: {}}\n",
+        "nulls has 'column'",
+        "known are default and columns",
+    ),
+    ("    buckets: 2\n", "    nulls: {columns: {note: no}}\n", "note 'False' is none", "choose one of"),
     ("    buckets: 2\n", "    transform: hour\n", "'hour' is none", "choose one of"),
-    ("    drop: [note_to_packer]\n", "    drop: [line]\n", "'line' is of the key", "take it out"),
-    ("    drop: [note_to_packer]\n", "    drop: note\n", "drop is 'note'", "give a list of names"),
-    (
-        "    drop: [note_to_packer]\n",
-        "    columns: [{name: total, source: total, type: money}]\n",
-        "'money' is none",
-        "choose one of",
-    ),
-    (
-        "    drop: [note_to_packer]\n",
-        "    columns: [{name: row_key, source: k, type: string}]\n",
-        "column 'row_key' is taken",
-        "call it otherwise",
-    ),
+    (PLACE, "    drop: [line]\n", "'line' is of the key", "take it out"),
+    (PLACE, "    drop: note\n", "drop is 'note'", "give a list of names"),
+    (PLACE, "    columns: note\n", "columns is 'note'", "give a list of names"),
+    (PLACE, "    declare: [{name: total, source: total, type: money}]\n", "'money' is none", "choose one of"),
+    (PLACE, "    declare: [{name: row_key, source: k, type: string}]\n", "'row_key' is taken", "call it otherwise"),
 ]
 
 
 def problems(text: str, folder: Path) -> list[str]:
     spec = folder / "shop.yaml"
     spec.write_text(text, encoding="utf-8")
-    return [line.removeprefix(str(spec)) for line in check_lake(spec).mistakes]
+    return [line.removeprefix(str(spec)) for line in check_lake(spec, "").mistakes]
 
 
 def test_the_shipped_shop_is_right(tmp_path):

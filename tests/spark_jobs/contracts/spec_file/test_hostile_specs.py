@@ -124,7 +124,17 @@ def test_in_a_mart(place):
         assert is_clear(refusal(read_mart, changed), most=700), name
 
 
-@pytest.mark.parametrize("path", [("version",), (KEY,), ("shares", 0, KEY)], ids=["version", "an entry", "of a share"])
+RULES_PLACES: dict[str, tuple[Any, ...]] = {
+    "version": ("version",),
+    "an entry": (KEY,),
+    "a value": ("values", KEY),
+    "type": ("values", "share", "type"),
+    "an entry of a value": ("values", "share", KEY),
+    "a fingerprint": ("formerly", 0),
+}
+
+
+@pytest.mark.parametrize("path", RULES_PLACES.values(), ids=RULES_PLACES)
 def test_in_rules(path):
     for name in NAMES:
         changed = exchanged(RULES, path, name)

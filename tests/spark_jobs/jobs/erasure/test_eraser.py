@@ -21,6 +21,8 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs.erasure import eraser as module
 from spark_jobs.jobs.erasure import search
 from spark_jobs.jobs.erasure.eraser import Eraser
+from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.layouts import all_layouts
@@ -52,7 +54,7 @@ def eraser(tmp_path: Path) -> Eraser:
     )
 
 
-def test_the_row_index_is_gone_before_tables_are_rewritten_and_the_log_is_folded_after_all_of_them(
+def test_the_row_index_is_gone_before_tables_are_rewritten_and_the_log_is_merged_after_all_of_them(
     eraser: Eraser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, done = Path(eraser.settings.table_path(".row_index")), []
@@ -62,10 +64,15 @@ def test_the_row_index_is_gone_before_tables_are_rewritten_and_the_log_is_folded
         done.append(table.name)
         return 0
 
+    def merge(_: Merge) -> Merged:
+        done.append("merge")
+        return Merged()
+
     monkeypatch.setattr(module, "erase_in_table", erase)
-    monkeypatch.setattr(module, "fold_new", lambda *_: done.append("fold"))
+    monkeypatch.setattr(module, "erase_in_tombstones", lambda *_: done.append("tombstones"))
+    monkeypatch.setattr(Merge, "run", merge)
     eraser._erase_in_tables()
-    assert done == [*(table.name for table in SPEC.tables if table.name in eraser.touched), "fold"]
+    assert done == [*(table.name for table in SPEC.tables if table.name in eraser.touched), "tombstones", "merge"]
     assert {"sales", "agents"} < set(done)
 
 
@@ -104,7 +111,7 @@ def prove(eraser: Eraser, patch: pytest.MonkeyPatch, left: dict[str, int], landi
     """Look again when so many rows of these tables, and records of two landing files, name the person."""
     looked: list[str] = []
 
-    def count(_spark: object, path: str, person: Person) -> int:
+    def count(_spark: object, path: str, person: Person, _condition: object) -> int:
         assert person.id == "17"
         looked.append(Path(path).name)
         return left.get(Path(path).name, 0)

@@ -10,10 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.people import Person, PersonSpec
-from spark_jobs.jobs.erasure.rows import count_in_files
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs.erasure.rows import condition_in, count_in_files
 
 pytestmark = pytest.mark.spark
 
+LAKE = load_lake_spec(Settings().lake_spec)
 SPEC = PersonSpec(role="agent", key="agent_id", columns=("agent_name", "agent_mail"))
 HER = Person(spec=SPEC, id="17", names=("Ann", "Ann Quux"))
 OTHERS: dict[str, list[object]] = {"agent_id": [18, None, 18], "agent_name": ["Ann", None, "Bob"]}
@@ -28,7 +31,7 @@ def put(folder: Path, name: str, **columns: list[object]) -> None:
 
 
 def count(spark: SparkSession, folder: Path, person: Person = HER) -> int:
-    return count_in_files(spark, str(folder), person)
+    return count_in_files(spark, str(folder), person, condition_in(person, LAKE, "agents"))
 
 
 def test_every_version_partition_and_kind_of_file_counts(spark: SparkSession, tmp_path: Path) -> None:

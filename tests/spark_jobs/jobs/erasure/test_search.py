@@ -54,7 +54,7 @@ def can_name(role: str) -> set[str]:
     """By the spec alone: tables with one of the columns, and whatever is made of them or of the log."""
     person = ROLES[role]
     names = {SPEC.log, SPEC.quarantine}
-    names |= {t.name for t in SPEC.tables if {t.key, *t.columns} & {person.key, *person.columns}}
+    names |= {t.name for t in SPEC.tables if {*t.key, *t.columns} & {person.key, *person.columns}}
     while more := {m.name for m in SPEC.marts if {r.table for r in m.reads} & names} - names:
         names |= more
     return names

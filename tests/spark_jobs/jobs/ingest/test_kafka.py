@@ -14,10 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local_stack.kafka import KafkaBroker
-from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import ContractError, MessagesLostError, SettingsError, TransientError
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs import ingest
+from spark_jobs.contracts.errors import MessagesLostError, TransientError
 from spark_jobs.sources import kafka
 from spark_jobs.sources.discovery import find_delivery
 from tests.support.broken import every_broken_record
@@ -255,17 +252,23 @@ def test_a_lake_that_moves_from_landing_files_to_kafka_and_back(lake, topics):
     topics.send(SQLSERVER_TOPIC, changes(7, 8))
     assert [each.run("ingest").counters["records_read"] for each in (by_files, lake)] == [2, 2]
     assert sale_ids(lake) == [1, 2, 3, 4, 5, 6, 7, 8]
+    lake.land("three.jsonl", changes(9, 12))
+    topics.send(SQLSERVER_TOPIC, changes(11, 14))
+    taken = [(run.counters["records_read"], run.counters["has_more"]) for run in lake.take_all(max_events=6)]
+    assert taken == [(6, 1), (2, 0), (0, 0)], "half of what is read are files while messages wait"
+    assert sale_ids(lake) == [*range(1, 15)]
 
 
 def test_what_a_rule_sets_aside_is_kept_with_its_bytes(spark, tmp_path, broker, topics):
-    """They are read once more, of messages here and there, for what was decoded has no bytes any more."""
+    """They are read once more, of messages and files, for what was decoded has no bytes any more."""
     rule = {"not_unit_2": {"column": "unit_id", "one_of": [1], "action": "quarantine"}}
     spec = make_expecting_lake(spark, tmp_path, {"sales_log": rule}).settings.lake_spec
     lake = KafkaLake(spark=spark, folder=tmp_path, servers=broker.address, spec=spec)
     topics.create(SQLSERVER_TOPIC, partitions=2)
     records = [line(sqlserver("c", sale(n, UnitId=1 + n % 3 // 2), n)) for n in range(1, 21)]
     for number in (0, 1):
-        topics.send(SQLSERVER_TOPIC, records[number::2], partition=number)
+        topics.send(SQLSERVER_TOPIC, records[number:14:2], partition=number)
+    lake.land("files.jsonl", records[14:])
     counters = lake.run("ingest").counters
     aside = [record for n, record in enumerate(records, start=1) if n % 3 == 2]
     assert (counters["records_set_aside"], counters["events_new"]) == (len(aside), 20 - len(aside))
@@ -283,18 +286,3 @@ def test_freshness_says_since_when_a_message_waits(lake, topics, capsys):
     with pytest.raises(Exception, match="sales_log: behind: something waits since 2026-01-02 12:00 UTC"):
         lake.run("freshness", tables="sales_log", clock=CLOCK)
     assert "30 min ago" in capsys.readouterr().out
-
-
-def test_what_is_said_of_kafka_is_refused_before_a_session_starts(lake):
-    spec = load_lake_spec(lake.settings.lake_spec)
-
-    def check(of: KafkaLake, **options: str) -> None:
-        ingest.check(spec, JobArguments(job="ingest", clock=CLOCK, options=options), of.settings)
-
-    check(lake, accept_loss="t")
-    with pytest.raises(ContractError, match="LAKEHOUSE_KAFKA_SERVERS names none"):
-        check(replace(lake, servers=""), accept_loss="t")
-    with pytest.raises(SettingsError, match="LAKEHOUSE_KAFKA_START"):
-        check(replace(lake, servers="b:1", start="somewhere"))
-    with pytest.raises(SettingsError, match=r"group\.id"):
-        check(replace(lake, servers="b:1", properties={"group.id": "g"}))

@@ -19,14 +19,16 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.mart_file import load_marts
+from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.rules_file import load_rules
-from spark_jobs.contracts.settings import PROJECT_ROOT
-from spark_jobs.marts.rule_tables import rule_frames
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.storage.pinned import pinned
 from tests.support import oracle_slow
 from tests.support.doc_tables import Table, read_tables
 from tests.support.lakes import in_utc
 from tests.support.oracle import Event
+from tests.support.rule_files import sales_rules
 from tests.support.slow_histories import LOG_SCHEMA, log_rows, random_events
 
 pytestmark = pytest.mark.spark
@@ -47,21 +49,14 @@ HEADINGS = {
     "Demanding customers": "slow_customer_demand",
     "Milestones": "slow_milestones",
 }
-RULES = {
-    "r1": "{version: r1, valid_from: 2026-01-01, promoted: true, description: x, shares: [{status_id: 8, share: '1'}]}",
-    "r2": "{version: r2, valid_from: 2026-02-15, promoted: true, description: x, shares: "
-    "[{status_id: 1, share: '0.005'}, {status_id: 5, share: '0.333333'}, {status_id: 8, share: '0.661667'}], "
-    "bonuses: [{project_id: 2, factor: '1.333333'}, {project_id: 3, factor: '0'}, {project_id: 4, factor: '900.1'}]}",
-    "r3": "{version: r3, valid_from: 2026-01-01, promoted: false, description: x, shares: "
-    "[{status_id: 2, share: '0.3'}, {status_id: 10, share: '0.7'}], bonuses: [{project_id: 1, factor: '0.5'}]}",
-}
 
 
 @pytest.fixture
 def rules_folder(tmp_path: Path) -> Path:
-    for name, text in RULES.items():
-        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return tmp_path
+    sales_rules(tmp_path, "r1", {8: "1"}, {})
+    shares, factors = {1: "0.005", 5: "0.333333", 8: "0.661667"}, {2: "1.333333", 3: "0", 4: "900.1"}
+    sales_rules(tmp_path, "r2", shares, factors, valid_from="2026-02-15")
+    return sales_rules(tmp_path, "r3", {2: "0.3", 10: "0.7"}, {1: "0.5"}, promoted=False)
 
 
 def select(spark: SparkSession, mart: str, tables: Mapping[str, DataFrame], time_zone: str = "UTC") -> DataFrame:
@@ -111,9 +106,11 @@ def performance(
     spark: SparkSession, milestones_df: DataFrame, folder: Path, overrides: Mapping[str, str]
 ) -> oracle_slow.Rows:
     book = load_rules(str(folder))
-    months = [row[0] for row in milestones_df.select("month").distinct().collect()]
-    tables = {"slow_milestones": milestones_df, **rule_frames(spark, book, months, overrides)}
-    return rows_of("slow_agent_performance", select(spark, "slow_agent_performance", tables))
+    months = book.by_month(row[0] for row in milestones_df.select("month").distinct().collect())
+    milestones_df.createOrReplaceTempView("slow_milestones")
+    query = analyse_mart(MARTS["slow_agent_performance"], load_lake_spec(Settings().lake_spec), book)
+    text = query.sql({"slow_milestones": "slow_milestones"}, time_zone="UTC", months={**months, **overrides})
+    return rows_of("slow_agent_performance", spark.sql(text))
 
 
 @pytest.mark.parametrize(("seed", "time_zone"), HISTORIES)
@@ -180,12 +177,8 @@ def test_products_are_exact_and_rounded_before_they_are_summed(spark: SparkSessi
 
     In April a little less than half a millionth would be rounded up, had the product fewer digits on the way.
     """
-    (tmp_path / "x.yaml").write_text(
-        "{version: x, valid_from: 2026-01-01, promoted: true, description: x, shares: "
-        "[{status_id: 1, share: '0.005'}, {status_id: 2, share: '0.994999'}, {status_id: 3, share: '0.000001'}], "
-        "bonuses: [{project_id: 1, factor: '999.999999'}, {project_id: 3, factor: '0.999999'}]}",
-        encoding="utf-8",
-    )
+    shares, factors = {1: "0.005", 2: "0.994999", 3: "0.000001"}, {1: "999.999999", 3: "0.999999"}
+    sales_rules(tmp_path, "x", shares, factors)
     tiny, large = Decimal("0.0001"), Decimal("99999999999999.9999")
     rows = [
         (1, 1, "2026-01", 7, None, tiny),

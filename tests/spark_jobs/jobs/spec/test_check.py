@@ -67,7 +67,12 @@ def refused(lake: Path) -> tuple[list[str], str]:
 def test_the_marts_that_are_shipped_are_right():
     code, output, errors = run("spec", "check", environment={})
     assert (code, errors) == (0, [])
-    head, _, *lines, result = output.splitlines()
+    every = output.splitlines()
+    start = next(number for number, line in enumerate(every) if line.split()[0] == "mart")
+    assert [line.split()[0] for line in every[2:start]] == [
+        each.name for each in load_lake_spec(Settings().lake_spec).tables
+    ]
+    head, _, *lines, result = every[start:]
     assert head.split() == ["mart", "layer", "mode", "reads", "grain", "result"]
     assert sorted(line.split()[0] for line in lines[: len(MARTS)]) == MARTS
     head, _, *expected = lines[len(MARTS) :]
@@ -75,18 +80,18 @@ def test_the_marts_that_are_shipped_are_right():
     declared = load_lake_spec(Settings().lake_spec).expectations
     assert [line.split()[0] for line in expected] == [each.id for each in declared]
     assert all(line.endswith("  ok") for line in (*lines[: len(MARTS)], *expected))
-    assert json.loads(result)["counters"] == {"marts": len(MARTS), "expectations": len(declared), "mirrors": 0}
+    assert json.loads(result)["counters"] == {"tables": start - 2, "marts": len(MARTS), "expectations": len(declared)}
 
 
 def test_the_mirrors_that_are_shipped_are_right(monkeypatch, capsys):
     monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(INCLUDE / "lakes" / "shop.yaml"))
     assert main(["spec", "check"]) == 0
     head, _, *lines, result = capsys.readouterr().out.splitlines()
-    assert head.split() == ["mirror", "of", "key", "deletes", "partition", "result"]
+    assert head.split() == ["table", "from", "key", "columns", "nulls", "deletes", "partition", "result"]
     declared = load_lake_spec(str(INCLUDE / "lakes" / "shop.yaml")).mirrors
     assert [line.split()[0] for line in lines] == [mirror.name for mirror in declared]
     assert [mirror.origin in line for mirror, line in zip(declared, lines, strict=True)] == [True] * len(declared)
-    assert json.loads(result)["counters"] == {"marts": 0, "expectations": 0, "mirrors": len(declared)}
+    assert json.loads(result)["counters"] == {"tables": len(declared), "marts": 0, "expectations": 0}
 
 
 def test_it_needs_neither_java_nor_jars(tmp_path):
@@ -162,7 +167,7 @@ def test_lines_are_in_the_order_of_files_and_lines(lake):
     path.write_text(text)
     lines, _ = refused(lake)
     assert [line.split(":")[0] for line in lines] == [str(path)] * 3
-    assert [int(line.split(":")[1]) for line in lines] == [4, 38, 78]
+    assert [int(line.split(":")[1]) for line in lines] == [4, 40, 80]
     assert all("; " in line for line in lines)
 
 

@@ -36,9 +36,10 @@ pytestmark = pytest.mark.hudi
 FED = ("sales", "units")
 NOT_FED = "agents"
 ROUNDS, EVENTS = 4, 40
+MERGE = "pipelines.merge.engine"
 DEATHS = [
-    *(crash_in_feed("jobs.folding", number, is_written=done) for number in (1, 2) for done in (False, True)),
-    *(crash_at_commit("jobs.folding", number, is_committed=done) for number in (1, 2) for done in (False, True)),
+    *(crash_in_feed(MERGE, number, is_written=done) for number in (1, 2) for done in (False, True)),
+    *(crash_at_commit(MERGE, number, is_committed=done) for number in (1, 2) for done in (False, True)),
 ]
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 Rows = dict[int, dict[str, Any]]

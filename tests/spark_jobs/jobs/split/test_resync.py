@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.jobs import folding
+from spark_jobs.pipelines.merge import engine
 from tests.support.crashes import CrashError
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import CLOCK, PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
@@ -47,27 +47,27 @@ def restore(lake: Lake, table: str) -> None:
 
 
 @pytest.mark.slice(name="jobs")
-def test_a_long_backlog_is_folded_part_by_part_in_one_run(lake, monkeypatch):
-    """Every commit of the log by itself here; what was folded before a crash is not folded again."""
+def test_a_long_backlog_is_merged_part_by_part_in_one_run(lake, monkeypatch):
+    """File by file here; what was merged before a crash is not merged again."""
     for number in range(3):
         arrive(lake, number)
-    monkeypatch.setattr(folding, "_MB", 1 / 1024)
-    real = folding.fold_tables
+    monkeypatch.setattr(engine, "_MB", 1 / 1024)
+    real = engine.Merge.merge_events
     counts: list[int] = []
 
-    def fold_two(*arguments: Any, **options: Any) -> Any:
+    def merge_two(*arguments: Any, **options: Any) -> Any:
         if len(counts) == 2:
             raise CrashError
-        counts.append(options["event_count"])
+        counts.append(options["count"])
         return real(*arguments, **options)
 
-    monkeypatch.setattr(folding, "fold_tables", fold_two)
+    monkeypatch.setattr(engine.Merge, "merge_events", merge_two)
     with pytest.raises(CrashError):
         lake.run("split")
-    assert counts == [10, 10]
-    monkeypatch.setattr(folding, "fold_tables", real)
+    assert len(counts) == 2
+    monkeypatch.setattr(engine.Merge, "merge_events", real)
     result = lake.run("split")
-    assert result.counters["events_read"] == 10
+    assert result.counters["events_read"] == len(LINES) - sum(counts)
     assert lake.run("split").status == "nothing_to_do"
     assert_equals_oracle(lake, LINES)
 
@@ -109,15 +109,15 @@ def test_without_its_file_a_consumer_goes_on_from_its_tables(lake):
 
 
 def test_a_table_that_was_removed_or_restored_is_made_complete_again(lake, monkeypatch):
-    """In one run, although only one commit of the log is read at a time."""
-    monkeypatch.setattr(folding, "_MB", 1 / 1024)
+    """In one run, although only one file of the log is read at a time; each table reads what it lacks."""
     for number in range(2):
         arrive(lake, number)
         lake.run("split")
+    monkeypatch.setattr(engine, "_MB", 1 / 1024)
     shutil.rmtree(lake.path("units"))
     restore(lake, "sales")
     assert len(lake.instants()["sales"]) == 1
-    assert lake.run("split").counters["events_read"] == 20
+    assert lake.run("split").counters["events_read"] == 20 + 10
     assert_equals_oracle(lake, LINES[:20])
 
 

@@ -1,7 +1,8 @@
 """How fresh mirrors are, each by its own place in the log, and promises beside their exact bounds.
 
 The log has a commit a minute, each with a newer event; two mirrors have read it to different places. What they have
-read is in their own commits, or in the consumers' file when a run changed no row of them.
+read is in their own commits, or in the consumers' file when a run changed no row of them. Some have read some files of
+the next commit too, which changes nothing: it waits as a whole.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.freshness import FreshnessPromise
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import BEGINNING, format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
-from spark_jobs.storage.consumers import MIRRORS, ConsumerRegistry, ConsumerState
+from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable
 
@@ -32,9 +33,9 @@ DOCUMENT = {
     "source": {"topics": ["shop.*"]},
     "log": "shop_log",
     "quarantine": "shop_quarantine",
-    "mirrors": [
-        {"name": name, "database": "shop", "table": name, "key": ["id"], "deletes": deletes}
-        for name, deletes in zip(NAMES, ("soft", "hard"), strict=True)
+    "tables": [
+        {"name": name, "from": {"database": "shop", "table": name}, "key": ["id"], "deletes": deletes}
+        for name, deletes in zip(NAMES, ("tombstone", "remove"), strict=True)
     ],
 }
 SPEC = parse_lake_spec(copy.deepcopy(DOCUMENT))
@@ -67,11 +68,14 @@ def test_each_mirror_is_as_fresh_as_what_it_has_read(tmp_path_factory, count, da
         if own:
             when = START + timedelta(hours=1 + number)
             last[name] = commit(made, folder, name, when, **{"checkpoint.shop_log": places[own - 1]})
-        if noted:
-            notes[name] = places[noted - 1]
+        is_begun = noted < count and data.draw(st.booleans(), label=f"next commit begun by {name}")
+        if noted or is_begun:
+            whole = places[noted - 1] if noted else BEGINNING
+            notes[name] = f"{whole}/{places[noted]}/2/0123456789ab" if is_begun else whole
         place[name] = noted
-    state = ConsumerState(checkpoints={"shop_log": min(notes.values(), default="")}, tables=last, notes=notes)
-    ConsumerRegistry(str(folder)).write(MIRRORS, state, START)
+    slowest = {"shop_log": min(notes.values())} if notes else {}
+    state = ConsumerState(checkpoints=slowest, tables=last, places=notes)
+    ConsumerRegistry(str(folder)).write(SPLIT, state, START)
     lake = FreshnessOfLake(spec=SPEC, settings=Settings(base_path=str(folder)), waiting_since=None)
     for name in NAMES:
         found, read = lake.of(name), place[name]

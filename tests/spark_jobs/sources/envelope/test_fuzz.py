@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
@@ -69,6 +69,8 @@ def assert_decoded_or_rejected(text: bytes) -> None:
         event = DECODER.decode(text)
     except RejectedRecordError as error:
         f"{error.reason}{error.detail}".encode()
+    except OtherTableError as error:
+        error.table.encode()
     else:
         if event is not None:
             f"{event.event_id}{event.event_order}".encode()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, SourceSpec, TableSpec
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, SourceSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
@@ -37,7 +38,7 @@ SPEC = LakeSpec(
             ColumnSpec(name="is_good", source="Good", type=ColumnType.BOOLEAN),
         ),
     ),
-    tables=(TableSpec(name="things", key="id", columns=("name",)),),
+    tables=(TableSpec(name="things", key=("id",), columns=("name",)),),
     log="things_log",
     quarantine="quarantine",
 )

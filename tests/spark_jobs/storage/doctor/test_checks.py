@@ -122,6 +122,12 @@ def test_a_consumer_without_a_place_is_named(units: MadeTable, place: int, what:
     assert [finding.what for finding in findings] == ([what] if what else [])
 
 
+@pytest.mark.parametrize(("begun", "kinds"), [(4, []), (9, [Ailment.CONSUMER])])
+def test_a_consumer_within_a_commit_has_its_place_there(units: MadeTable, begun: int, kinds: list[Ailment]):
+    consumers = {"split": ConsumerState(checkpoints={"units": f"{at(0)}/{at(begun)}/2/0123456789ab"})}
+    assert [each.ailment for each in check_consumers({"units": units.look().timeline}, consumers)] == kinds
+
+
 @pytest.mark.parametrize(("read", "is_ahead"), [(5, False), (6, True)])
 def test_a_table_that_holds_more_than_its_source_has(units: MadeTable, tmp_path: Path, read: int, is_ahead: bool):
     layout = TableLayout(name="mart", record_key="id", form=StorageForm.KEYED)

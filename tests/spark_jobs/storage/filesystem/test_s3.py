@@ -37,11 +37,21 @@ def test_what_is_written_is_read_listed_and_removed(files: Filesystem):
     assert files.newest_change("a") >= (files.changed_ns("a/b.json") or 0)
     with files.open(files.list_files("a")[0].path) as stream:
         assert stream.read() == b"two"
+    files.move("a/b.json", "a/c/e.json")
+    assert (files.read("a/b.json"), files.read("a/c/e.json")) == (None, b"two")
+    files.move("a/c/e.json", "a/b.json")
     files.delete("a/b.json")
     files.delete("a/b.json")
     assert files.changed_ns("a/b.json") is None
     files.delete_tree()
     assert files.list_files(recursive=True) == []
+
+
+@pytest.mark.services
+def test_a_bucket_is_a_root_too(s3: Mapping[str, str], tmp_path: Path):
+    bucket = Filesystem(f"s3a://{BUCKET}")
+    bucket.write(f"{tmp_path.name}-file", b"one")
+    assert Filesystem(f"s3a://{BUCKET}/").read(f"{tmp_path.name}-file") == b"one"
 
 
 @pytest.mark.services

@@ -146,6 +146,18 @@ def test_clean_never_passes_the_slowest_consumer(tmp_path: Path, place: int, fil
     assert need.keep_commits == keep
 
 
+def test_files_of_a_commit_that_is_partly_read_stay(tmp_path: Path):
+    """Two readers that have read nothing else: the first commit's files were clustered in the second."""
+    table = MadeTable(LOG, tmp_path / "t").commits(1, 3, 4, action="commit").base("a", 1, partition="day=0")
+    ids = {"day=0": ["a"]}
+    table.commits(2, action="replacecommit", operationType="CLUSTER", partitionToReplaceFileIds=ids)
+    within = ConsumerState(checkpoints={"events": f"{at(0)}/{at(1)}/3/0123456789ab"})
+    found = find_needs(table.look(), {"split": within}, TARGETS, CLOCK)
+    clean = next(need for need in found.needs if need.service is Service.CLEAN)
+    assert clean.why == f"0 of 2 files can go (0.0 MB); states since {at(1)} stay for consumer split"
+    assert not any("lost its place" in warning for warning in found.warnings)
+
+
 def test_clean_never_passes_a_savepoint(tmp_path: Path):
     table = MadeTable(COPIED, tmp_path / "t").commits(1, 2, 3, 4, 5, action="commit").commits(3, action="savepoint")
     for number in range(1, 6):

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from pyarrow import csv, parquet
 
 from lakehouse_provider.engines import INTERRUPT
 from lakehouse_provider.job_command import JobCommand
@@ -101,8 +102,9 @@ def connection(kind: str, server: Service) -> str:
 
 
 @pytest.mark.slice(name="clusters")
-def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: dict[str, str]) -> None:
+def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: dict[str, str], tmp_path: Path) -> None:
     check_truth(connection("spark_connect", server), environment)
+    check_exports({**environment, "LAKEHOUSE_SPARK_REMOTE": f"sc://127.0.0.1:{server.port}"}, tmp_path)
     landing = Path(environment["LAKEHOUSE_LANDING_PATH"]) / TOPIC
     lines = sorted({line for file in landing.glob("*.jsonl") for line in file.read_bytes().splitlines() if line})
     (landing / "again.jsonl").write_bytes(b"\n".join([*lines, b"no record", b"no record"]) + b"\n")
@@ -156,6 +158,22 @@ def test_and_on_a_cluster_by_spark_submit(master: str, environment: dict[str, st
 @pytest.mark.slice(name="clusters")
 def test_and_on_a_cluster_by_spark_connect(server_on_cluster: Service, environment: dict[str, str]) -> None:
     check_truth(connection("spark_connect", server_on_cluster), environment)
+
+
+def check_exports(environment: dict[str, str], folder: Path) -> None:
+    """Every unit, in order, in each form of file."""
+    from hudi import HudiTableBuilder
+
+    path = Settings.from_environment(environment).table_path("units")
+    batches = HudiTableBuilder.from_base_uri(path).build().read()
+    units = sorted(row["unit_id"] for batch in batches for row in batch.to_pylist())
+    query = [sys.executable, "-m", "spark_jobs.entrypoint", "query", "--sql", "SELECT unit_id FROM units ORDER BY 1"]
+    for name, read in (("u.parquet", parquet.read_table), ("u.csv", csv.read_csv), ("u.csv.gz", csv.read_csv)):
+        done = subprocess.run(
+            [*query, "--output", f"{folder}/{name}"], env=environment, stdout=subprocess.PIPE, check=True, timeout=300
+        )
+        assert json.loads(done.stdout.splitlines()[-1])["counters"]["rows"] == len(units)
+        assert [row["unit_id"] for row in read(folder / name).to_pylist()] == units
 
 
 def check_truth(conn: str, environment: dict[str, str]) -> None:

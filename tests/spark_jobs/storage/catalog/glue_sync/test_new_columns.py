@@ -28,7 +28,7 @@ BEFORE = {"id": TYPES["bigint"], "total": decimal_field(10, 2)}
 AFTER = {**BEFORE, "total": decimal_field(12, 2), "paidAt": TYPES["timestamp"]}
 MIRRORS: list[dict[str, Any]] = [
     {"name": "orders", "key": ["id"]},
-    {"name": "carts", "key": ["id"], "type": "copy_on_write", "deletes": "hard"},
+    {"name": "carts", "key": ["id"], "type": "copy_on_write", "deletes": "remove"},
 ]
 
 

@@ -1,0 +1,225 @@
+"""A table of the lake: where its rows come from, how they merge, and how they are stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import plain, show
+from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType, check_identifier, wrong_identifier
+
+ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
+ROW_PARTITION, REMOVES = "row_partition", "_hoodie_is_deleted"
+TECHNICAL = (ROW_KEY, ROW_PARTITION, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
+"""Columns of a table with one order a row, beside those of the source: the key as text, the partition, the order of its
+newest event, that of values which are older (those that did not travel with it), and whether the row is deleted."""
+DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
+"""Where deleted rows are, and those whose partition column is null."""
+MASK = "***"
+"""In place of every value of a masked column that is not null."""
+_PATTERN = re.compile(r"[^\s/\\\"'`;]{1,128}")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[0-9]*[A-Z]?[a-z]+[0-9]*|[0-9]*[A-Z]+[0-9]*|[0-9]+")
+
+
+class Deletes(StrEnum):
+    """What a delete at the source does to the row with its key."""
+
+    TOMBSTONE = "tombstone"
+    """The row stays with its key, its order and ``is_deleted``; views hide it."""
+    REMOVE = "remove"
+    """The row is removed; its delete is kept apart, so that an older event does not bring it back."""
+    IGNORE = "ignore"
+    """Nothing. Right for tables that are made of some columns of a row."""
+
+
+class Transform(StrEnum):
+    """What of a partition column's value names the partition."""
+
+    VALUE = "value"
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSpec:
+    """One row per key, merged from change events by their order.
+
+    With ``database`` and ``table`` the events are those of a table at the source (PostgreSQL's and SQL Server's schema
+    with the table: ``public.orders``): ``key``, ``columns``, ``drop`` and ``mask`` are names there, no ``columns`` are
+    all of them, and ``declared`` are those whose type the events do not carry. Without, the events are those of the
+    wide log, and the names are the lake's.
+
+    ``nulls`` is what null means in its columns; None for the source's rule. ``null_columns`` are the exceptions.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    database: str = ""
+    table: str = ""
+    declared: tuple[ColumnSpec, ...] = ()
+    drop: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+    nulls: Nulls | None = None
+    null_columns: tuple[tuple[str, Nulls], ...] = ()
+    deletes: Deletes | None = None
+    partition: str = ""
+    transform: Transform = Transform.VALUE
+    type: TableType = TableType.MERGE_ON_READ
+    buckets: int = 1
+
+    def __post_init__(self) -> None:
+        if self.deletes is None:
+            object.__setattr__(self, "deletes", Deletes.TOMBSTONE if self.is_mirror else Deletes.IGNORE)
+        if self.nulls is None and self.is_mirror:
+            object.__setattr__(self, "nulls", Nulls.VALUE)
+        raise_all(self._mistakes())
+
+    def _mistakes(self) -> Iterator[ContractError]:
+        yield from wrong_identifier(self.name, "table", at=("name",))
+        yield from self._of_a_mirror() if self.is_mirror else self._of_the_wide_log()
+        if self.buckets < 1:
+            yield self._wrong("buckets must be at least 1; correct it", "buckets")
+        known = {*self.columns, *self.key}
+        for number, (column, _) in enumerate(self.null_columns):
+            if column not in known and (self.columns or not self.is_mirror):
+                yield self._wrong(f"nulls names {show(column)}, none of its columns", "nulls", "columns", number)
+
+    def _of_the_wide_log(self) -> Iterator[ContractError]:
+        if len(self.key) != 1:
+            yield self._wrong("its key has to be one column; name it", "key")
+        elif not self.columns or set(self.key) & set(self.columns) or len(set(self.columns)) != len(self.columns):
+            yield self._wrong("needs columns beside its key, each once; correct columns", "columns")
+        if self.partition and self.partition not in (*self.key, *self.columns):
+            yield self._wrong(f"partition {show(self.partition)} is none of its columns; name one of them", "partition")
+        for what, is_there in (("declare", self.declared), ("drop", self.drop), ("mask", self.mask)):
+            if is_there:
+                yield self._wrong(f"{what} is for tables with from; take it out", what)
+
+    def _of_a_mirror(self) -> Iterator[ContractError]:
+        for value, what in ((self.database, "database"), (self.table, "table")):
+            if not _PATTERN.fullmatch(value):
+                yield self._wrong(
+                    f"{what} {show(value)} is no name of a {what}; give its name at the source", "from", what
+                )
+        if not self.key or len(set(self.key)) != len(self.key):
+            yield self._wrong("its key is no list of columns; give their names at the source, each once", "key")
+        yield from self._left_out()
+        if self.partition and self.columns and not self.takes(self.partition):
+            yield self._wrong(
+                f"partition {show(self.partition)} is none of its columns; add it to columns", "partition"
+            )
+        names = [column.name for column in self.declared]
+        for number, name in enumerate(names):
+            if name in TECHNICAL or name in names[:number]:
+                yield self._wrong(f"column {show(name)} is taken; call it otherwise", "declare", number, "name")
+
+    def _left_out(self) -> Iterator[ContractError]:
+        """Columns that cannot be left out or masked."""
+        for what, names in (("drop", self.drop), ("mask", self.mask)):
+            for number, name in enumerate(names):
+                if name in self.key:
+                    yield self._wrong(f"{show(name)} is of the key, which has to stay; take it out", what, number)
+                if name == self.partition:
+                    yield self._wrong(f"{show(name)} is its partition column; partition otherwise", what, number)
+                if what == "mask" and name in self.drop:
+                    yield self._wrong(f"{show(name)} is to be dropped and masked; choose one", what, number)
+                if what == "drop" and name in self.columns:
+                    yield self._wrong(f"{show(name)} is among its columns and dropped; choose one", what, number)
+
+    def _wrong(self, reason: str, *at: str | int) -> ContractError:
+        return ContractError(f"table {plain(self.name)}: {reason}", at=at)
+
+    @property
+    def is_mirror(self) -> bool:
+        """True for a table that is made of the events of a table at the source."""
+        return bool(self.database or self.table)
+
+    @property
+    def origin(self) -> str:
+        """The table at the source that its events name, compared without case; "" for the wide log."""
+        return origin_of(self.database, self.table) if self.is_mirror else ""
+
+    @property
+    def key_column(self) -> str:
+        """The key of a table of the wide log, which is one column."""
+        return self.key[0]
+
+    @property
+    def has_row_order(self) -> bool:
+        """True when its rows are stored with one order a row, False when each column has one of its own beside it.
+
+        The second is the form of tables of the wide log, whose columns come from different events. Rows that move
+        between partitions or are removed need the first.
+        """
+        return self.is_mirror or self.removes_rows
+
+    @property
+    def keeps_tombstones(self) -> bool:
+        """True when deleted rows stay in the table, which readers do not see."""
+        return self.has_row_order or self.deletes is Deletes.TOMBSTONE
+
+    @property
+    def follows_deletes(self) -> bool:
+        """True when deletes at the source reach its rows."""
+        return self.deletes is not Deletes.IGNORE
+
+    @property
+    def removes_rows(self) -> bool:
+        """True when rows are taken out of the table: deleted ones, or those that moved to another partition."""
+        return self.deletes is Deletes.REMOVE or bool(self.partition)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """By name at the source, the lake's name of columns that are declared."""
+        return {column.source: column.name for column in self.declared}
+
+    def column_name(self, source: str) -> str:
+        """The lake's name of a column at the source: as it is declared, else made of its own."""
+        return self.names.get(source) or lake_name(source)
+
+    def takes(self, column: str) -> bool:
+        """True for a column at the source that the table is to have."""
+        return column not in self.drop and (not self.columns or column in self.columns or column in self.key)
+
+    def mistakes_beside(self, other: TableSpec) -> Iterator[ContractError]:
+        """What does not fit another table of the same origin: one log holds the events of both."""
+        for what, own, others in (("drop", self.drop, other.drop), ("mask", self.mask, other.mask)):
+            if set(own) != set(others):
+                yield self._wrong(f"{what} differs from {other.name}, which has the same source; align them", what)
+        known = {column.source: f"{column.name} {column.sql_type}" for column in other.declared}
+        for number, column in enumerate(self.declared):
+            own_form = f"{column.name} {column.sql_type}"
+            if known.get(column.source, own_form) != own_form:
+                yield self._wrong(
+                    f"column {show(column.source)} is {own_form} here and {known[column.source]} in {other.name}, of "
+                    f"the same source; align them",
+                    *("declare", number, "type"),
+                )
+
+
+def origin_of(database: str, table: str) -> str:
+    """A table at the source, whatever the case in which somebody wrote it."""
+    return f"{database}.{table}".lower()
+
+
+def lake_name(source: str) -> str:
+    """The name in the lake of a column at the source: words in lower case with ``_`` between them.
+
+    ``CustomerID`` is ``customer_id``. What is no letter or digit of ASCII separates words; ContractError when nothing
+    is left, or too much.
+    """
+    name = "_".join(word.lower() for word in _WORD.findall(source))
+    name = f"c_{name}" if name[:1].isdigit() else name
+    check_identifier(name, f"the lake's name for column {show(source)}")
+    return f"{name}_" if name in TECHNICAL else name
+
+
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    """True when a name fits one of the patterns (``*``, ``?``), without case; none at all fit everything."""
+    return not patterns or any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)

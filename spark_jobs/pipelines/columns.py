@@ -1,0 +1,146 @@
+"""The columns of mirrored tables in a batch of events: what is new is taken in, what does not fit is set aside."""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.names import plain
+from spark_jobs.contracts.rejections import Reason
+from spark_jobs.contracts.schemas import (
+    Arrived,
+    Change,
+    Evolution,
+    Kind,
+    Refusal,
+    SchemaBook,
+    Seen,
+    evolve,
+    pack_book,
+    unpack_book,
+)
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.sources.delivery import SCHEMAS_KEY
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.log import is_usable, with_reason
+
+_SAID = {
+    Kind.ADDED: "column {column} ({after}) was added",
+    Kind.WIDENED: "column {column} is {after} now, was {before}",
+    Kind.DROPPED: "column {column} is gone at the source; it stays, null from then on",
+    Kind.RETURNED: "column {column} is there again",
+    Kind.REFUSED: "column {column} came as {after} and is {before}: those events are in the quarantine",
+}
+
+
+def read_book(log_timeline: Timeline) -> SchemaBook:
+    """What the log's commits know of the columns of mirrored tables."""
+    return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
+
+
+def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
+    """What a batch of decoded records, which is pinned, has for columns, laid over what is known of them."""
+    book = read_book(log_timeline)
+    arrived = _arrived(decoded_df, spec) if spec.mirrors else ()
+    return evolve(book, arrived, at=format_clock(clock))
+
+
+def set_aside_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
+    """The records, with those that have a refused column as rejected ones; their bytes are still to be found."""
+    if not refusals:
+        return decoded_df
+    told = F.coalesce(*(F.when(_is_refused(refusal), F.lit(refusal.told)) for refusal in refusals))
+    return with_reason(decoded_df, is_usable() & told.isNotNull(), Reason.OTHER_TYPE, told)
+
+
+def column_metadata(evolution: Evolution) -> dict[str, str]:
+    """For the log's next commit, what is known of columns then."""
+    return {SCHEMAS_KEY: pack_book(evolution.book)} if evolution.book else {}
+
+
+def column_messages(evolution: Evolution) -> tuple[str, ...]:
+    """A line for each new table and each change, and for each refusal although it was told before.
+
+    Its events are no less missing.
+    """
+    new = evolution.added
+    told = [f"{plain(origin)}: is new, with {len(evolution.book[origin].columns)} columns" for origin in new]
+    told += [f"{plain(origin)}: {_line(change)}" for origin, change in evolution.changes if origin not in new]
+    known = {(origin, change.column, change.after) for origin, change in evolution.changes}
+    again = [each for each in evolution.refusals if (each.origin, each.column, each.type) not in known]
+    return (*told, *(f"{plain(each.origin)}: {each.told}: those events are in the quarantine" for each in again))
+
+
+def column_alerts(evolution: Evolution) -> tuple[str, ...]:
+    """What a person has to decide: columns that came as their table cannot take them, each told once."""
+    return tuple(
+        f"{plain(origin)}: {_line(change)}; docs/schemas.md says what to do"
+        for origin, change in evolution.changes
+        if change.kind is Kind.REFUSED
+    )
+
+
+def _line(change: Change) -> str:
+    return _SAID[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
+
+
+def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
+    names: dict[str, dict[str, str]] = defaultdict(dict)
+    for mirror in spec.mirrors:
+        names[mirror.origin] |= mirror.names
+    is_row = is_usable() & F.col("source_table").isNotNull() & (F.col("op") != "d")
+    columns_df = decoded_df.where(is_row).select(
+        *("source_table", "event_order", "read_from", "read_offset"),
+        F.posexplode("row_types").alias("number", "column", "type"),
+    )
+    rows = (
+        columns_df.groupBy("source_table", "column", "type")
+        .agg(
+            F.min(F.struct("event_order", "read_from", "read_offset")).alias("first"),
+            F.max("event_order").alias("last"),
+            F.min("number").alias("number"),
+        )
+        .collect()
+    )
+    seen: dict[str, list[Seen]] = defaultdict(list)
+    for row in rows:
+        first = row["first"]
+        place = f"{first['read_from']}:{first['read_offset']}"
+        seen[row["source_table"]].append(
+            Seen(
+                column=row["column"],
+                type=row["type"],
+                first=first["event_order"],
+                last=row["last"],
+                place=place,
+                number=row["number"],
+            )
+        )
+    return [
+        Arrived(
+            origin=origin,
+            first=min(each.first for each in of_table),
+            last=max(each.last for each in of_table),
+            seen=tuple(of_table),
+            names=names.get(origin, {}),
+        )
+        for origin, of_table in seen.items()
+    ]
+
+
+def _is_refused(refusal: Refusal) -> Column:
+    parts = [
+        F.col("source_table") == refusal.origin,
+        F.col("op") != "d",
+        F.element_at("row_types", F.lit(refusal.column)) == refusal.type,
+        F.col("event_order") >= refusal.since,
+    ]
+    return F.coalesce(reduce(operator.and_, parts), F.lit(False))

@@ -1,0 +1,259 @@
+"""What is new in the log merged into the tables: one read, one plan for all, then a commit for each that changed.
+
+Every table has a checkpoint of its own. Those that are equally far are merged together; one that failed, or is new, is
+behind and is merged by itself, so that it keeps no other waiting. Tables of the wide log that are equally far are
+written all or none when an expectation stops one of them; a table at the source that fails stops no other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
+from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.pipelines.column_forms import column_forms, write_again
+from spark_jobs.pipelines.columns import read_book
+from spark_jobs.pipelines.merge.gates import Gates
+from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.tables import (
+    build_index,
+    drop_old_index,
+    merged_tables,
+    rows_an_event,
+)
+from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.consumers import (
+    OLD_MIRRORS,
+    SPLIT,
+    ConsumerRegistry,
+    ConsumerState,
+    checkpoint_key,
+    table_checkpoint,
+)
+from spark_jobs.storage.layouts import table_layout, tombstones_layout
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull
+from spark_jobs.storage.recovery import settled_timelines
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit, fit_layout
+from spark_jobs.transforms.changes import to_changes
+from spark_jobs.transforms.folding import fold_events, select_events
+from spark_jobs.transforms.keyed_rows import STORED, TABLE, MergedTable, merge_rows, slot_names, width_of
+from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
+from spark_jobs.transforms.row_orders import to_tombstones
+from spark_jobs.transforms.stored_rows import to_stored
+
+_MB = 1024 * 1024
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge:
+    """One run over the tables of a lake, whose leases the caller holds; ``chosen`` are those that it merges into.
+
+    A table is settled once, and again after this run wrote to it, or tried to: nobody else does meanwhile.
+    """
+
+    spark: SparkSession
+    spec: LakeSpec
+    arguments: JobArguments
+    settings: Settings
+    chosen: Sequence[TableSpec]
+    merged: Merged = field(default_factory=Merged)
+    _timelines: dict[str, Timeline] = field(default_factory=dict, init=False)
+    _touched: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._touched.update((*(table.name for table in self.spec.tables), *self.spec.tombstones))
+
+    def run(self) -> Merged:
+        """Merge what is new. A table that fails is reported and left where it is; the others go on."""
+        source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
+        source.check_version()
+        timelines = self._settled()
+        for table in self.spec.tables:
+            timelines[table.name].check_type(table.type)
+        state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
+        places = {t.name: table_checkpoint(state, timelines[t.name], self.spec.log) for t in self.spec.tables}
+        groups: dict[str, list[TableSpec]] = defaultdict(list)
+        for table in self.chosen:
+            groups[BEGINNING if self.arguments.interval else places[table.name]].append(table)
+        for after in sorted(groups, key=Checkpoint.parse, reverse=True):
+            self._merge_from(groups[after], after, source, places)
+        for table in self.chosen:
+            last = self._timelines[table.name].last
+            unchanged = TableOutcome(table=table.name, instant=last, rows=0, is_committed=False)
+            self.merged.outcomes.setdefault(table.name, unchanged)
+        return self.merged
+
+    def _settled(self) -> Mapping[str, Timeline]:
+        """The timelines of all tables and of what was deleted in them, with nothing on them that is unfinished."""
+        names = sorted(self._touched)
+        self._timelines.update(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
+        self._touched.clear()
+        return self._timelines
+
+    def _merge_from(self, tables: Sequence[TableSpec], after: str, source: Timeline, places: dict[str, str]) -> None:
+        """Merge into tables that are equally far, part by part; those that failed wait for the next run."""
+        is_interval = self.arguments.interval is not None
+        most = None if is_interval else int(self.settings.max_pull_mb * _MB)
+        while True:
+            pull = plan_pull(source, after=after, most_bytes=most)
+            if not source.writes or (pull.window.is_empty and not is_interval):
+                return
+            self.merged.resyncs += [pull.resync_reason] if pull.resync_reason else []
+            self._merge_part(tables, pull, source, is_interval=is_interval)
+            self.merged.add_window(pull.window)
+            if is_interval:
+                return
+            tables = [table for table in tables if not self._has_failed(table)]
+            places |= dict.fromkeys((table.name for table in tables), pull.checkpoint)
+            self._remember(places)
+            if not pull.has_more or not tables:
+                return
+            after = pull.checkpoint
+            log.info("merged up to %s; there is more", after)
+
+    def _has_failed(self, table: TableSpec) -> bool:
+        is_blocked = self.merged.blocked is not None and not table.is_mirror
+        return is_blocked or table.name in self.merged.failed
+
+    def _merge_part(self, tables: Sequence[TableSpec], pull: Pull, source: Timeline, *, is_interval: bool) -> None:
+        path, interval = self.settings.table_path(self.spec.log), self.arguments.interval
+        # The newest one, also of events that are older: columns only ever come, and the row index knows them already.
+        every = merged_tables(self.spec, read_book(source))
+        names = {table.name for table in tables}
+        chosen = [table for table in every if table.name in names]
+        read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
+        events_df = select_events(read_df, chosen)
+        if all(table.spec.is_mirror for table in chosen):
+            events_df = events_df.where(F.col("source_table").isin(*{table.spec.origin for table in chosen}))
+        # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
+        # reading of Parquet off for the whole session while the plan is being carried out.
+        with pinned(self.spark, events_df, "events") as pinned_df:
+            count = int(pinned_df.count())
+            self.merged.events += count
+            if count:
+                checkpoint = "" if is_interval else pull.checkpoint
+                self.merge_events(pinned_df, chosen, every, checkpoint=checkpoint, count=count)
+
+    def merge_events(
+        self,
+        events_df: DataFrame,
+        tables: Sequence[MergedTable],
+        every: Sequence[MergedTable],
+        *,
+        checkpoint: str,
+        count: int,
+    ) -> None:
+        """Merge events with what is stored, and commit to each table that changed, side by side.
+
+        Args:
+            events_df: what :func:`spark_jobs.transforms.folding.select_events` gives, pinned and read.
+            tables: the tables to merge into.
+            every: all tables of the lake.
+            checkpoint: goes into each commit unless it is empty.
+            count: of the events.
+        """
+        width, timelines = width_of(every), self._settled()
+        index = build_index(self.spark, self.spec, every, self.settings)
+        index.catch_up(self.spark, {table.name: timelines[table.name] for table in every})
+        fed = {t.name for t in tables if t.name in self.spec.fed_tables and timelines[t.name].last}
+        kept = sorted(fed | {table.name for table in tables if table.spec.removes_rows})
+        with pinned(self.spark, fold_events(events_df, tables, width), "folded") as folded_df:
+            packed_df = index.find(self.spark, folded_df.select(key_hash()), most=count * rows_an_event(tables))
+            stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
+            merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)
+            # Every table's commit looks for its rows: in their order, it opens the few blocks that have some.
+            with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
+                gates = Gates(spec=self.spec, tables=every, run=self.arguments, settings=self.settings)
+                passed = gates.check(changed_df, tables)
+                self.merged.failed |= passed.failed
+                self.merged.blocked = self.merged.blocked or passed.blocked
+                self.merged.messages += passed.messages
+                written = [table for table in tables if table.name in passed.metadata]
+                if not written:
+                    return
+                is_all = not passed.failed and passed.blocked is None
+                passed_df = changed_df if is_all else changed_df.where(F.col(TABLE).isin(*passed.metadata))
+                self._keep_tombstones(passed_df, written)
+                read_to = {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
+                metadata = {name: {**read_to, **of_table} for name, of_table in passed.metadata.items()}
+
+                def write(table: MergedTable) -> TableOutcome | None:
+                    return self._write(passed_df, table, timelines[table.name], metadata[table.name], table.name in fed)
+
+                with ThreadPoolExecutor(self.settings.write_threads) as threads:
+                    layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
+                    outcomes = list(threads.map(write, written))
+                done = {each.table: each.instant or "" for each in outcomes if each}
+                if len(done) == len(written):
+                    index.accept(layer.result(), done)
+                elif done:  # the layer has rows of a table that it has not
+                    done_df = changed_df.where(F.col(TABLE).isin(*done)).drop(STORED)
+                    index.accept(index.write_layer(pack_rows(done_df)), done)
+
+    def _write(
+        self, changed_df: DataFrame, table: MergedTable, timeline: Timeline, metadata: Mapping[str, str], is_fed: bool
+    ) -> TableOutcome | None:
+        """Commit the changed rows of a table; None when it failed, which stops no other.
+
+        Its first commit has no change feed: its readers begin with a snapshot.
+        """
+        layout = fit_layout(table_layout(table.spec), timeline)
+        self._touched.add(table.name)
+        try:
+            metadata = {**metadata, **(column_forms(table) if table.spec.is_mirror else {})}
+            if is_fed:
+                metadata[CHANGES_KEY] = write_changes(to_changes(changed_df, table), table.name, self.settings)
+            rows_df = to_stored(changed_df, table)
+            if table.spec.is_mirror:
+                write_again(self.spark, table, timeline, self.settings)
+            # A first write is no upsert, and would keep rows that are to be taken out.
+            is_first = timeline.last is None and not table.spec.removes_rows
+            done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first)
+        except Exception as error:
+            log.exception("%s: was not written", table.name)
+            self.merged.failed[table.name] = error
+            return None
+        outcome = TableOutcome(table=table.name, instant=done.instant, rows=done.rows, is_committed=True)
+        self.merged.add(outcome)
+        return outcome
+
+    def _keep_tombstones(self, changed_df: DataFrame, tables: Sequence[MergedTable]) -> None:
+        """What is about to be taken out of tables is kept first: that it was deleted must not be forgotten."""
+        removing = [table.name for table in tables if table.spec.deletes is Deletes.REMOVE]
+        for name in self.spec.tombstones if removing else ():
+            with pinned(self.spark, to_tombstones(changed_df, removing), "tombstones") as tombstones_df:
+                if tombstones_df.count():
+                    self._touched.add(name)
+                    commit(tombstones_df, tombstones_layout(name), metadata={}, settings=self.settings)
+
+    def _last(self, name: str) -> str | None:
+        if name not in self._touched:
+            return self._timelines[name].last
+        return Timeline(table=name, path=self.settings.table_path(name)).last
+
+    def _remember(self, places: Mapping[str, str]) -> None:
+        """Keep how far every table is, also of those in which nothing changed."""
+        registry = ConsumerRegistry(self.settings.base_path)
+        last = {table.name: self._last(table.name) for table in self.spec.tables}
+        slowest = {self.spec.log: furthest_behind(places.values())}
+        state = ConsumerState(checkpoints=slowest, tables=last, places=dict(places))
+        registry.write(SPLIT, state, self.arguments.clock)
+        if self.spec.mirrors:
+            registry.forget(OLD_MIRRORS)
+            drop_old_index(self.spec, self.settings)

@@ -1,0 +1,74 @@
+"""The tables of a lake with the columns that they have now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.schemas import Column, SchemaBook, TableSchema
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import ROW_KEY, Deletes, TableSpec
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.row_index import FOLDER, RowIndex
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.keyed_rows import KEY, MergedTable, newest_rows, slot_names, width_of
+from spark_jobs.transforms.packed import pack_rows, unpack_rows
+from spark_jobs.transforms.row_orders import from_tombstones
+from spark_jobs.transforms.stored_rows import from_stored
+
+
+def merged_table(table: TableSpec, spec: LakeSpec, book: SchemaBook) -> MergedTable:
+    """A table with its columns: as declared, or as the events of its source have shown so far."""
+    if table.is_mirror:
+        known = book.get(table.origin, TableSchema()).columns
+        columns = tuple(column for column in known if table.takes(column.source))
+        return MergedTable(spec=table, columns=columns, nulls=spec.nulls_of(table))
+    types = {name: spec.columns_by_name[name].sql_type for name in (table.key_column, *table.columns)}
+    names = (table.key_column, *table.columns) if table.has_row_order else table.columns
+    columns = tuple(Column(source=name, name=name, type=types[name], added="", since="") for name in names)
+    return MergedTable(spec=table, columns=columns, key_type=types[table.key_column], nulls=spec.nulls_of(table))
+
+
+def merged_tables(spec: LakeSpec, book: SchemaBook) -> tuple[MergedTable, ...]:
+    """All tables of the lake."""
+    return tuple(merged_table(table, spec, book) for table in spec.tables)
+
+
+def rows_an_event(tables: Sequence[MergedTable]) -> int:
+    """How many keyed rows one event can become at most."""
+    return max(Counter(table.spec.origin for table in tables).values(), default=0)
+
+
+def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:
+    """The row index of all tables of a lake."""
+    by_name, width = {table.name: table for table in tables}, width_of(tables)
+
+    def pack(name: str, rows_df: DataFrame) -> DataFrame:
+        table = by_name[name]
+        keyed_df = from_stored(rows_df, table, width)
+        for tombstones in spec.tombstones if table.spec.deletes is Deletes.REMOVE else ():
+            path = settings.table_path(tombstones)
+            if Timeline(table=tombstones, path=path).last:
+                deleted_df = from_tombstones(read_snapshot(spark, path), name, width)
+                # A run that died may have kept a delete that it did not carry out: the row is there as it was.
+                there_df = read_snapshot(spark, settings.table_path(name)).select(F.col(ROW_KEY).alias(KEY))
+                keyed_df = keyed_df.unionByName(deleted_df.join(there_df, KEY, "left_anti"))
+        return pack_rows(keyed_df)
+
+    def merge(packed_df: DataFrame) -> DataFrame:
+        return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(width))))
+
+    columns = {table.name: table.index_columns for table in tables}
+    return RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)
+
+
+def drop_old_index(spec: LakeSpec, settings: Settings) -> None:
+    """Remove the index that mirrors had for themselves in earlier releases."""
+    root = Filesystem(settings.table_path(FOLDER))
+    if f"{spec.lake}.mirrors" in root.folders():
+        root.delete_tree(f"{spec.lake}.mirrors")

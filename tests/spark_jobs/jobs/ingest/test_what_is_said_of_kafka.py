@@ -1,0 +1,31 @@
+"""What is said of Kafka is refused before a session starts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs import ingest
+from tests.support.lakes import CLOCK
+
+
+def check(settings: Settings, **options: str) -> None:
+    ingest.check(load_lake_spec(settings.lake_spec), JobArguments(job="ingest", clock=CLOCK, options=options), settings)
+
+
+def test_a_loss_can_be_accepted_of_kafka_alone():
+    check(Settings(kafka_servers="b:1"), accept_loss="t")
+    with pytest.raises(ContractError, match="LAKEHOUSE_KAFKA_SERVERS names none"):
+        check(Settings(), accept_loss="t")
+
+
+def test_properties_and_the_start_are_looked_at():
+    with pytest.raises(SettingsError, match="LAKEHOUSE_KAFKA_START"):
+        check(Settings(kafka_servers="b:1", kafka_start="somewhere"))
+    with pytest.raises(SettingsError, match=r"group\.id"):
+        check(Settings(kafka_servers="b:1", kafka_properties=json.dumps({"group.id": "g"})))

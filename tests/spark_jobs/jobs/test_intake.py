@@ -63,7 +63,8 @@ def make_batch(seed: int) -> list[dict[str, Any]]:
         detail = rng.choice(["", "shop.basket", "shop.visit"]) if reason == "ignored" else "why"
         moment = rng.choice([MOMENTS[number % 3], rng.choice(MOMENTS)])
         event = {"event_id": f"e{number}", "event_order": f"{number:04x}", "event_time": moment}
-        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": "file"})
+        place = rng.choice(["t/file", "kafka:t/0", "kafka.t/file"])
+        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place})
     return rows
 
 
@@ -76,7 +77,7 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         days[row["event_id"]].add(row["event_time"].date())
     orders = [row["event_order"] for row in usable]
     return {
-        "records": len(rows),
+        "messages": sum(row["read_from"] == "kafka:t/0" for row in rows),
         "ignored": len(rows) - len(usable) - len(rejected),
         "usable": len(usable),
         "rejected": len(rejected),

@@ -39,7 +39,11 @@ def catalog_sync(lake: Lake) -> None:
         tags=lake.tags("catalog"),
         params={
             "table": choice_param(
-                lake.spec.table_names, empty="all of them", title="Table", description="One table alone"
+                lake.spec.table_names,
+                empty="all of them",
+                title="Table",
+                description="One table alone",
+                is_open=bool(lake.spec.patterns),
             ),
             "all": Param(
                 False,

@@ -36,7 +36,11 @@ def data_quality(lake: Lake) -> None:
         tags=lake.tags("quality"),
         params={
             "table": choice_param(
-                lake.spec.asked_tables, empty="all of them", title="Table", description="One table alone"
+                lake.spec.asked_tables,
+                empty="all of them",
+                title="Table",
+                description="One table alone",
+                is_open=bool(lake.spec.patterns),
             )
         },
     )

@@ -48,7 +48,7 @@ def split_sales(lake: Lake) -> None:
             reads_interval=True,
             runs_by_clock=False,
             inlets=[lake.assets[lake.spec.log]],
-            outlets=[*lake.assets.tables, lake.assets.split],
+            outlets=[*lake.assets.tables, *lake.assets.histories, lake.assets.split],
         )
         split >> quality_task(lake.assets, lake.assets.tables)
 

@@ -1,7 +1,7 @@
 """A whole company in one lake, through a real Airflow: every step is compared with what the lake must hold then.
 
 Sales, orders, accounts and rates arrive; some change, and a rate is corrected; a customer is erased; a table is added
-at the source. The lake is the shipped include/lakes/company.yaml.
+at the source; the SQL of a mart is changed by a plan. The lake is the shipped include/lakes/company.yaml.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ CUSTOMER = 1
 """Who is erased."""
 RETURNS = "  - {name: returns, from: {database: shop, table: returns}, key: [id]}\n"
 _FAST = "fast_layer"
+_LEAST = Decimal(1000)
+_LEAST_SALE = ("    AND s.contract_subtotal >= 1000\n", "GROUP BY DATE_FORMAT")
+"""A line of the SQL of ``sales_by_segment``, and what it is put before."""
 
 
 @dataclass
@@ -168,3 +172,19 @@ def _follow(lake: CompanyLake, stack: Stack) -> None:
     lake.land(by_topic(company.put("returns", (n,), order_id=n, reason="too small") for n in range(1, 6)))
     chain.run_once()
     lake.compare("the shop has a new table, returns, and the lake spec an entry for it")
+    _change_mart(lake)
+
+
+def _change_mart(lake: CompanyLake) -> None:
+    """Small sales are no longer counted: a plan, a preview beside production, then the change."""
+    sql = lake.spec_file.parent.parent / "company" / "sales_by_segment.sql"
+    line, before = _LEAST_SALE
+    sql.write_text(sql.read_text(encoding="utf-8").replace(before, line + before), encoding="utf-8")
+    plan = str(lake.spec_file.parent / "plan.yaml")
+    lake.steps.tell("the SQL of sales_by_segment is changed: sales below 1,000 are no longer counted")
+    run_job(["plan", "--output", plan], lake.environ, is_shown=True)
+    run_job(["preview", "--plan", plan], lake.environ, is_shown=True)
+    lake.compare("the change was planned and previewed, and every table is as it was")
+    run_job(["apply", "--plan", plan], lake.environ)
+    lake.company.least_sale = _LEAST
+    lake.compare("the change was applied")

@@ -69,6 +69,8 @@ class Company:
     sales: dict[int, Row] = field(default_factory=dict)
     rates: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     position: int = 0
+    least_sale: Decimal = Decimal(0)
+    """Sales below it are in no segment's total."""
 
     def change(self) -> dict[str, list[bytes]]:
         """Changes of some days, old rows among them: lines of change events by topic."""
@@ -186,7 +188,8 @@ class Company:
             if (currency, day) in self.rates
         ]
         in_euro = _added(rated, lambda each: (each[0],), lambda each: each[1])
-        segments = _added(self.sales.values(), lambda s: (s["month"], segment.get(s["customer"])), lambda s: s["total"])
+        counted = [sale for sale in self.sales.values() if sale["total"] >= self.least_sale]
+        segments = _added(counted, lambda s: (s["month"], segment.get(s["customer"])), lambda s: s["total"])
         return {
             "order_line_facts": facts,
             "product_daily_revenue": {k: {"revenue": total, "order_lines": n} for k, (total, n) in daily.items()},

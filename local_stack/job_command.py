@@ -12,8 +12,12 @@ from local_stack.layout import PROJECT_ROOT
 from spark_jobs.contracts.results import JobResult
 
 
-def run_job(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> JobResult:
-    """Run ``JOB --option value …`` to its end; SetupError with the job's own sentence when it cannot."""
+def run_job(words: Sequence[str], environ: Mapping[str, str] = os.environ, *, is_shown: bool = False) -> JobResult:
+    """Run ``JOB --option value …`` to its end, and show what it prints or not.
+
+    Raises:
+        SetupError: it cannot be run; the message is the job's own sentence.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "spark_jobs.entrypoint", *words],
         env=dict(environ),
@@ -23,4 +27,7 @@ def run_job(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> Jo
     )
     if done.returncode:
         raise SetupError(f"{words[0]} failed: {find_reason(done.stderr)}")
-    return JobResult.from_json(done.stdout.strip().splitlines()[-1])
+    *shown, result = done.stdout.rstrip().splitlines()
+    if is_shown:
+        print("\n".join(shown), flush=True)
+    return JobResult.from_json(result)

@@ -37,6 +37,10 @@ JOBS = {
     "split": "events of the log to the tables of newest values",
     "mart": "a layer's marts, refreshed by what is new",
     "recompute": "history computed again: a plan first, the way back kept",
+    "plan": "what the files define otherwise than the lake's rows were computed, and what apply would do about it",
+    "preview": "marts of a plan computed by their new definition and compared with their rows; nothing is changed",
+    "apply": "marts of a plan computed by their new definition, after a savepoint, each in one commit",
+    "undo": "marts of an applied plan taken back to the rows and the definition that they had before",
     "rules": "rule versions: a table of them, or two laid side by side over the same history",
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec, its marts and expectations looked through: every mistake by file and line",
@@ -140,11 +144,11 @@ def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobRes
     if needs_spark and not needs_spark(arguments, settings):
         result: JobResult = job.run(None, arguments, settings)
         return result
-    from spark_jobs.contracts.spec_file import load_lake_spec
     from spark_jobs.session import open_session
+    from spark_jobs.storage.lake_specs import read_lake_spec
 
     # Refused at once, not after a session has started: the spec, and what the job itself can tell without one.
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     if check := getattr(job, "check", None):
         check(spec, arguments, settings)
     spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")

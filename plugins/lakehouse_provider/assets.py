@@ -32,8 +32,13 @@ class LakeAssets:
 
     @property
     def tables(self) -> list[Asset]:
-        """What split writes."""
+        """What split writes, without histories."""
         return [self[table.name] for table in self.spec.tables]
+
+    @property
+    def histories(self) -> list[Asset]:
+        """What split writes beside tables with ``history``."""
+        return [self[name] for name in self.spec.histories]
 
     @property
     def marts(self) -> list[Asset]:

@@ -15,8 +15,12 @@ _TOPIC = "[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"
 """The name of a topic, which begins with that of its connector's server."""
 
 
-def choice_param(names: list[str], *, empty: str, title: str, description: str) -> Param:
-    """One of the names or none; the page shows ``empty`` for none."""
+def choice_param(names: list[str], *, empty: str, title: str, description: str, is_open: bool = False) -> Param:
+    """One of the names or none; the page shows ``empty`` for none. With ``is_open`` any other name as well."""
+    if is_open:
+        pattern = f"^[a-z][a-z0-9_]{{0,62}}{_END}"
+        said = f"{description}, found ones too; empty: {empty}"
+        return Param(None, type=["null", "string"], pattern=pattern, examples=names, title=title, description=said)
     return Param(
         None,
         type=["null", "string"],

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 def services_params(spec: LakeSpec) -> dict[str, Param]:
     """Which table, and which service."""
     return {
-        "table": choice_param(spec.table_names, empty="all of them", title="Table", description="One table alone"),
+        "table": choice_param(
+            spec.table_names,
+            empty="all of them",
+            title="Table",
+            description="One table alone",
+            is_open=bool(spec.patterns),
+        ),
         "service": choice_param(
             [service.value for service in Service],
             empty="all of them",

@@ -208,6 +208,26 @@ class GateStoppedError(TerminalError):
         )
 
 
+class DefinitionChangedError(TerminalError):
+    """The files define marts or tables otherwise than their rows; ``changed`` says which parts. None was written."""
+
+    def __init__(self, *, changed: Mapping[str, Sequence[str]], result: JobResult | None = None) -> None:
+        self.changed, self.result = changed, result
+        parts = "; ".join(f"{table}: {', '.join(names)} changed" for table, names in changed.items())
+        super().__init__(
+            f"blocked, the rows stay as they were computed: {parts}; see what that would change with: plan, then: "
+            f"preview and apply, or put the files back"
+        )
+
+
+class StalePlanError(TerminalError):
+    """A plan is of another state of the lake or of its files."""
+
+    def __init__(self, *, plan: str, reason: str) -> None:
+        self.plan, self.reason = plan, reason
+        super().__init__(f"{plan} is stale, nothing was changed: {reason}; make a new one with: plan")
+
+
 class AuditFailedError(TerminalError):
     """Committed rows break what is expected of their tables; ``failed`` says of each what was expected and seen."""
 

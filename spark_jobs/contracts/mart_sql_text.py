@@ -6,6 +6,7 @@ SQL is never written anew from its parsed form: what runs is what was declared, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,12 @@ Edit = tuple[int, int, str]
 """From, to (exclusive), and what stands there instead."""
 
 
+@lru_cache(maxsize=512)
 def parse_sql(text: str, *, wanted: str = "SELECT") -> exp.Expr:
-    """The one statement or expression in ``text``; ContractError when it cannot be read, or there are several."""
+    """The one statement or expression in ``text``; ContractError when it cannot be read, or there are several.
+
+    A text is parsed once, so the tree is everybody's: who changes one changes a copy.
+    """
     from sqlglot import errors, exp, parse
 
     try:
@@ -113,6 +118,7 @@ def with_names(query: exp.Expr) -> frozenset[str]:
     return frozenset(cte.alias.lower() for cte in query.find_all(exp.CTE))
 
 
+@lru_cache(maxsize=512)
 def sql_tokens(text: str) -> Sequence[Token]:
     """Words and signs of the text, without comments."""
     from sqlglot import errors, tokenize
@@ -123,7 +129,7 @@ def sql_tokens(text: str) -> Sequence[Token]:
         raise ContractError(f"its SQL cannot be read ({_reason(error)}); correct it", at=_place(error)) from error
     if not tokens:
         raise ContractError("its SQL is empty; write it")
-    return tokens
+    return tuple(tokens)
 
 
 def is_text(token: Token) -> bool:

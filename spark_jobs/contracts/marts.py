@@ -121,12 +121,20 @@ class MartSpec:
 
     @property
     def definition(self) -> str:
-        """A fingerprint of all that decides the mart's rows: another one means that they are computed anew."""
+        """A fingerprint of all that decides the mart's rows.
+
+        Commits of earlier releases have nothing else (:mod:`spark_jobs.contracts.definitions`): it must not change.
+        """
         facts = asdict(self)
         for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness"):
             del facts[name]
-        facts["sql"] = [part for part in _SQL_PARTS.findall(self.sql) if not part.startswith("--")]
+        facts["sql"] = self.sql_words
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    @property
+    def sql_words(self) -> list[str]:
+        """The SQL without comments, and however it is laid out."""
+        return [part for part in _SQL_PARTS.findall(self.sql) if not part.startswith("--")]
 
     @property
     def scoped_reads(self) -> tuple[ReadSpec, ...]:

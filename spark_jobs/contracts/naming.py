@@ -19,6 +19,8 @@ def naming_of(person: PersonSpec, table: str, spec: LakeSpec) -> Naming | None:
 
     Marts may have any of the columns by the names that these have in the tables they read.
     """
+    if kept := spec.history_of(table):
+        return naming_of(person, kept.name, spec)
     if mirror := spec.mirror(table):
         named = person.in_table(table)
         return named and Naming(
@@ -37,8 +39,9 @@ def event_namings(person: PersonSpec, spec: LakeSpec) -> dict[str, tuple[Naming,
     """By table at the source, the columns there by which its events name people of a kind."""
     found = defaultdict[str, list[Naming]](list)
     for table, naming in person.tables:
-        if (mirror := spec.mirror(table)) and naming not in found[mirror.origin]:
-            found[mirror.origin].append(naming)
+        for origin in mirror.origins if (mirror := spec.mirror(table)) else ():
+            if naming not in found[origin]:
+                found[origin].append(naming)
     return {origin: tuple(namings) for origin, namings in found.items() if namings}
 
 
@@ -69,6 +72,8 @@ def mistakes_of_people(spec: LakeSpec) -> Iterator[ContractError]:
 def _mistakes(person: PersonSpec, table: str, naming: Naming, spec: LakeSpec) -> Iterator[ContractError]:
     who = f"people: {person.role}: {table}"
     mirror, load = spec.mirror(table), spec.find_load(table)
+    if not mirror and not load and spec.may_yield(table):
+        return
     if not mirror and not load:
         known = [*(each.name for each in spec.mirrors), *(each.name for each in spec.loads)]
         yield ContractError(

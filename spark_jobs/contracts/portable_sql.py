@@ -5,6 +5,7 @@ It is not translated: what runs is what was written, so it may use what all of t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
@@ -18,6 +19,7 @@ _ENGINES = ("spark", "trino")
 """Athena's queries are Trino's."""
 
 
+@lru_cache(maxsize=512)
 def parse_portable(text: str, *, what: str) -> exp.Query:
     """The one SELECT in ``text``; ContractError unless it is one for every engine. ``what`` it is: ``a view``."""
     from sqlglot import exp

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 
@@ -47,6 +48,8 @@ class JobResult:
     seconds: float = 0.0
     due: tuple[tuple[str, str], ...] = ()
     """Table and service of the table services that are due."""
+    findings: Mapping[str, Any] = field(default_factory=dict)
+    """What the job found, for programs: by table, in its own form."""
 
     def __post_init__(self) -> None:
         if self.status not in (DONE, NOTHING_TO_DO):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from spark_jobs.contracts.column_types import reads
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.schemas import Change, Column, Kind, SchemaBook, TableSchema, reads
+from spark_jobs.contracts.schemas import Change, Column, Kind, SchemaBook, TableSchema
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec
 
@@ -30,9 +31,10 @@ def plan_changes(mirrors: Iterable[TableSpec], book: SchemaBook) -> tuple[Planne
     return tuple(
         change
         for mirror in mirrors
-        if mirror.origin in book
+        for origin in mirror.origins
+        if origin in book
         for declared in mirror.declared
-        for change in _changes_of(mirror, declared, book[mirror.origin])
+        for change in _changes_of(mirror, origin, declared, book[origin])
     )
 
 
@@ -48,16 +50,16 @@ def apply_changes(book: SchemaBook, changes: Iterable[PlannedChange], *, at: str
             raise ContractError(f"{each.mirror}: {plain(each.column)}: {each.unfit}")
         schema = known[each.origin]
         done = Change(kind=each.kind, column=each.column, before=each.before, after=each.after, at=at, by=by)
-        known[each.origin] = TableSchema(columns=_with(schema, each), changes=(*schema.changes, done))
+        known[each.origin] = replace(schema, columns=_with(schema, each), changes=(*schema.changes, done))
     return known
 
 
-def _changes_of(mirror: TableSpec, declared: ColumnSpec, schema: TableSchema) -> Iterator[PlannedChange]:
+def _changes_of(mirror: TableSpec, origin: str, declared: ColumnSpec, schema: TableSchema) -> Iterator[PlannedChange]:
     column, source = schema.column(declared.source), declared.source
 
     def planned(kind: Kind, before: str, after: str, unfit: str = "") -> PlannedChange:
         return PlannedChange(
-            mirror=mirror.name, origin=mirror.origin, kind=kind, column=source, before=before, after=after, unfit=unfit
+            mirror=mirror.name, origin=origin, kind=kind, column=source, before=before, after=after, unfit=unfit
         )
 
     owner = next((each.source for each in schema.columns if each.name == declared.name), source)

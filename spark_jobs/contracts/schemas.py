@@ -16,21 +16,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import reduce
 
+from spark_jobs.contracts.column_types import agree, holds, reads
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.table_spec import lake_name
 
+SCHEMAS_KEY = "schemas"
+"""In the metadata of the log's commits: what is known of tables at the source."""
 UNKNOWN_TYPE = ""
 """Of a column that was null in everything that came so far, without a schema that names its type."""
-_DECIMAL = re.compile(r"decimal\(([0-9]{1,2}),([0-9]{1,2})\)")
-_HELD, _NEEDED = {"int": 9, "bigint": 18}, {"int": 10, "bigint": 19}
-"""Digits of which a whole number holds every one, and that a column needs to hold every whole number."""
-_EXACT = frozenset({("bigint", "int"), ("double", "float"), ("double", "int")})
 SOURCE = "the source"
 """Who made a change that nobody reviewed."""
 
@@ -45,6 +44,7 @@ class Kind(StrEnum):
     REFUSED = "refused"
     RENAMED = "renamed"
     CHANGED = "changed"
+    REKEYED = "rekeyed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """The columns of a table, in the order in which they came, and everything that ever happened to them."""
+    """The columns of a table, in the order in which they came, and everything that ever happened to them.
+
+    ``key`` is what its records said first. ``name`` is that of the table in the lake which was made of it because a
+    pattern found it; then both are for good.
+    """
 
     columns: tuple[Column, ...] = ()
     changes: tuple[Change, ...] = ()
+    key: tuple[str, ...] = ()
+    name: str = ""
 
     def column(self, source: str) -> Column | None:
         """The column with this name at the source."""
@@ -113,7 +119,8 @@ class Arrived:
     """What came of one table: from the ``first`` order to the ``last``, with these columns.
 
     ``names`` are the lake's names of columns that the spec declares. Deletes are no part of it: of their rows the key
-    alone counts.
+    alone counts. ``keys`` are the keys that records said, in the order of their events. ``shard_of`` are tables of the
+    lake that it becomes together with others, with whose types its own have to agree.
     """
 
     origin: str
@@ -121,6 +128,8 @@ class Arrived:
     last: str
     seen: tuple[Seen, ...]
     names: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[tuple[str, ...], ...] = ()
+    shard_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,25 +153,25 @@ class Evolution:
     added: tuple[str, ...] = ()
 
 
-def holds(wide: str, narrow: str) -> bool:
-    """True when a column of the type ``wide`` holds every value of ``narrow`` exactly."""
-    if wide == narrow or (wide, narrow) in _EXACT:
-        return True
-    (most, scale), (needed, small) = _digits(wide, _HELD), _digits(narrow, _NEEDED)
-    return bool(most and needed) and most >= needed and scale >= small
+def evolve(
+    book: SchemaBook, arrived: Iterable[Arrived], *, at: str, shards: Mapping[str, Sequence[str]] | None = None
+) -> Evolution:
+    """Take in what the events of a batch have for columns.
 
-
-def reads(wide: str, narrow: str) -> bool:
-    """True when the text of every value of ``narrow`` is that of a value of ``wide``, which a person may choose."""
-    return holds(wide, narrow) or (wide == "string" and (narrow == "boolean" or any(_digits(narrow, _NEEDED))))
-
-
-def evolve(book: SchemaBook, arrived: Iterable[Arrived], *, at: str) -> Evolution:
-    """Take in what the events of a batch have for columns; ``at`` is the run's clock."""
+    Args:
+        book: what is known.
+        arrived: what came.
+        at: the run's clock.
+        shards: by table of the lake that several at the source become, those that are known.
+    """
     known, refusals, changes = dict(book), list[Refusal](), list[tuple[str, Change]]()
+    types = {name: widest_types(known[each] for each in origins) for name, origins in (shards or {}).items()}
     for of_table in sorted(arrived, key=lambda each: each.origin):
         before = known.get(of_table.origin, TableSchema())
-        after, refused = _take_in(before, of_table, at)
+        beside = {source: type_ for name in of_table.shard_of for source, type_ in types.get(name, {}).items()}
+        after, refused = _take_in(before, of_table, at, beside)
+        for name in of_table.shard_of:
+            types[name] = _wider(types.get(name, {}), after)
         refusals += refused
         changes += [(of_table.origin, change) for change in after.changes[len(before.changes) :]]
         known[of_table.origin] = after
@@ -184,18 +193,29 @@ def unpack_book(text: str | None) -> SchemaBook:
         origin: TableSchema(
             columns=tuple(Column(**column) for column in of["columns"]),
             changes=tuple(Change(**{**change, "kind": Kind(change["kind"])}) for change in of["changes"]),
+            key=tuple(of.get("key", ())),
+            name=of.get("name", ""),
         )
         for origin, of in told.items()
     }
 
 
-def _digits(type_: str, of_whole: Mapping[str, int]) -> tuple[int, int]:
-    """Digits before and after the point of an exact number; zeros of anything else."""
-    match = _DECIMAL.fullmatch(type_)
-    return (int(match[1]) - int(match[2]), int(match[2])) if match else (of_whole.get(type_, 0), 0)
+def widest_types(schemas: Iterable[TableSchema]) -> dict[str, str]:
+    """By column at the source, the type that holds those that it has in several tables, which agree."""
+    return reduce(_wider, schemas, {})
 
 
-def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchema, list[Refusal]]:
+def _wider(types: Mapping[str, str], schema: TableSchema) -> dict[str, str]:
+    wider = dict(types)
+    for column in schema.columns:
+        known = wider.get(column.source, column.type)
+        wider[column.source] = column.type if holds(column.type, known) else known
+    return wider
+
+
+def _take_in(
+    schema: TableSchema, arrived: Arrived, at: str, beside: Mapping[str, str]
+) -> tuple[TableSchema, list[Refusal]]:
     columns = {column.source: column for column in schema.columns}
     changes, refusals = list(schema.changes), list[Refusal]()
     for seen in sorted(arrived.seen, key=lambda each: (each.first, each.number, each.last, each.column, each.type)):
@@ -203,22 +223,28 @@ def _take_in(schema: TableSchema, arrived: Arrived, at: str) -> tuple[TableSchem
         change = Change(kind=Kind.ADDED, column=source, after=type_, order=seen.first, place=seen.place, at=at)
         if type_ == UNKNOWN_TYPE:
             continue
-        if column is None:
+        fits = source not in beside or agree(type_, beside[source])
+        if column is None and fits:
             name = _name_of(source, arrived.names, columns.values())
             columns[source] = Column(source=source, name=name, type=type_, added=seen.first, since=seen.first)
             changes.append(change)
-        elif column.type == type_ or (reads(column.type, type_) and seen.last < column.since):
+        elif column and (column.type == type_ or (reads(column.type, type_) and seen.last < column.since)):
             continue
-        elif holds(type_, column.type):
+        elif column and fits and holds(type_, column.type):
             columns[source] = replace(column, type=type_, since=seen.first)
             changes.append(replace(change, kind=Kind.WIDENED, before=column.type))
         else:
-            since = column.since if reads(column.type, type_) else ""
-            told = f"{source} came as {type_} and is {column.type}"
+            is_type = column.type if column else beside[source]
+            since = column.since if column and reads(is_type, type_) else ""
+            told = f"{source} came as {type_} and is {is_type}"
             refusals.append(Refusal(origin=arrived.origin, column=source, type=type_, since=since, told=told))
-            changes.append(replace(change, kind=Kind.REFUSED, before=column.type))
+            changes.append(replace(change, kind=Kind.REFUSED, before=is_type))
     changes += _gone_or_back(columns, arrived, at)
-    return TableSchema(columns=tuple(columns.values()), changes=_told_once(changes)), refusals
+    key = schema.key or next(iter(arrived.keys), ())
+    for other in (other for other in arrived.keys if {*other} != {*key}):
+        before, after = ", ".join(key), ", ".join(other)
+        changes.append(Change(kind=Kind.REKEYED, column=before, before=before, after=after, order=arrived.first, at=at))
+    return replace(schema, columns=tuple(columns.values()), changes=_told_once(changes), key=key), refusals
 
 
 def _gone_or_back(columns: dict[str, Column], arrived: Arrived, at: str) -> list[Change]:
@@ -238,13 +264,14 @@ def _gone_or_back(columns: dict[str, Column], arrived: Arrived, at: str) -> list
 
 
 def _told_once(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Without refusals of the same that were told before."""
+    """Without refusals and other keys that were told before."""
     told, kept = set[tuple[str, str, str]](), list[Change]()
     for change in changes:
         what = (change.column, change.before, change.after)
-        if change.kind is not Kind.REFUSED or what not in told:
+        is_told_once = change.kind in (Kind.REFUSED, Kind.REKEYED)
+        if not is_told_once or what not in told:
             kept.append(change)
-        if change.kind is Kind.REFUSED:
+        if is_told_once:
             told.add(what)
     return tuple(kept)
 

@@ -23,6 +23,7 @@ from spark_jobs.contracts.source_entry import find_source
 from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_entries import entry_of
+from spark_jobs.contracts.table_patterns import TablePattern
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import is_identifier
 
@@ -68,8 +69,9 @@ def find_lake(files: LakeFiles, found: Mistakes) -> LakeSpec:
     entries, parts["notices"] = gather_tables(document, found)
     made, items = found.each("tables", entries, entry_of)
     parts["tables"], tables = _of_kind(made, items, TableSpec)
+    parts["patterns"], patterns = _of_kind(made, items, TablePattern)
     parts["loads"], loads = _of_kind(made, items, LoadSpec)
-    kept = document.holding("tables", tables).holding("loads", loads)
+    kept = document.holding("tables", tables).holding("patterns", patterns).holding("loads", loads)
     for name, cls in _SECTIONS.items():
         with found.of(document):
             parts[name] = build(cls, section(document, name, name), name)

@@ -5,6 +5,7 @@ Places are the ways to it from the top of the document; marts and expectations, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -57,32 +58,43 @@ def _named(spec: LakeSpec) -> list[tuple[str, Steps]]:
     """Every name that the files give a table, with its place."""
     places: list[tuple[str, Steps]] = [(spec.log, ("log",)), (spec.quarantine, ("quarantine",))]
     places += [(table.name, ("tables", number, "name")) for number, table in enumerate(spec.tables)]
+    places += [(pattern.name, ("patterns", number, "name")) for number, pattern in enumerate(spec.patterns)]
     places += [(load.name, ("loads", number, "name")) for number, load in enumerate(spec.loads)]
     places += [(spec.quality.table, ("quality", "table"))]
     places += [(mart.name, ("marts", mart.name, "name")) for mart in spec.marts]
+    places += [(name, ("tables", at, "history")) for at, t in enumerate(spec.tables) for name in _made(t)]
     return places
 
 
+def _made(table: TableSpec) -> tuple[str, ...]:
+    """The table and the view that ``history`` of a table makes."""
+    return (table.history_name, table.versions_name) if table.history else ()
+
+
 def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
-    places, names = _named(spec), spec.table_names
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    places = _named(spec)
+    views = (table.versions_name for table in spec.tables if table.history)
+    names = Counter((*spec.table_names, *views, *(pattern.name for pattern in spec.patterns)))
+    for name in sorted(name for name, count in names.items() if count > 1):
         later = [at for placed, at in places if placed == name][1:]
         for at in later or [()]:
             yield ContractError(f"table names used twice: {show_all([name])}; rename one of them", at=at)
 
 
 def _of_tables_together(spec: LakeSpec) -> Iterator[ContractError]:
-    if not spec.tables:
+    if not spec.tables and not spec.patterns:
         yield ContractError("the lake has no tables; add one below tables (docs/tables.md)", lacks=("tables", ""))
     if spec.wide_tables and not spec.source.columns:
         yield ContractError(
             "the tables' columns are not declared; add them below source: columns, and its key", at=("source",)
         )
     first = dict[str, TableSpec]()
+    shards = [table for table in spec.tables if table.shards]
     for number, table in enumerate(spec.tables):
-        if table.is_mirror:
-            for error in table.mistakes_beside(first.setdefault(table.origin, table)):
-                yield error.inside("tables", number)
+        beside = [first.setdefault(table.origin, table)] if table.is_mirror else []
+        beside += [of for of in shards if of is not table and any(map(of.is_from, table.origins))]
+        for error in (error for other in beside for error in table.mistakes_beside(other)):
+            yield error.inside("tables", number)
 
 
 def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
@@ -109,9 +121,17 @@ def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
 
 def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
     known = [*spec.asked_tables]
+    made = {name: table.name for table in spec.tables for name in _made(table)}
     for number, read in enumerate(mart.reads):
         at = ("reads", number, "table")
-        if read.table not in known:
+        if read.table in made:
+            yield ContractError(
+                f"mart {mart.name} reads {read.table}, whose versions of long ago a late event may change; read "
+                f"{made[read.table]}, or ask the versions in a view (docs/time-travel.md)",
+                at=at,
+            )
+            continue
+        if read.table not in known and not spec.may_yield(read.table):
             yield ContractError(
                 f"mart {mart.name} reads {show(read.table)}, which is no table; tables: {sorted(known)}; "
                 f"{one_of(read.table, known)}",
@@ -150,13 +170,15 @@ def _unknown_tables(spec: LakeSpec) -> Iterator[ContractError]:
     """Services and expectations of a table that the lake does not have."""
     names, asked = spec.table_names, spec.asked_tables
     for name, _ in spec.table_services:
-        if name not in names:
+        if name not in names and not spec.may_yield(name):
             yield ContractError(
                 f"services: tables {show_all([name])} are none of this lake; {one_of(name, names)}",
                 at=("services", "tables", name),
                 lacks=("tables", name),
             )
     for name in sorted({each.table for each in spec.expectations} - set(asked)):
+        if spec.may_yield(name):
+            continue
         yield ContractError(
             f"expectations: {show_all([name])} is no table of rows in this lake; {one_of(name, asked)}",
             at=("expectations", name),

@@ -16,6 +16,7 @@ from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.spec_mistakes import mistakes_of
+from spark_jobs.contracts.table_patterns import TablePattern
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
 from spark_jobs.contracts.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSpec
 
@@ -25,7 +26,8 @@ class LakeSpec:
     """A whole lake: source, log, quarantine, tables, marts, loads, results of quality.
 
     Refuses references to things it does not declare. ``notices`` are lines for people on words of its files that have
-    newer forms.
+    newer forms. ``patterns`` become tables by what the log has seen (:mod:`spark_jobs.contracts.resolving`), and
+    ``unresolved`` says which tables at the source have not, and why.
     """
 
     lake: str
@@ -33,6 +35,7 @@ class LakeSpec:
     log: str
     quarantine: str
     tables: tuple[TableSpec, ...] = ()
+    patterns: tuple[TablePattern, ...] = ()
     marts: tuple[MartSpec, ...] = ()
     loads: tuple[LoadSpec, ...] = ()
     time_zone: str = "UTC"
@@ -44,7 +47,11 @@ class LakeSpec:
     freshness: FreshnessPromise = field(default_factory=FreshnessPromise)
     quality: QualitySpec = field(default_factory=QualitySpec)
     notices: tuple[str, ...] = field(default=(), compare=False)
+    unresolved: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
+    _by_name: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
+    _by_origin: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
+    _shards: tuple[TableSpec, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._arrange()
@@ -52,6 +59,10 @@ class LakeSpec:
 
     def _arrange(self) -> None:
         object.__setattr__(self, "columns_by_name", {column.name: column for column in self.source.columns})
+        object.__setattr__(self, "_by_name", {table.name: table for table in reversed(self.tables)})
+        origins = {origin: table for table in self.tables if not table.is_found for origin in table.origins}
+        object.__setattr__(self, "_by_origin", origins)
+        object.__setattr__(self, "_shards", tuple(table for table in self.tables if table.shards))
         with suppress(ContractError):  # a circle, which is among the mistakes
             object.__setattr__(self, "marts", sort_marts(self.marts))
 
@@ -63,12 +74,27 @@ class LakeSpec:
     @property
     def data_tables(self) -> list[str]:
         """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
-        return [self.log, self.quarantine, *self.asked_tables[1:], *self.tombstones]
+        return [self.log, self.quarantine, *self.asked_tables[1:], *self.tombstones, *self.histories]
+
+    @property
+    def split_tables(self) -> list[str]:
+        """What ``split`` writes: histories, the tables themselves, what was deleted in them."""
+        return [*self.histories, *(table.name for table in self.tables), *self.tombstones]
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        """The tables of what each event said of rows, beside tables with ``history``."""
+        return tuple(table.history_name for table in self.tables if table.history)
+
+    def history_of(self, name: str) -> TableSpec | None:
+        """The table whose history is called ``name``, or None."""
+        return next((table for table in self.tables if table.history and table.history_name == name), None)
 
     @property
     def tombstones(self) -> tuple[str, ...]:
         """The table of what was deleted in tables that remove deleted rows; none when there are no such tables."""
-        is_needed = any(table.deletes is Deletes.REMOVE for table in self.tables)
+        every = (*self.tables, *(pattern.like for pattern in self.patterns))
+        is_needed = any(table.deletes is Deletes.REMOVE for table in every)
         return (f"{self.log}_deleted",) if is_needed else ()
 
     @property
@@ -92,7 +118,7 @@ class LakeSpec:
     @property
     def has_row_columns(self) -> bool:
         """True when the log keeps rows of any columns, or which columns of the wide log did not travel."""
-        return any(
+        return bool(self.patterns) or any(
             table.is_mirror or self.nulls_of(table) is Nulls.VALUE or table.null_columns for table in self.tables
         )
 
@@ -112,11 +138,34 @@ class LakeSpec:
 
     def find_table(self, name: str) -> TableSpec | None:
         """The table called ``name``, or None."""
-        return next((table for table in self.tables if table.name == name), None)
+        return self._by_name.get(name)
 
     def mirror(self, name: str) -> TableSpec | None:
         """The table called ``name`` when it is made of a table at the source, or None."""
-        return next((table for table in self.mirrors if table.name == name), None)
+        table = self.find_table(name)
+        return table if table and table.is_mirror else None
+
+    @property
+    def is_open(self) -> bool:
+        """True when its tables depend on what the log has seen."""
+        return bool(self.patterns or self._shards)
+
+    def pattern_of(self, origin: str) -> TablePattern | None:
+        """The pattern that finds a table at the source; None when there is none, or an entry of its own."""
+        if origin in self._by_origin or any(table.is_from(origin) for table in self._shards):
+            return None
+        return next((pattern for pattern in self.patterns if pattern.sources.has(origin)), None)
+
+    def may_yield(self, name: str) -> bool:
+        """True for a name that a table may have which a pattern finds."""
+        return any(pattern.may_yield(name) for pattern in self.patterns)
+
+    def missing_reads(self, mart: MartSpec) -> tuple[str, ...]:
+        """Tables that a mart, or the cache of one, reads and that no pattern has found so far."""
+        known = {*self.asked_tables}
+        cached = [cache for cache in self.marts if mart.mode is MartMode.STITCH and cache.name == mart.reads[0].table]
+        reads = (read.table for each in (mart, *cached) for read in each.reads)
+        return tuple(table for table in reads if table not in known)
 
     def targets(self, table: str) -> ServiceTargets:
         """What is wanted of the services of a table."""

@@ -6,26 +6,55 @@ from enum import StrEnum
 from typing import Any
 
 from spark_jobs.contracts.documents import build, choice, mapping, section, sequence
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.places import Entries, Items
+from spark_jobs.contracts.several_sources import keys_of, names_several, sources_of
 from spark_jobs.contracts.source_entry import column_of
+from spark_jobs.contracts.table_patterns import DATABASE, NO_KEY, TABLE, NewTables, TablePattern
 from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
-from spark_jobs.contracts.tables import Nulls, TableType
+from spark_jobs.contracts.tables import Nulls, TableType, is_identifier
 
 ALL = "all"
 """In place of a list of columns: all that the source has."""
 _FROM = ("database", "table")
 _INSIDE = {"database": "from", "table": "from", "declared": "declare", "null_columns": "nulls"}
+_INSIDE |= {"shards": "from", "found": "from", "is_found": "from", "origin_column": "origin"}
 """Fields of a table, and the word that they are written with."""
 
 
-def entry_of(document: Any) -> TableSpec | LoadSpec:
-    """A table of the lake."""
+def entry_of(document: Any) -> TableSpec | TablePattern | LoadSpec:
+    """A table of the lake, or a pattern that finds some."""
     entry = mapping(document, "a table")
-    return _load_of(entry) if "load" in entry else _table_of(entry)
+    if "load" in entry:
+        return _load_of(entry)
+    if names_several(entry) and "origin" not in entry:
+        return _pattern_of(entry)
+    return _table_of(entry)
+
+
+def _pattern_of(entry: Entries) -> TablePattern:
+    """A table for each of those at the source that the entry names; what each is like is read as a table."""
+    found, name, what = Mistakes(), entry.get("name"), f"table {show(entry.get('name'))}"
+    if not isinstance(name, str):
+        raise ContractError(f"{what}: name is {show(name)}; give a text with {TABLE} in it", at=("name",))
+    parts: dict[str, Any] = {"name": name, "sources": sources_of(entry, what), "like": None}
+    parts |= _words(entry, found, what, new_tables=NewTables)
+    with found.of(entry):
+        parts |= keys_of(entry, what)
+    sample = name.replace(TABLE, "table").replace(DATABASE, "database")
+    own = {"name": sample if is_identifier(sample) else "table", "key": [*(parts.get("key") or NO_KEY)]}
+    one = entry.having({**own, "from": Entries({"database": "-", "table": "-"})})
+    with found.of(entry):
+        parts["like"] = _table_of(one.without("new_tables"))
+    raise_all(found.errors)
+    try:
+        return TablePattern(**parts)
+    except ContractError as error:
+        found.add(error, entry)
+        raise
 
 
 def _table_of(entry: Entries) -> TableSpec:
@@ -44,7 +73,7 @@ def _table_of(entry: Entries) -> TableSpec:
     if "declare" in entry:
         parts["declared"], kept = _columns(entry, "declare", found, what)
         where = entry.having({"declare": kept})
-    values = entry.having(parts).without("from", "declare")
+    values = entry.having(parts).without("from", "declare", *(("origin",) if "shards" in parts else ()))
     table: TableSpec = build(TableSpec, values, what, found=found, where=where)
     return table
 
@@ -55,6 +84,14 @@ def _load_of(entry: Entries) -> LoadSpec:
     inside = Entries()
     with found.of(entry):
         inside = section(entry, "load", f"{what}: load")
+    if "history" in entry:
+        error = ContractError(
+            f"{what}: history is for tables of events, whose order says when a row counted, and whole files have none; "
+            f"take it out, and add a day to key to keep the rows of every day",
+            at=("history",),
+        )
+        found.add(error, entry)
+        entry = entry.without("history")
     flat = Entries({**entry.without("load"), **inside}, entry.place, {**entry.places, **inside.places})
     parts = _words(flat, found, what, type=TableType, operation=LoadOperation)
     parts["columns"], kept = _columns(flat, "columns", found, what, is_own=True)
@@ -68,6 +105,10 @@ def _origin(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
     """The table at the source that an entry names."""
     if "from" not in entry:
         return {}
+    if names_several(entry):
+        with found.of(entry):
+            return {"shards": sources_of(entry, what), "origin_column": entry["origin"]}
+        return {"database": "-", "table": "-"}
     with found.of(entry):
         named = section(entry, "from", f"{what}: from")
         if unknown := sorted({*named} - {*_FROM}, key=str):

@@ -6,22 +6,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType, check_identifier, wrong_identifier
+from spark_jobs.contracts.table_sources import ORIGIN, Sources, is_source_name, origin_of
+from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType, check_identifier, is_identifier, wrong_identifier
 
 ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
 ROW_PARTITION, REMOVES = "row_partition", "_hoodie_is_deleted"
 TECHNICAL = (ROW_KEY, ROW_PARTITION, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
 """Columns of a table with one order a row, beside those of the source: the key as text, the partition, the order of its
 newest event, that of values which are older (those that did not travel with it), and whether the row is deleted."""
+VALID = ("valid_from", "valid_to")
+"""Columns that versions of a row have beside its own."""
 DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
 """Where deleted rows are, and those whose partition column is null."""
 MASK = "***"
 """In place of every value of a masked column that is not null."""
-_PATTERN = re.compile(r"[^\s/\\\"'`;]{1,128}")
+_HISTORY, _VERSIONS = "_history", "_versions"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[0-9]*[A-Z]?[a-z]+[0-9]*|[0-9]*[A-Z]+[0-9]*|[0-9]+")
 
 
@@ -54,7 +56,12 @@ class TableSpec:
     all of them, and ``declared`` are those whose type the events do not carry. Without, the events are those of the
     wide log, and the names are the lake's.
 
+    With ``shards`` the events are those of several tables at the source: ``found`` are those that the log knows, and
+    ``origin_column`` is the column that says of which one a row is; it is the first of the key.
+
+    ``is_found`` says that no entry declares it: it was made because a pattern has its table at the source.
     ``nulls`` is what null means in its columns; None for the source's rule. ``null_columns`` are the exceptions.
+    With ``history`` what each event said of each row is kept in a table beside it.
     """
 
     name: str
@@ -72,8 +79,15 @@ class TableSpec:
     transform: Transform = Transform.VALUE
     type: TableType = TableType.MERGE_ON_READ
     buckets: int = 1
+    shards: Sources | None = None
+    origin_column: str = ""
+    found: tuple[str, ...] = ()
+    is_found: bool = False
+    history: bool = False
 
     def __post_init__(self) -> None:
+        if self.shards and self.key[:1] != (ORIGIN,):
+            object.__setattr__(self, "key", (ORIGIN, *self.key))
         if self.deletes is None:
             object.__setattr__(self, "deletes", Deletes.TOMBSTONE if self.is_mirror else Deletes.IGNORE)
         if self.nulls is None and self.is_mirror:
@@ -85,6 +99,8 @@ class TableSpec:
         yield from self._of_a_mirror() if self.is_mirror else self._of_the_wide_log()
         if self.buckets < 1:
             yield self._wrong("buckets must be at least 1; correct it", "buckets")
+        if self.history and not is_identifier(self.versions_name):
+            yield self._wrong("with history its name has at most 54 characters; shorten it", "name")
         known = {*self.columns, *self.key}
         for number, (column, _) in enumerate(self.null_columns):
             if column not in known and (self.columns or not self.is_mirror):
@@ -101,13 +117,21 @@ class TableSpec:
             if is_there:
                 yield self._wrong(f"{what} is for tables with from; take it out", what)
 
+        if self.history and (taken := {*VALID} & {*self.key, *self.columns}):
+            yield self._wrong(f"with history {min(taken)} is a column of its versions; call it otherwise", "history")
+
     def _of_a_mirror(self) -> Iterator[ContractError]:
-        for value, what in ((self.database, "database"), (self.table, "table")):
-            if not _PATTERN.fullmatch(value):
+        named = () if self.shards or self.is_found else ((self.database, "database"), (self.table, "table"))
+        for value, what in named:
+            if not is_source_name(value):
                 yield self._wrong(
                     f"{what} {show(value)} is no name of a {what}; give its name at the source", "from", what
                 )
-        if not self.key or len(set(self.key)) != len(self.key):
+        if self.shards:
+            yield from wrong_identifier(self.origin_column, "origin", at=("origin",))
+            if self.origin_column in TECHNICAL or self.origin_column in {column.name for column in self.declared}:
+                yield self._wrong(f"column {show(self.origin_column)} is taken; call it otherwise", "origin")
+        if not self.source_key or len(set(self.key)) != len(self.key):
             yield self._wrong("its key is no list of columns; give their names at the source, each once", "key")
         yield from self._left_out()
         if self.partition and self.columns and not self.takes(self.partition):
@@ -137,13 +161,39 @@ class TableSpec:
 
     @property
     def is_mirror(self) -> bool:
-        """True for a table that is made of the events of a table at the source."""
-        return bool(self.database or self.table)
+        """True for a table that is made of the events of a table at the source, or of several."""
+        return bool(self.database or self.table or self.shards)
 
     @property
     def origin(self) -> str:
-        """The table at the source that its events name, compared without case; "" for the wide log."""
-        return origin_of(self.database, self.table) if self.is_mirror else ""
+        """For people, what it is made of: a table at the source, or patterns of several; "" for the wide log."""
+        return str(self.shards) if self.shards else "".join(self.origins)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The tables at the source that its events name, compared without case; none for the wide log."""
+        if self.shards:
+            return self.found
+        return (origin_of(self.database, self.table),) if self.is_mirror else ()
+
+    def is_from(self, origin: str) -> bool:
+        """True when it is made of the events of a table at the source, which the log need not know yet."""
+        return self.shards.has(origin) if self.shards else origin in self.origins
+
+    @property
+    def source_key(self) -> tuple[str, ...]:
+        """The columns of its key that rows have at the source."""
+        return tuple(name for name in self.key if name != ORIGIN)
+
+    @property
+    def history_name(self) -> str:
+        """The table of what each event said of its rows."""
+        return f"{self.name}{_HISTORY}"
+
+    @property
+    def versions_name(self) -> str:
+        """The view of every version of its rows, made of that table."""
+        return f"{self.name}{_VERSIONS}"
 
     @property
     def key_column(self) -> str:
@@ -177,7 +227,8 @@ class TableSpec:
     @property
     def names(self) -> dict[str, str]:
         """By name at the source, the lake's name of columns that are declared."""
-        return {column.source: column.name for column in self.declared}
+        own = {ORIGIN: self.origin_column} if self.shards else {}
+        return own | {column.source: column.name for column in self.declared}
 
     def column_name(self, source: str) -> str:
         """The lake's name of a column at the source: as it is declared, else made of its own."""
@@ -203,11 +254,6 @@ class TableSpec:
                 )
 
 
-def origin_of(database: str, table: str) -> str:
-    """A table at the source, whatever the case in which somebody wrote it."""
-    return f"{database}.{table}".lower()
-
-
 def lake_name(source: str) -> str:
     """The name in the lake of a column at the source: words in lower case with ``_`` between them.
 
@@ -218,8 +264,3 @@ def lake_name(source: str) -> str:
     name = f"c_{name}" if name[:1].isdigit() else name
     check_identifier(name, f"the lake's name for column {show(source)}")
     return f"{name}_" if name in TECHNICAL else name
-
-
-def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """True when a name fits one of the patterns (``*``, ``?``), without case; none at all fit everything."""
-    return not patterns or any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import TECHNICAL
+from spark_jobs.contracts.versions import OF_AN_EVENT, history_columns
 
 
 def is_technical(column: str) -> bool:
@@ -15,8 +16,13 @@ def is_technical(column: str) -> bool:
 
 
 def shown_columns(table: str, stored: Iterable[str], spec: LakeSpec) -> tuple[str, ...]:
-    """Those of a table's stored columns that readers see: without event orders and technical ones."""
+    """Those of a table's stored columns that readers see: without event orders and technical ones.
+
+    Of a history these too, because they say what its rows are.
+    """
     names = tuple(stored)
+    if (kept := spec.history_of(table)) is not None:
+        return (*history_columns(kept, names), *OF_AN_EVENT)
     declared = spec.find_table(table)
     if declared is not None and not declared.is_mirror:
         return (*declared.key, *(name for name in declared.columns if name in names))

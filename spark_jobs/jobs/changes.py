@@ -12,10 +12,12 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import InstantRange
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import ROW_ORDER
+from spark_jobs.contracts.versions import history_columns
 from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
 from spark_jobs.pipelines.column_forms import stored_forms
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
@@ -52,7 +54,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     Or write all of them to ``--output``, a file without rows when there are none. Both states are read as of an
     instant; a row that several commits changed comes once. The log has inserts alone.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     target = find_target(arguments, settings)
     (layout,) = choose_layouts(spec, options["table"]).values()
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
@@ -82,6 +84,8 @@ def _keys(spec: LakeSpec, layout: TableLayout, timeline: Timeline) -> tuple[str,
     """Columns that readers know a row by: of a mart its grain, of a load or a mirror its key."""
     if load := spec.find_load(layout.name):
         return load.key
+    if kept := spec.history_of(layout.name):
+        return (*history_columns(kept, ()), ROW_ORDER)
     if mirror := spec.mirror(layout.name):
         names = stored_forms(timeline)
         return tuple(names[source][0] for source in mirror.key)

@@ -21,13 +21,13 @@ from spark_jobs.contracts.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_s
 from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.query import register_tables
 from spark_jobs.storage.catalog.athena import ask
 from spark_jobs.storage.catalog.view_ddl import Engine, database_of
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 MOST_SAMPLES = 3
@@ -91,7 +91,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         ChecksFailedError: rows were found.
         ChecksUndecidedError: none was, and some checks read tables without a commit.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     checks = _load(spec, arguments, settings)
     if arguments.options["action"] == "list":
         rows = [(each.id, ", ".join(sorted(each.reads)), each.description) for each in checks]

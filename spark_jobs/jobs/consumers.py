@@ -15,11 +15,11 @@ from spark_jobs.contracts.instants import BEGINNING, parse_instant
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("consumer", "table", "read up to", "commits behind", "reads about every", "place")
@@ -48,7 +48,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     What a consumer has not read yet is neither cleaned nor archived, however long that takes: one that will never come
     again has to be forgotten.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     registry = ConsumerRegistry(settings.base_path)
     if options["action"] == "register":
         _register(registry, spec, arguments, settings)

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Hold, Holds
@@ -28,6 +27,7 @@ from spark_jobs.storage.doctor.deep import check_deep
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.doctor.repair import remove, repair_table
 from spark_jobs.storage.erasures import Erasures
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.run import TableServices
 from spark_jobs.storage.services.state import TableState
@@ -57,7 +57,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     layouts = choose_layouts(spec, arguments.options.get("table"))
     findings = list(_findings(spark, spec, layouts, arguments, settings))
     repaired = 0

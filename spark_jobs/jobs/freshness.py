@@ -13,11 +13,11 @@ from spark_jobs.contracts.errors import ContractError, StaleTablesError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
 from spark_jobs.quality.holds import Holds
 from spark_jobs.sources.discovery import waits_since
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "newest event", "promised", "waits since", "promised", "state")
@@ -40,7 +40,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         ContractError: a table that is asked for promises nothing.
         StaleTablesError: a promise is not kept.
     """
-    spec, clock = load_lake_spec(settings.lake_spec), arguments.clock
+    spec, clock = read_lake_spec(settings), arguments.clock
     log_timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
     lake = FreshnessOfLake(spec=spec, settings=settings, waiting_since=waits_since(spec, log_timeline, settings, clock))
     held = {hold.table: hold.since for hold in Holds(settings).held()}

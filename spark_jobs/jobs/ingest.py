@@ -14,7 +14,6 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.intake import Intake
 from spark_jobs.quality.holds import Holds
@@ -23,6 +22,7 @@ from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
 from spark_jobs.sources.kafka import client_properties, reading
 from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
@@ -58,7 +58,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     What was read is recorded in the log's commit that holds the rows. The quarantine is written first, by content: a
     run that dies in between repeats it without effect.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
         check_no_erasure(settings)
         taken = take_in(spark, spec, arguments, settings)

@@ -120,12 +120,12 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         passed_over = (f"passed over: events of tables that are no mirror: {', '.join(others)}",) if others else ()
-        return (*passed_over, *column_messages(self.columns[-1]))
+        return (*passed_over, *column_messages(self.columns[-1], self.spec))
 
     @property
     def alerts(self) -> tuple[str, ...]:
         """For the job's result: what somebody has to be told of."""
-        return column_alerts(self.columns[-1])
+        return column_alerts(self.columns[-1], self.spec)
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))

@@ -12,13 +12,13 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.loading import Loading, known_loads
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
 from spark_jobs.sources.load_files import LoadFiles, check_delimiter, find_files
 from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.recovery import settled_timeline
@@ -67,7 +67,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         ContractError: a file cannot be read at all, lacks a column, or a bulk insert has a key that is there.
         GateStoppedError: an expectation stops the load; nothing was written.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     check(spec, arguments, settings)
     load, operation = spec.load(options["table"]), _operation(spec.load(options["table"]), arguments)
     format_ = FileFormat(options["format"]) if options.get("format") else None

@@ -8,15 +8,21 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.errors import ContractError, GateStoppedError
+from spark_jobs.contracts.errors import (
+    ContractError,
+    DefinitionChangedError,
+    GateStoppedError,
+    TablesFailedError,
+    TerminalError,
+)
 from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.names import show
+from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.quality.holds import Holds
+from spark_jobs.storage.lake_specs import read_lake_spec
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,18 +49,27 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     Raises:
         GateStoppedError: marts whose new rows break what is expected of them; they stay as they are, and all others
             were refreshed.
+        TablesFailedError: marts read tables that no pattern has found so far; all others were refreshed.
+        DefinitionChangedError: marts whose definition is another one than that of their rows; the same holds.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     outcomes: list[TableOutcome] = []
     stopped: dict[str, Sequence[str]] = {}
+    changed: dict[str, Sequence[str]] = {}
     # One after another: Hudi's reader turns vectorized reading on and off for the whole session while it plans, so that
     # refreshes side by side trip over each other.
+    waiting = dict[str, str]()
     for mart in marts_of(spec, arguments):
+        if missing := spec.missing_reads(mart):
+            waiting[mart.name] = f"reads {show_all(missing)}, which no pattern has found in the log so far"
+            continue
         try:
             outcomes += engine.bring_on(mart)
         except GateStoppedError as error:  # it stays as it is, and the others are refreshed
             stopped.update(error.stopped)
+        except DefinitionChangedError as error:
+            changed.update(error.changed)
     Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == arguments.options["layer"]]
     engine.forget_changes(read.table for mart in layer for read in mart.reads)
@@ -64,10 +79,18 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=tuple(engine.messages),
+        messages=(
+            *engine.messages,
+            *(f"{mart}: blocked: {why}" for mart, why in waiting.items()),
+            *([str(DefinitionChangedError(changed=changed))] if changed else []),
+        ),
     )
     if stopped:
         raise GateStoppedError(stopped=stopped, result=result)
+    if changed:
+        raise DefinitionChangedError(changed=changed, result=result)
+    if waiting:
+        raise TablesFailedError(failed=waiting, result=result, exit_code=TerminalError.exit_code)
     return result
 
 

@@ -15,9 +15,9 @@ from spark_jobs.contracts.loads import LoadSpec, first_kept_day, is_day, is_part
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import choose_layouts, load_layout
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.partitions import Partition, count_rows, delete_partitions, find_partitions
@@ -48,7 +48,7 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """Rows are counted, and partitions removed, by the engine; a plan is made from timelines and listings."""
     if arguments.options["action"] == "list":
         return True
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     check(spec, arguments, settings)
     return bool(arguments.options.get("yes") and any(_plan(spec, arguments, settings).values()))
 
@@ -85,7 +85,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 
     By age: those whose day is more than ``keep_days`` before that of the run's clock (UTC).
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     check(spec, arguments, settings)
     if arguments.options["action"] == "list":
         return _list(spark, spec, arguments, settings) if spark is not None else _result(arguments, [], {}, ())

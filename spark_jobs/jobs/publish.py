@@ -15,10 +15,10 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Acceptance, Hold, Holds
+from spark_jobs.storage.lake_specs import read_lake_spec
 
 _HEAD = ("table", "held since", "last tried", "by", "expected, and seen")
 
@@ -59,7 +59,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     Raises:
         ContractError: the table is not held, or it is not said why its batch is right.
     """
-    spec, holds = load_lake_spec(settings.lake_spec), Holds(settings)
+    spec, holds = read_lake_spec(settings), Holds(settings)
     status, messages = NOTHING_TO_DO, []
     if arguments.options["action"] == "accept":
         _check(spec, arguments)

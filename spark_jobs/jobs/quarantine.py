@@ -23,12 +23,12 @@ from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
 from spark_jobs.jobs.replay import Replay, commit_marks
 from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
@@ -113,7 +113,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         ContractError: no record or several have the hash that was given, or it is not said what to do.
         GateStoppedError: expectations stop what a replay would write; nothing was written.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     check(spec, arguments, settings)
     action = arguments.options["action"]
     if action in ("list", "show"):

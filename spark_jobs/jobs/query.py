@@ -12,10 +12,11 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.versions import history_columns, versions_select
 from spark_jobs.contracts.views import load_views
 from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.reader import read_as_of, read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import find_state, parse_moment
@@ -52,9 +53,10 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     """
     from pyspark.errors import AnalysisException, ParseException
 
-    spec, target = load_lake_spec(settings.lake_spec), find_target(arguments, settings)
+    spec, target = read_lake_spec(settings), find_target(arguments, settings)
     counters, messages = dict[str, int](), list[str]()
     tables = register_tables(spark, spec, settings, moment=arguments.options.get("as_of") or "")
+    _register_versions(spark, spec, tables)
     missing = _register_views(spark, Path(settings.views_path))
     try:
         answer_df = spark.sql(arguments.options["sql"])
@@ -99,6 +101,14 @@ def register_tables(
         visible_rows(rows_df, name, spec).createOrReplaceTempView(name)
         registered.append(name)
     return registered
+
+
+def _register_versions(spark: SparkSession, spec: LakeSpec, registered: Collection[str]) -> None:
+    """The versions of the rows of each table whose history is there."""
+    for table in (each for each in spec.tables if each.history and each.history_name in registered):
+        columns = history_columns(table, spark.table(table.history_name).columns)
+        select = versions_select(table, columns, spec, source=f"`{table.history_name}`", quote="`")
+        spark.sql(select).createOrReplaceTempView(table.versions_name)
 
 
 def _register_views(spark: SparkSession, folder: Path) -> list[str]:

@@ -16,13 +16,13 @@ from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.plan import HEADER, RewritePlan
 from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
 
 
@@ -58,7 +58,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     Each table changes in one commit: readers see it as it was or as it is, and a run that was killed is run again. A
     savepoint is made first; the result says how to go back to it.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     check(spec, arguments, settings)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     if options.get("undo"):
@@ -92,7 +92,9 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     layer, name = arguments.options.get("layer"), arguments.options.get("mart")
     if not layer or not arguments.options.get("from_date") or not arguments.options.get("to_date"):
         raise ContractError("recompute needs --layer, --from and --to (or --undo ID)")
-    marts = [mart for mart in spec.marts if mart.layer == layer and name in (None, "", mart.name)]
+    of_layer = [mart for mart in spec.marts if mart.layer == layer]
+    # One that reads tables which no pattern has found was never computed; named, it says so itself.
+    marts = [mart for mart in of_layer if (mart.name == name if name else not spec.missing_reads(mart))]
     if not marts:
         known = sorted({(mart.layer, mart.name) for mart in spec.marts})
         raise ContractError(f"no mart {plain(name or '')} is of layer {show(layer)}; marts by layer: {known}")

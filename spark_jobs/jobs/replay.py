@@ -87,7 +87,7 @@ class Replay:
     @property
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
-        return (*column_messages(self.columns[-1]), *told_of(self.spec.log, self.verdicts))
+        return (*column_messages(self.columns[-1], self.spec), *told_of(self.spec.log, self.verdicts))
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
         table, run = self.spec.log, self.arguments

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
 from spark_jobs.storage.savepoints import Record, SavepointRecords
@@ -48,7 +48,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     Queries that are running meanwhile may fail, because files they read are removed. A restore that was killed is run
     again.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     records = SavepointRecords(settings)
     record = records.read(arguments.options["to"], made_by=SAVEPOINT)
     ways = plan_restore(spec, record, settings)

@@ -15,11 +15,11 @@ from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.rules import RuleBook, first_day
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.rule_diff import Change, Comparison, RuleDiff
 from spark_jobs.marts.views import Views
+from spark_jobs.storage.lake_specs import read_lake_spec
 
 DEFAULT_ROWS = 50
 _FIRST_MONTH, _LAST_MONTH = "0001-01", "9999-12"
@@ -83,7 +83,7 @@ def _asked(book: RuleBook, arguments: JobArguments) -> tuple[str, str, str, str]
 def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings: Settings) -> dict[str, int]:
     *versions, first, last = _asked(book, arguments)
     with Views(spark) as views:
-        diff = RuleDiff(views=views, spec=load_lake_spec(settings.lake_spec), book=book, settings=settings)
+        diff = RuleDiff(views=views, spec=read_lake_spec(settings), book=book, settings=settings)
         comparison = diff.compare(versions[0], versions[1], first=first, last=last)
     _print_comparison(comparison, versions, arguments.options.get("rows", DEFAULT_ROWS))
     differences = [change.difference for change in comparison.changes]

@@ -14,10 +14,10 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
@@ -67,7 +67,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     While it is kept, no cleaning and archiving of any table goes past it: a savepoint costs the storage of every file
     version that was replaced since.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     records = SavepointRecords(settings)
     said: list[str] = []
     if options["action"] == "create" and spark is not None:

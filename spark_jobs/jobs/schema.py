@@ -15,27 +15,28 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain, show_all
+from spark_jobs.contracts.resolving import columns_of
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
 from spark_jobs.contracts.schema_plan import PlannedChange, apply_changes, plan_changes
-from spark_jobs.contracts.schemas import SchemaBook, TableSchema, pack_book
+from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, TableSchema, pack_book
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec, matches
+from spark_jobs.contracts.table_sources import matches
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.intake import check_still
 from spark_jobs.pipelines.column_forms import write_again
-from spark_jobs.pipelines.columns import read_book
+from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.tables import merged_table
-from spark_jobs.sources.delivery import SCHEMAS_KEY
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.storage.layouts import log_layout
+from spark_jobs.storage.lake_specs import read_book, read_lake_spec
+from spark_jobs.storage.layouts import log_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.writer import commit
+from spark_jobs.storage.writer import commit, fit_layout
 
 _COLUMNS = ("mirror", "column", "type", "at the source", "since", "state")
 _CHANGES = ("at", "mirror", "what", "column", "before", "after", "by", "from event", "read from")
@@ -71,13 +72,13 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     Raises:
         ContractError: the lake has no such mirror, or the plan cannot be carried out. Nothing was changed.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     mirrors, action = _chosen(spec, arguments), arguments.options["action"]
     if action in ("list", "history"):
         book = read_book(Timeline(table=spec.log, path=settings.table_path(spec.log)))
         table = _list(mirrors, book) if action == "list" else _history(mirrors, book)
         print(table)
-        return _result(arguments, ())
+        return _result(arguments, (), said=unresolved_lines(spec))
     if spark is not None and needs_spark(arguments, settings):
         return _apply(spark, spec, mirrors, arguments, settings)
     planned = plan_changes(mirrors, read_book(Timeline(table=spec.log, path=settings.table_path(spec.log))))
@@ -105,7 +106,8 @@ def _apply(
         outcomes = [_keep_book(spark, spec, book, log_timeline, settings)] if planned else []
         for mirror, timeline in zip(mirrors, timelines, strict=True):
             table = merged_table(mirror, spec, book)
-            if timeline.last and (done := write_again(spark, table, timeline, settings)):
+            layout = fit_layout(table_layout(mirror), timeline)
+            if timeline.last and (done := write_again(spark, table, timeline, layout, settings)):
                 outcomes.append(
                     TableOutcome(table=mirror.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
@@ -136,7 +138,7 @@ def _list(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
     rows = [
         (mirror.name, each.name, each.type, plain(each.source), each.since, "gone" if each.is_gone else "there")
         for mirror in mirrors
-        for each in book.get(mirror.origin, TableSchema()).columns
+        for each in columns_of(mirror, book)
     ]
     return format_table(_COLUMNS, rows)
 
@@ -145,7 +147,8 @@ def _history(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
     rows: list[tuple[str, ...]] = [
         (each.at, mirror.name, each.kind, plain(each.column), each.before, each.after, each.by, each.order, each.place)
         for mirror in mirrors
-        for each in book.get(mirror.origin, TableSchema()).changes
+        for origin in mirror.origins
+        for each in book.get(origin, TableSchema()).changes
     ]
     return format_table(_CHANGES, sorted(rows))
 

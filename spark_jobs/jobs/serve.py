@@ -14,10 +14,10 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_as_of
@@ -49,7 +49,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     A mart whose newest instant is served already is not read; only the clock it was brought to may move on. One whose
     newest state was found wrong after its commit is left as it was served last.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     marts = _marts_of(spec, arguments)
     store = ServingStore(parse_address(settings), wait_seconds=settings.lease_wait_seconds)
     held = {hold.table: hold for hold in Holds(settings).held()}

@@ -14,10 +14,10 @@ from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.due import Need, find_needs
 from spark_jobs.storage.services.run import ServiceRun, TableServices
@@ -52,7 +52,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 
     One table that fails stops no other; its error is raised when all have had their turn. ``plan`` needs no Spark.
     """
-    spec, options = load_lake_spec(settings.lake_spec), arguments.options
+    spec, options = read_lake_spec(settings), arguments.options
     layouts = choose_layouts(spec, options.get("table"))
     services = [Service(options["service"])] if options.get("service") else list(Service)
     needs, warnings = _needs(spec, layouts, services, arguments, settings)

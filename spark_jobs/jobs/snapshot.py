@@ -17,9 +17,8 @@ from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, SourceTable, check_
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import matches, origin_of
+from spark_jobs.contracts.table_sources import matches, origin_of
 from spark_jobs.jobs.ingest import Taken, put_through
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -29,6 +28,7 @@ from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
 from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
@@ -89,7 +89,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         SettingsError: the database does not let us in, or has no position.
         TransientError: the database does not answer.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     check(spec, arguments, settings)
     reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
     while reading.goes_on:
@@ -191,20 +191,24 @@ class Reading:
         if self.arguments.options.get("decimals") == TEXT_DECIMALS:
             columns = [replace(column, digits=None) for column in columns]
         origin = origin_of(self.table.schema, self.table.name)
-        mirrors = [each for each in self.spec.mirrors if each.origin == origin]
+        mirrors = [each for each in self.spec.mirrors if each.is_from(origin)]
+        pattern = self.spec.pattern_of(origin)
         declared = [column for mirror in mirrors for column in mirror.declared]
-        wanted = {column.source for column in (declared if mirrors else self.spec.source.columns)}
+        wanted = {column.source for column in (declared if mirrors or pattern else self.spec.source.columns)}
         if unread := sorted(wanted & set(left_out)):
             raise ContractError(
                 f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
                 f"take them out of the lake spec, or let the connector take the snapshot"
             )
-        if not mirrors and not (self.spec.wide_tables and matches(origin, self.spec.source.tables)):
+        if not mirrors and not pattern and not (self.spec.wide_tables and matches(origin, self.spec.source.tables)):
             raise ContractError(
                 f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
             )
-        keys = [name for mirror in mirrors for name in mirror.key]
-        keys = keys or [self.spec.columns_by_name[self.spec.source.key].source]
+        keys = [name for mirror in mirrors for name in mirror.source_key]
+        if pattern and not keys:
+            keys = [*pattern.key_of(origin)]
+        elif not keys:
+            keys = [self.spec.columns_by_name[self.spec.source.key].source]
         if missing := sorted({*keys} - {column.name for column in columns}):
             raise ContractError(f"--table {self.table} has no column {missing[0]}, which is its key in the lake spec")
         if left_out:

@@ -19,6 +19,8 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_patterns import TablePattern
+from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
 
@@ -50,13 +52,18 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         print("\n".join(checked.mistakes))
         raise _refusal(checked.mistakes)
     spec = checked.spec
-    print(format_table(_TABLES, [*(_table(each, spec) for each in spec.tables), *map(_load, spec.loads)]))
+    print(
+        format_table(
+            _TABLES,
+            [*(_table(each, spec) for each in spec.tables), *map(_pattern, spec.patterns), *map(_load, spec.loads)],
+        )
+    )
     if spec.marts:
-        print(format_table(_HEAD, list(map(_line, spec.marts))))
+        print(format_table(_HEAD, [_line(mart, spec) for mart in spec.marts]))
     if spec.expectations:
         print(format_table(_EXPECTED, list(map(_told, spec.expectations))))
     counters = {
-        "tables": len(spec.tables) + len(spec.loads),
+        "tables": len(spec.tables) + len(spec.patterns) + len(spec.loads),
         "marts": len(spec.marts),
         "expectations": len(spec.expectations),
     }
@@ -71,9 +78,22 @@ def _as_written(path: Path) -> Path:
 
 
 def _table(table: TableSpec, spec: LakeSpec) -> tuple[str, ...]:
-    names = (", ".join(table.key), ", ".join(table.columns) or "all")
+    names = (
+        ", ".join(table.column_name(name) if name == ORIGIN else name for name in table.key),
+        ", ".join(table.columns) or "all",
+    )
     rules = (spec.nulls_of(table).value, str(table.deletes), table.partition)
     return (table.name, table.origin or spec.log, *names, *rules, "ok")
+
+
+def _pattern(pattern: TablePattern) -> tuple[str, ...]:
+    like, keys = pattern.like, [f"{table}: {', '.join(key)}" for table, key in pattern.keys]
+    key = ", ".join(pattern.key) or "as records say"
+    rules = (str(like.nulls), str(like.deletes), like.partition)
+    return (
+        *(pattern.name, str(pattern.sources), "; ".join([key, *keys]), ", ".join(like.columns) or "all"),
+        *(*rules, f"ok, new tables: {pattern.new_tables.value}"),
+    )
 
 
 def _load(load: LoadSpec) -> tuple[str, ...]:
@@ -81,9 +101,11 @@ def _load(load: LoadSpec) -> tuple[str, ...]:
     return (load.name, "files", *names, "value", load.operation.value, load.partition, "ok")
 
 
-def _line(mart: MartSpec) -> tuple[str, ...]:
+def _line(mart: MartSpec, spec: LakeSpec) -> tuple[str, ...]:
     reads, grain = (", ".join(names) for names in ([read.table for read in mart.reads], mart.grain))
-    return (mart.name, mart.layer, mart.mode.value, reads, grain, "ok")
+    missing = ", ".join(spec.missing_reads(mart))
+    result = f"its SQL is checked once the log has {missing}" if missing else "ok"
+    return (mart.name, mart.layer, mart.mode.value, reads, grain, result)
 
 
 def _told(each: Expectation) -> tuple[str, ...]:

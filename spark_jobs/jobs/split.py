@@ -12,12 +12,15 @@ from spark_jobs.contracts.errors import ContractError, LakehouseError, TablesFai
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec, matches
+from spark_jobs.contracts.table_sources import matches, parts_of
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.quality.holds import Holds
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 
 _MOST_REASON = 200
@@ -49,11 +52,12 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         GateStoppedError: an expectation stopped the tables of the wide log; every other table was written.
         TablesFailedError: some tables could not be written; everything else was.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     chosen = _chosen(spec, arguments)
-    names = [*(table.name for table in spec.tables), *spec.tombstones]
-    with hold_tables(names, job=arguments.job, settings=settings):
-        merged = Merge(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=chosen).run()
+    merged = Merged()
+    if spec.tables:  # a lake of patterns has none before its first events
+        with hold_tables(spec.split_tables, job=arguments.job, settings=settings):
+            merged = Merge(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=chosen).run()
     failed = dict(merged.failed)
     if merged.blocked:
         failed |= {table.name: merged.blocked for table in chosen if not table.is_mirror}
@@ -79,10 +83,14 @@ def _result(spec: LakeSpec, chosen: tuple[TableSpec, ...], merged: Merged, argum
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in merged.outcomes.values()) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
-        tables=tuple(merged.outcomes[table.name] for table in chosen),
+        tables=tuple(merged.outcomes[name] for name in targets_of(chosen)),
         source=SourceWindow(table=spec.log, after=window.after, up_to=window.up_to) if window else None,
         counters={"events_read": merged.events},
-        messages=(*(f"resync: {reason}" for reason in dict.fromkeys(merged.resyncs)), *dict.fromkeys(merged.messages)),
+        messages=(
+            *(f"resync: {reason}" for reason in dict.fromkeys(merged.resyncs)),
+            *dict.fromkeys(merged.messages),
+            *unresolved_lines(spec),
+        ),
     )
 
 
@@ -99,6 +107,7 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
 
 
 def _fits(table: TableSpec, databases: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    if databases and not (table.is_mirror and matches(table.database, databases)):
+    places = [parts_of(origin) for origin in table.origins]
+    if databases and not any(matches(database, databases) for database, _ in places):
         return False
-    return matches(table.name, names) or (table.is_mirror and matches(table.table, names))
+    return matches(table.name, names) or any(matches(name, names) for _, name in places)

@@ -14,7 +14,6 @@ from spark_jobs.contracts.catalogs import HELD, Action, CatalogChange, CatalogTa
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import GLUE, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Holds
@@ -24,6 +23,7 @@ from spark_jobs.storage.catalog.glue_sync import GlueSync
 from spark_jobs.storage.catalog.hive_sync import HiveSync
 from spark_jobs.storage.catalog.metastore import Metastore
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables, names_of
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.lease import hold_tables
 
@@ -97,7 +97,7 @@ def _choose_sync(spark: SparkSession | None, arguments: JobArguments, settings: 
         raise SettingsError(
             "no catalog is set; set LAKEHOUSE_CATALOG to glue, or to a Hive metastore such as thrift://host:9083"
         )
-    spec, table = load_lake_spec(settings.lake_spec), arguments.options.get("table")
+    spec, table = read_lake_spec(settings), arguments.options.get("table")
     layouts = choose_layouts(spec, table).values()
     database = settings.catalog_database or spec.lake
     known: Mapping[str, Any] = {
@@ -121,7 +121,7 @@ def _find_marked(spec: LakeSpec, settings: Settings, table: str | None) -> Itera
 
 
 def _print_ddl(arguments: JobArguments, settings: Settings) -> JobResult:
-    spec, table = load_lake_spec(settings.lake_spec), arguments.options.get("table")
+    spec, table = read_lake_spec(settings), arguments.options.get("table")
     choose_layouts(spec, table)
     tables = list(find_tables(spec, settings, table))
     for each in tables:

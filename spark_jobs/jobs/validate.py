@@ -21,7 +21,6 @@ from spark_jobs.contracts.expectation_sql import expectations_of
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.validation import Ask, Found, Validation, is_increment, plan_asks
@@ -31,6 +30,7 @@ from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import Outcome, Verdict, told_of
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.lake_specs import read_lake_spec
 
 _HEAD = ("table", "as of", "expectations", "rows", "broken")
 
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """False when no table has rows that are to be asked."""
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     return not is_increment(arguments) or bool(plan_asks(spec, _chosen(spec, arguments), arguments, settings))
 
 
@@ -68,7 +68,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         ContractError: an expectation cannot be asked.
         AuditFailedError: rows break one that stops.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    spec = read_lake_spec(settings)
     asks = plan_asks(spec, _chosen(spec, arguments), arguments, settings) if spark is not None else []
     if spark is None or not asks:
         return JobResult(job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock))

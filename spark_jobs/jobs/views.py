@@ -9,11 +9,11 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.catalog.athena import run_statements
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
 from spark_jobs.storage.catalog.view_record import ViewRecord
+from spark_jobs.storage.lake_specs import read_lake_spec
 
 _HEAD = ("view", "state")
 _UNCONFIGURED = (
@@ -53,7 +53,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         SettingsError: Athena refuses what it is asked, or another engine is to be asked.
         TransientError: Athena does not answer.
     """
-    options, spec = arguments.options, load_lake_spec(settings.lake_spec)
+    options, spec = arguments.options, read_lake_spec(settings)
     if options["action"] == "apply" and options.get("if_configured") and not settings.athena_workgroup:
         return JobResult(
             job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock), messages=(_UNCONFIGURED,)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import ContractError, DefinitionChangedError
 from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.marts import MartMode, MartSpec
+from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
@@ -38,19 +40,33 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """What all refreshes of a run share; ``messages`` say what was computed anew and why, and what rows broke."""
+    """What all refreshes of a run share; ``messages`` say what was computed anew and why, and what rows broke.
+
+    ``applies`` are marts that may be computed by another definition than their rows; all others are blocked then.
+    """
 
     spark: SparkSession
     spec: LakeSpec
     settings: Settings
     arguments: JobArguments
     messages: list[str] = field(default_factory=list)
+    applies: frozenset[str] = frozenset()
 
     @contextmanager
     def refreshing(
         self, mart: MartSpec, also: Mapping[str, str] | None = None, *, is_held: bool = False
     ) -> Iterator[Refresh]:
-        """A refresh of ``mart``, whose lease the caller holds; its views are gone afterwards."""
+        """A refresh of ``mart``, whose lease the caller holds; its views are gone afterwards.
+
+        Raises:
+            ContractError: it reads a table that no pattern has found so far.
+            DefinitionChangedError: the mart's rows were computed by another definition than that of the files.
+        """
+        if missing := self.spec.missing_reads(mart):
+            raise ContractError(
+                f"mart {mart.name} reads {show_all(missing)}, which no pattern has found so far; run it again "
+                f"when it has, or correct its reads"
+            )
         book = load_rules(self.settings.rules_path) if mart.rules else None
         with Views(self.spark) as views:
             refresh = Refresh(
@@ -65,6 +81,8 @@ class Engine:
                 also=also or {},
                 is_held=is_held,
             )
+            if refresh.definition_changes and mart.name not in self.applies:
+                raise DefinitionChangedError(changed={mart.name: refresh.definition_changes})
             yield refresh
             self.messages.extend(told_of(mart.name, refresh.verdicts))
 
@@ -95,7 +113,10 @@ class Engine:
 
     def _refresh(self, refresh: Refresh) -> TableOutcome:
         mart = refresh.mart
-        if any(source.is_absent for source in refresh.sources):
+        absent = [source.table for source in refresh.sources if source.is_absent]
+        if absent and refresh.definition_changes:
+            raise ContractError(f"{mart.name}: {absent[0]}, which it reads, has no commit yet; fill that table first")
+        if absent:
             return refresh.unchanged()
         why_anew = refresh.why_anew
         is_asked = bool(why_anew) or (mart.mode is MartMode.SCOPED and refresh.arguments.interval is not None)
@@ -177,7 +198,8 @@ class Engine:
             with self.refreshing(mart, {source.table: source.up_to}) as refresh:
                 window, before = window_of(refresh, cache, refresh.clock), refresh.previous_clock
                 is_same_window = before is not None and window == window_of(refresh, cache, before)
-                if source.is_absent or (refresh.is_up_to_date and is_same_window):
+                is_same = is_same_window and not refresh.definition_changes
+                if source.is_absent or (refresh.is_up_to_date and is_same):
                     return refresh.unchanged()
                 return stitch(refresh, cache, window)
 

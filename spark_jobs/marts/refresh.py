@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,11 +13,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.definitions import mart_parts
 from spark_jobs.contracts.mart_sql import MartQuery
-from spark_jobs.contracts.marts import CELL_ID, MartSpec
+from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION, FULL_SECONDS, definition_changes
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.views import Views
 from spark_jobs.quality.gate import Gate
@@ -24,13 +28,12 @@ from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
-from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
-from spark_jobs.transforms.cells import AFTER, changed_rows, difference, visible_changes
+from spark_jobs.transforms.cells import AFTER, changed_rows, difference, is_reshaped, rows_after, visible_changes
 
-CLOCK, DEFINITION = "clock", "definition"
 _IS_THERE, _ROWS = "__is_there", "__rows"
 
 
@@ -39,7 +42,8 @@ class Refresh:
     """One refresh of ``mart``, under its lease.
 
     ``state`` is what its consumer file remembers; ``also`` are checkpoints on tables it reads through another mart.
-    When it ``is_held``, the sources are read as they were at the mart's own checkpoints. What ``notes`` are given, the
+    When it ``is_held``, the sources are read as they were at the mart's own checkpoints; one that ``is_undo`` brings
+    rows of another definition back. What ``notes`` are given, the
     consumer file remembers until others take their place; ``verdicts`` are what the gate said of the rows it committed.
     """
 
@@ -53,8 +57,10 @@ class Refresh:
     state: ConsumerState
     also: Mapping[str, str] = field(default_factory=dict)
     is_held: bool = False
+    is_undo: bool = False
     notes: dict[str, str] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    begun: float = field(default_factory=time.monotonic, repr=False)
 
     @cached_property
     def is_state_current(self) -> bool:
@@ -113,7 +119,7 @@ class Refresh:
         if self.arguments.options.get("full"):
             return "asked for"
         known = self.note(DEFINITION)
-        if known is not None and known != self.mart.definition:
+        if self.definition_changes:
             return "its definition changed"
         for source in self.sources:
             if source.pull.resync_reason:
@@ -121,6 +127,11 @@ class Refresh:
         if any(source.is_new for source in self.sources):
             return "first computed" if known is None else "its place in a source was lost"
         return ""
+
+    @cached_property
+    def definition_changes(self) -> tuple[str, ...]:
+        """What the files define otherwise than the rows that are stored; they are computed again by ``apply`` alone."""
+        return definition_changes(self.mart, self.spec, self.timeline, self.state)
 
     def stored(self) -> DataFrame | None:
         """The mart's own rows with their technical columns, or None before its first commit."""
@@ -156,9 +167,9 @@ class Refresh:
         """
         is_there = F.col(AFTER).isNotNull().alias(_IS_THERE)
         quality = self._audit(difference_df.select(f"{AFTER}.*", is_there))
-        if quality is None:
+        if quality is None and not (self.definition_changes and is_reshaped(difference_df, self.stored())):
             return self.unchanged()
-        outcome = self.commit_difference(difference_df, {**self.metadata, **quality, **(notes or {})})
+        outcome = self.commit_difference(difference_df, {**self.metadata, **(quality or {}), **(notes or {})})
         self._remember(outcome.instant)
         return outcome
 
@@ -176,12 +187,25 @@ class Refresh:
         return {QUALITY_KEY: to_metadata({"written": facts[_ROWS]}, passed[name])}
 
     def commit_difference(self, difference_df: DataFrame, metadata: Mapping[str, str]) -> TableOutcome:
-        """Commit a difference that is not empty, with the changes it makes for those who read the mart."""
+        """Commit a difference, with the changes it makes for those who read the mart.
+
+        A column that went, or has another type now, is in no row that is stored: all of them are written again.
+        """
         metadata = dict(metadata)
         if self.mart.name in self.spec.fed_tables and self.timeline.last:
-            feed_df = visible_changes(difference_df, self.query.columns)
+            there = set(difference_df.select(f"{AFTER}.*").columns)
+            feed_df = visible_changes(difference_df, [name for name in self.query.columns if name in there])
             metadata[CHANGES_KEY] = write_changes(feed_df, self.mart.name, self.settings)
+        stored_df = self.stored() if self.may_reshape else None
+        if stored_df is not None and is_reshaped(difference_df, stored_df):
+            rows_df = rows_after(difference_df, stored_df, self.mart.partition)
+            return self._commit(rows_df, mart_layout(self.mart), metadata, operation=Operation.INSERT_OVERWRITE_TABLE)
         return self._commit(changed_rows(difference_df), mart_layout(self.mart), metadata)
+
+    @property
+    def may_reshape(self) -> bool:
+        """True for a refresh that may change the mart's columns: its rows are of another definition."""
+        return self.is_undo or bool(self.definition_changes)
 
     def append(self, rows_df: DataFrame, *, is_anew: bool) -> TableOutcome:
         """Commit rows of a mart of mode append: more of them, or all of them in place of what there is.
@@ -196,18 +220,39 @@ class Refresh:
         self._remember(outcome.instant)
         return outcome
 
-    def _commit(self, rows_df: DataFrame, layout: TableLayout, metadata: Mapping[str, str]) -> TableOutcome:
+    def replace_rows(self, rows_df: DataFrame, metadata: Mapping[str, str]) -> TableOutcome:
+        """Commit rows of a mart of mode append in place of all that there are."""
+        return self._commit(rows_df, mart_layout(self.mart, form=StorageForm.REPLACED), metadata)
+
+    def _commit(
+        self, rows_df: DataFrame, layout: TableLayout, metadata: Mapping[str, str], operation: Operation | None = None
+    ) -> TableOutcome:
         layout, is_first = fit_layout(layout, self.timeline), self.timeline.last is None
-        done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first)
+        if not self.is_undo and (self.mart.mode is MartMode.FULL or self.why_anew):
+            metadata = {**metadata, FULL_SECONDS: f"{time.monotonic() - self.begun:.1f}"}
+        done = commit(
+            rows_df,
+            layout,
+            metadata=metadata,
+            settings=self.settings,
+            is_first=is_first,
+            operation=operation,
+            may_drop_columns=self.may_reshape and (operation is not None or layout.form is StorageForm.REPLACED),
+        )
         return TableOutcome(table=self.mart.name, instant=done.instant, rows=done.rows, is_committed=True)
 
     @property
     def metadata(self) -> dict[str, str]:
         """What every commit of the mart says of itself."""
         metadata = {checkpoint_key(table): instant for table, instant in self.checkpoints.items()}
-        return {**metadata, CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition}
+        return {**metadata, **self._self}
+
+    @property
+    def _self(self) -> dict[str, str]:
+        parts = json.dumps(mart_parts(self.mart, self.spec.time_zone), sort_keys=True)
+        return {CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition, DECLARED: parts}
 
     def _remember(self, instant: str | None) -> None:
-        notes = {**self.state.notes, **self.notes, CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition}
+        notes = {**self.state.notes, **self.notes, **self._self}
         state = ConsumerState(checkpoints=self.checkpoints, tables={self.mart.name: instant}, notes=notes)
         ConsumerRegistry(self.settings.base_path).write(self.mart.name, state, self.arguments.clock)

@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.marts.refresh import Refresh
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.cells import AFTER
 
 RULES, CONTENT = "rules", "rules_content"
@@ -58,6 +60,18 @@ def rule_notes(refresh: Refresh, difference_df: DataFrame, months: Sequence[str]
         RULES: json.dumps(_known(refresh, RULES) | counted, sort_keys=True),
         CONTENT: json.dumps(_known(refresh, CONTENT) | content, sort_keys=True),
     }
+
+
+def edited_versions(timeline: Timeline, book: RuleBook) -> dict[str, list[str]]:
+    """Versions that count otherwise than when months were computed by them, or are gone; with these months."""
+    known, content = (json.loads(timeline.newest_metadata(METADATA_PREFIX + note) or "{}") for note in (RULES, CONTENT))
+    found: dict[str, list[str]] = {}
+    for month, name in sorted(known.items()):
+        before = content.get(month)
+        is_same = name in book.names and (before is None or book.version(name).counts_as(before))
+        if not is_same:
+            found.setdefault(name, []).append(month)
+    return found
 
 
 def _named(refresh: Refresh, months: Iterable[str]) -> dict[str, str]:

@@ -46,10 +46,14 @@ def stitch(refresh: Refresh, cache: Refresh, window: TimeRange) -> TableOutcome:
         CacheBrokenError: the cells read are not those that were committed.
         ChangesUnknownError: a commit after the cut kept no changes.
     """
-    cells_df = _cells_of_window(refresh, cache, window)
-    visible_df = visible_rows(cells_df, cache.mart.name, cache.spec)
-    result_df = with_cell_id(refresh.select({cache.mart.name: visible_df}), refresh.mart.grain)
+    result_df = stitched_rows(refresh, cache, _cells_of_window(refresh, cache, window))
     return refresh.write(refresh.difference(result_df, refresh.stored()))
+
+
+def stitched_rows(refresh: Refresh, cache: Refresh, cells_df: DataFrame) -> DataFrame:
+    """The mart's SQL over the cells of its window, with ``cell_id``."""
+    visible_df = visible_rows(cells_df, cache.mart.name, cache.spec)
+    return with_cell_id(refresh.select({cache.mart.name: visible_df}), refresh.mart.grain)
 
 
 def _cells_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFrame:

@@ -6,37 +6,67 @@ then is taken in by the next ordinary run, because the checkpoints of that time 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import CELL_ID, MartSpec
+from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY
+from spark_jobs.transforms.cells import is_reshaped
 
 _NOT_CARRIED = frozenset({RUN_KEY, BUCKETS_KEY, f"{METADATA_PREFIX}changes"})
 
 
 def undo(engine: Engine, record: Record) -> list[TableOutcome]:
-    """Bring every table of the record back, each under its lease, and let the savepoints go."""
-    outcomes = [_bring_back(engine, engine.spec.mart(name), instant) for name, instant in record.tables.items()]
+    """Bring every table of the record back, each under its lease, and let the savepoints go.
+
+    Their definition comes back too: where the files have another one, the next refresh is blocked.
+    """
+    engine = replace(engine, applies=frozenset(record.tables))
+    outcomes = [_bring_back(engine, engine.spec.mart(name), record) for name in record.tables]
     SavepointRecords(engine.settings).release(engine.spark, record)
     return outcomes
 
 
-def _bring_back(engine: Engine, mart: MartSpec, instant: str) -> TableOutcome:
-    with engine.holding(mart), engine.refreshing(mart, is_held=True) as refresh:
-        timeline = refresh.timeline
+def _bring_back(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
+    instant = record.tables[mart.name]
+    with engine.holding(mart), engine.refreshing(mart, is_held=True) as held:
+        refresh, timeline = replace(held, is_undo=True), held.timeline
         if not timeline.holds(instant):
             raise ContractError(f"{mart.name}: its state of {instant} is not on the timeline any more")
-        then_df = read_as_of(engine.spark, timeline.path, instant)
+        then_df, stored_df = read_as_of(engine.spark, timeline.path, instant), refresh.stored()
         columns = [name for name in then_df.columns if name != CELL_ID]
-        difference_df = refresh.difference(then_df.select(CELL_ID, *columns), refresh.stored())
-        if difference_df.isEmpty():
+        difference_df = refresh.difference(then_df.select(CELL_ID, *columns), stored_df)
+        if difference_df.isEmpty() and not is_reshaped(difference_df, stored_df):
+            _remember_again(engine, mart, record)
             return TableOutcome(table=mart.name, instant=timeline.last, rows=0, is_committed=False)
-        return refresh.commit_difference(difference_df, metadata_at(timeline, instant))
+        metadata = metadata_at(timeline, instant) | _noted(mart, record)
+        if mart.mode is MartMode.APPEND:
+            return refresh.replace_rows(then_df.select(CELL_ID, *columns), metadata)
+        return refresh.commit_difference(difference_df, metadata)
+
+
+def _noted(mart: MartSpec, record: Record) -> dict[str, str]:
+    """What the mart's file knew better than its commit of then: refreshes that changed no row make none."""
+    then = ConsumerState.from_content(record.consumers.get(mart.name, {}))
+    if then.tables.get(mart.name) != record.tables[mart.name]:
+        return {}
+    places = {checkpoint_key(table): place for table, place in then.checkpoints.items()}
+    return places | {name: then.notes[name] for name in (CLOCK, DEFINITION, DECLARED) if name in then.notes}
+
+
+def _remember_again(engine: Engine, mart: MartSpec, record: Record) -> None:
+    """What the mart's file said then, when there is no commit that says otherwise than it does now."""
+    if mart.name in record.consumers:
+        then = ConsumerState.from_content(record.consumers[mart.name])
+        ConsumerRegistry(engine.settings.base_path).write(mart.name, then, engine.arguments.clock)
 
 
 def metadata_at(timeline: Timeline, instant: str) -> dict[str, str]:

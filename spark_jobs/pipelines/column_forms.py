@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.layouts import table_layout
+from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.writer import Commit, commit, fit_layout
+from spark_jobs.storage.writer import Commit, commit
 from spark_jobs.transforms.keyed_rows import MergedTable
 from spark_jobs.transforms.row_orders import with_columns_of
 
@@ -45,18 +45,21 @@ def has_other_form(table: MergedTable, stored: Mapping[str, tuple[str, str]]) ->
     return any(now.get(source, form) != form for source, form in stored.items())
 
 
-def write_again(spark: SparkSession, table: MergedTable, timeline: Timeline, settings: Settings) -> Commit | None:
-    """Write a table's rows with the columns of now; None when they have them. The caller holds its lease.
+def write_again(
+    spark: SparkSession, table: MergedTable, timeline: Timeline, layout: TableLayout, settings: Settings
+) -> Commit | None:
+    """Write the rows of a table, or of its history, with the columns of now; None when they have them.
 
-    How far the table is does not change.
+    The caller holds its lease. ``layout`` has as many buckets as it was made with.
+
+    How far it is does not change.
     """
     stored = stored_forms(timeline)
     if not has_other_form(table, stored):
         return None
-    log.info("%s: written again, because a column has another name or type now", table.name)
+    log.info("%s: written again, because a column has another name or type now", layout.name)
     names = {source: name for source, (name, _) in stored.items()}
     rows_df = with_columns_of(read_stored(spark, timeline.path), table, names)
-    layout = fit_layout(table_layout(table.spec), timeline)
     return commit(
         rows_df, layout, metadata=column_forms(table), settings=settings, operation=Operation.INSERT_OVERWRITE
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 
@@ -14,21 +15,22 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.rejections import Reason
+from spark_jobs.contracts.resolving import resolve, settle
 from spark_jobs.contracts.schemas import (
+    SCHEMAS_KEY,
     Arrived,
     Change,
     Evolution,
     Kind,
     Refusal,
-    SchemaBook,
     Seen,
     evolve,
     pack_book,
-    unpack_book,
 )
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.delivery import SCHEMAS_KEY
-from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.sources.decoding import KEY_COLUMNS
+from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable, with_reason
 
@@ -38,19 +40,20 @@ _SAID = {
     Kind.DROPPED: "column {column} is gone at the source; it stays, null from then on",
     Kind.RETURNED: "column {column} is there again",
     Kind.REFUSED: "column {column} came as {after} and is {before}: those events are in the quarantine",
+    Kind.REKEYED: "records say that its key is {after}; its table keeps {before}",
 }
 
 
-def read_book(log_timeline: Timeline) -> SchemaBook:
-    """What the log's commits know of the columns of mirrored tables."""
-    return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
-
-
 def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
-    """What a batch of decoded records, which is pinned, has for columns, laid over what is known of them."""
-    book = read_book(log_timeline)
-    arrived = _arrived(decoded_df, spec) if spec.mirrors else ()
-    return evolve(book, arrived, at=format_clock(clock))
+    """What a batch of decoded records, which is pinned, has for columns, laid over what is known of them.
+
+    Names and keys of tables that a pattern found before are settled first: what comes now takes none of them.
+    """
+    book = settle(spec, read_book(log_timeline))
+    arrived = _arrived(decoded_df, spec) if spec.mirrors or spec.patterns else ()
+    shards = {table.name: table.origins for table in resolve(spec, book).mirrors if table.shards}
+    evolution = evolve(book, arrived, at=format_clock(clock), shards=shards)
+    return replace(evolution, book=settle(spec, evolution.book))
 
 
 def set_aside_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
@@ -66,26 +69,38 @@ def column_metadata(evolution: Evolution) -> dict[str, str]:
     return {SCHEMAS_KEY: pack_book(evolution.book)} if evolution.book else {}
 
 
-def column_messages(evolution: Evolution) -> tuple[str, ...]:
-    """A line for each new table and each change, and for each refusal although it was told before.
+def column_messages(evolution: Evolution, spec: LakeSpec) -> tuple[str, ...]:
+    """A line for each new table and each change, and for each refusal and each table that is not made, once more.
 
-    Its events are no less missing.
+    Their events are no less missing.
     """
     new = evolution.added
     told = [f"{plain(origin)}: is new, with {len(evolution.book[origin].columns)} columns" for origin in new]
     told += [f"{plain(origin)}: {_line(change)}" for origin, change in evolution.changes if origin not in new]
     known = {(origin, change.column, change.after) for origin, change in evolution.changes}
     again = [each for each in evolution.refusals if (each.origin, each.column, each.type) not in known]
-    return (*told, *(f"{plain(each.origin)}: {each.told}: those events are in the quarantine" for each in again))
+    told += [f"{plain(each.origin)}: {each.told}: those events are in the quarantine" for each in again]
+    return (*told, *unresolved_lines(resolve(spec, evolution.book)))
 
 
-def column_alerts(evolution: Evolution) -> tuple[str, ...]:
-    """What a person has to decide: columns that came as their table cannot take them, each told once."""
-    return tuple(
+def unresolved_lines(spec: LakeSpec) -> tuple[str, ...]:
+    """A line for each table at the source that a pattern found and none of the lake's is made of."""
+    return tuple(f"{plain(origin)}: {line}" for origin, line in spec.unresolved)
+
+
+def column_alerts(evolution: Evolution, spec: LakeSpec) -> tuple[str, ...]:
+    """What a person has to decide, each told once.
+
+    That is about columns that came as their table cannot take them, keys that are other ones, and tables that are new
+    and not made.
+    """
+    changed = [
         f"{plain(origin)}: {_line(change)}; docs/schemas.md says what to do"
         for origin, change in evolution.changes
-        if change.kind is Kind.REFUSED
-    )
+        if change.kind in (Kind.REFUSED, Kind.REKEYED)
+    ]
+    unresolved = resolve(spec, evolution.book).unresolved
+    return (*changed, *(f"{plain(origin)}: {line}" for origin, line in unresolved if origin in evolution.added))
 
 
 def _line(change: Change) -> str:
@@ -95,7 +110,8 @@ def _line(change: Change) -> str:
 def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
     names: dict[str, dict[str, str]] = defaultdict(dict)
     for mirror in spec.mirrors:
-        names[mirror.origin] |= mirror.names
+        for origin in mirror.origins:
+            names[origin] |= mirror.names
     is_row = is_usable() & F.col("source_table").isNotNull() & (F.col("op") != "d")
     columns_df = decoded_df.where(is_row).select(
         *("source_table", "event_order", "read_from", "read_offset"),
@@ -124,16 +140,38 @@ def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
                 number=row["number"],
             )
         )
+    keys = _keys(decoded_df) if spec.patterns else {}
+    shards = [table for table in spec.mirrors if table.shards]
+    of = {origin: [table for table in shards if table.is_from(origin)] for origin in seen}
     return [
         Arrived(
             origin=origin,
             first=min(each.first for each in of_table),
             last=max(each.last for each in of_table),
             seen=tuple(of_table),
-            names=names.get(origin, {}),
+            names=names.get(origin, {}) | _names_of_new(spec, origin, of[origin]),
+            keys=tuple(keys.get(origin, ())),
+            shard_of=tuple(table.name for table in of[origin]),
         )
         for origin, of_table in seen.items()
     ]
+
+
+def _names_of_new(spec: LakeSpec, origin: str, shards: Sequence[TableSpec]) -> dict[str, str]:
+    """The lake's names of declared columns of a table at the source that none of the lake's is made of yet."""
+    pattern = spec.pattern_of(origin)
+    declared = [*shards, *([pattern.like] if pattern else ())]
+    return {source: name for table in declared for source, name in table.names.items()}
+
+
+def _keys(decoded_df: DataFrame) -> dict[str, list[tuple[str, ...]]]:
+    """By table at the source, the keys that records say, in the order of their first events."""
+    said_df = decoded_df.where(is_usable() & F.col(KEY_COLUMNS).isNotNull())
+    rows = said_df.groupBy("source_table", KEY_COLUMNS).agg(F.min("event_order").alias("first")).collect()
+    keys: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row["first"], *row[KEY_COLUMNS])):
+        keys[row["source_table"]].append(tuple(row[KEY_COLUMNS]))
+    return keys
 
 
 def _is_refused(refusal: Refusal) -> Column:

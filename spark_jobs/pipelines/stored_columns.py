@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 
 from spark_jobs.contracts.mirror_expectations import Expected
-from spark_jobs.contracts.schemas import Column, SchemaBook, TableSchema
+from spark_jobs.contracts.resolving import columns_of as columns_of_source
+from spark_jobs.contracts.schemas import Column, SchemaBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.pipelines.column_forms import stored_forms
-from spark_jobs.pipelines.columns import read_book
+from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline
 
 
@@ -29,7 +30,7 @@ def expected_of_stored(spec: LakeSpec, timelines: Mapping[str, Timeline], settin
         mirror = spec.mirror(name)
         timeline = timelines.get(name) or Timeline(table=name, path=settings.table_path(name))
         stored = stored_forms(timeline)
-        columns = book().get(mirror.origin, TableSchema()).columns if mirror and stored else ()
+        columns = columns_of_source(mirror, book()) if mirror and stored else ()
         return tuple(each for each in columns if stored.get(each.source, ("", ""))[0] == each.name)
 
     return Expected(spec=spec, columns_of=columns_of)

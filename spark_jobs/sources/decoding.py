@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
+KEY_COLUMNS = "key_columns"
+"""Of decoded records alone, in a lake with patterns: the columns of the key of a record's table, as the record says."""
 _ROW_TYPES = ("string", "map<string, string>", "map<string, string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
@@ -34,6 +36,8 @@ def decoded_schema(spec: LakeSpec) -> str:
     columns = [f"{column.name} {column.sql_type}" for column in spec.source.columns]
     if spec.has_row_columns:
         columns += [f"{name} {type_}" for name, type_ in zip(ROW_COLUMNS, _ROW_TYPES, strict=True)]
+    if spec.patterns:
+        columns.append(f"{KEY_COLUMNS} array<string>")
     own = "".join(f"{column}, " for column in columns)
     return (
         f"event_id string, op string, event_order string, event_time timestamp, transaction_id string, {own}"
@@ -152,12 +156,12 @@ class RecordDecoder:
 
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
-        self._has_row_columns = spec.has_row_columns
+        self._has_row_columns, self._has_keys = spec.has_row_columns, bool(spec.patterns)
 
-    def add(self, path: str, offset: int, line: bytes, *record: str) -> None:
-        """Decode the record that was read at a place."""
+    def add(self, path: str, offset: int, line: bytes, *record: str, key: bytes = b"") -> None:
+        """Decode the record that was read at a place; ``key`` is that of a message of Kafka."""
         try:
-            event = self._decoder.decode(line)
+            event = self._decoder.decode(line, key)
         except RejectedRecordError as error:
             self.reject(path, offset, error.reason, error.detail, line, *record)
         except OtherTableError as error:
@@ -175,7 +179,8 @@ class RecordDecoder:
         if not self._has_row_columns:
             return ()
         row = event.mirrored
-        return (row.origin, row.types, row.values, row.unknown) if row else (None, None, None, event.unknown)
+        columns = (row.origin, row.types, row.values, row.unknown) if row else (None, None, None, event.unknown)
+        return (*columns, row.key if row else None) if self._has_keys else columns
 
     def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
         """Take in what cannot be used as it is."""
@@ -203,6 +208,7 @@ class _Rows:
         texts = pa.map_(pa.string(), pa.string())
         if spec.has_row_columns:
             fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
+        fields += [(KEY_COLUMNS, pa.list_(pa.string()))] if spec.patterns else []
         self._padding = (None,) * len(fields)
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]

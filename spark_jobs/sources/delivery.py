@@ -18,8 +18,6 @@ from spark_jobs.sources.landing import LandingPlan, pack_ledger
 
 LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY = "landing_ledger", "kafka_progress", "jdbc_snapshots"
 """In the metadata of the log's commits: what was read of landing files, of topics, and of tables of databases."""
-SCHEMAS_KEY = "schemas"
-"""There as well: the columns of mirrors."""
 
 
 class Delivery(Protocol):

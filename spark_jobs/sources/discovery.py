@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from spark_jobs.contracts.errors import MessagesLostError
 from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
+from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.delivery import (
     LEDGER_KEY,
     PROGRESS_KEY,
-    SCHEMAS_KEY,
     SNAPSHOTS_KEY,
     Deliveries,
     Delivery,

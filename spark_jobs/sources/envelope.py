@@ -11,17 +11,21 @@ logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import matches, origin_of
+from spark_jobs.contracts.table_patterns import NewTables
+from spark_jobs.contracts.table_sources import matches, origin_of
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
+from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import parse_record
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
@@ -60,11 +64,19 @@ class EnvelopeDecoder:
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
         self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
         self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
-        origins = dict.fromkeys(mirror.origin for mirror in spec.mirrors)
-        self._mirrors = {each: MirrorReader([m for m in spec.mirrors if m.origin == each]) for each in origins}
+        self._spec, self._mirrors = spec, dict[str, list[TableSpec]]()
+        self._readers, self._learns, self._skipped = dict[str, MirrorReader | None](), set[str](), set[str]()
+        for mirror in spec.mirrors:
+            for origin in () if mirror.shards else mirror.origins:
+                self._mirrors.setdefault(origin, []).append(mirror)
+        self._shards = [mirror for mirror in spec.mirrors if mirror.shards]
+        self._has_mirrors = bool(spec.mirrors or spec.patterns)
 
-    def decode(self, line: bytes) -> DecodedEvent | None:
+    def decode(self, line: bytes, key: bytes = b"") -> DecodedEvent | None:
         """The event in ``line``; None for a tombstone (a bare ``null``) or a blank line.
+
+        ``key`` is the key of its record where there is one. It says which columns are the key of a table whose key no
+        entry of the lake spec declares.
 
         Raises:
             RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
@@ -91,6 +103,8 @@ class EnvelopeDecoder:
             raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "row image or source block is not an object")
         connector = str(source.get("connector"))
         values, mirrored = self._row(op, image, source, connector, schema)
+        if mirrored and mirrored.origin in self._learns:
+            mirrored = replace(mirrored, key=key_columns(key, image))
         order = f"{position_of(source, connector, payload)}-{tie_of(op, payload.get('before'), payload.get('after'))}"
         return DecodedEvent(
             event_id=f"{qualified_table_of(source, connector)}:{order}",
@@ -107,8 +121,8 @@ class EnvelopeDecoder:
         self, op: str, image: dict[str, Any], source: dict[str, Any], connector: str, schema: Any
     ) -> tuple[tuple[Any, ...], MirroredRow | None]:
         """The row as a mirrored table's or as the wide log's; a table that is neither is skipped."""
-        origin = origin_of(*table_of(source, connector)) if self._mirrors or self._wide else ""
-        if reader := self._mirrors.get(origin):
+        origin = origin_of(*table_of(source, connector)) if self._has_mirrors or self._wide else ""
+        if self._has_mirrors and (reader := self._reader(origin)):
             return (None,) * len(self._columns), reader.read(op, image, connector, _fields_of(schema))
         if origin not in self._is_wide:
             # An event that names no table is broken, or of a connector that nobody knows: it is looked at.
@@ -117,6 +131,22 @@ class EnvelopeDecoder:
         if not self._is_wide[origin]:
             raise OtherTableError(plain(origin))
         return self._convert(image, connector, schema), None
+
+    def _reader(self, origin: str) -> MirrorReader | None:
+        """How rows of a table at the source are read; None for one that no table is made of."""
+        if origin in self._skipped:
+            raise OtherTableError("")
+        if origin not in self._readers:
+            mirrors = [*self._mirrors.get(origin, ()), *(each for each in self._shards if each.is_from(origin))]
+            if pattern := self._spec.pattern_of(origin):
+                if not mirrors and pattern.new_tables is NewTables.IGNORE:
+                    self._skipped.add(origin)
+                    raise OtherTableError("")
+                if not pattern.key_of(origin):
+                    self._learns.add(origin)
+                mirrors = mirrors or [pattern.like]
+            self._readers[origin] = MirrorReader(origin, mirrors) if mirrors else None
+        return self._readers[origin]
 
     def _unknown(self, image: dict[str, Any]) -> tuple[str, ...] | None:
         """Columns of the wide log that the image lacks, or whose value did not travel."""

@@ -30,7 +30,7 @@ def decode_spans(
         for number in numbers:
             span = spans[number]
             for message in iter_messages(properties, span):
-                decoder.add(span.place, message.offset(), message.value() or b"")
+                decoder.add(span.place, message.offset(), message.value() or b"", key=message.key() or b"")
                 yield from decoder.full()
         yield decoder.flush()
 

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from spark_jobs.contracts.column_types import reads
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.schemas import UNKNOWN_TYPE, reads
+from spark_jobs.contracts.schemas import UNKNOWN_TYPE
+from spark_jobs.contracts.table_patterns import NO_KEY
 from spark_jobs.contracts.table_spec import MASK, TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
@@ -27,25 +29,29 @@ _MOST_SCHEMAS = 64
 class MirroredRow:
     """What an event says of a row: by name at the source the SQL types, and the values as text.
 
-    Of the columns in ``unknown`` the value did not travel.
+    Of the columns in ``unknown`` the value did not travel. ``key`` are the columns of its key, where its record said so
+    and nobody else does.
     """
 
     origin: str
     types: tuple[tuple[str, str], ...]
     values: tuple[tuple[str, str | None], ...]
     unknown: tuple[str, ...] | None
+    key: tuple[str, ...] | None = None
 
 
 class MirrorReader:
     """Reads row images of one table at the source; keeps how records of the schemas that it met are read.
 
-    ``mirrors`` are the tables of the lake that are made of it, which agree on what is dropped and masked.
+    ``mirrors`` are the tables of the lake that are made of it, without a key where nobody knows it yet. What one of
+    them drops or masks reaches none.
     """
 
-    def __init__(self, mirrors: Sequence[TableSpec]) -> None:
-        self._origin, self._keys = mirrors[0].origin, tuple(mirror.key for mirror in mirrors)
+    def __init__(self, origin: str, mirrors: Sequence[TableSpec]) -> None:
+        self._origin, self._keys = origin, tuple(mirror.source_key for mirror in mirrors if mirror.key != NO_KEY)
         self._key_columns = frozenset(name for key in self._keys for name in key)
-        self._drop, self._mask = frozenset(mirrors[0].drop), frozenset(mirrors[0].mask)
+        self._drop = frozenset(name for mirror in mirrors for name in mirror.drop)
+        self._mask = frozenset(name for mirror in mirrors for name in mirror.mask)
         self._declared = {column.source: column for mirror in mirrors for column in mirror.declared}
         self._by_schema: dict[str, dict[str, tuple[str, Reader]]] = {}
         self._by_connector: dict[str, dict[str, tuple[str, Reader]]] = {}
@@ -87,7 +93,7 @@ class MirrorReader:
 
     def _check_key(self, image: dict[str, Any]) -> None:
         missing = [next((name for name in key if image.get(name) is None), None) for key in self._keys]
-        if all(missing):
+        if missing and all(missing):
             raise RejectedRecordError(Reason.MISSING_KEY, f"{missing[0]} is missing")
 
     def _column(self, name: str, value: Any, readers: Mapping[str, tuple[str, Reader]]) -> tuple[str, str | None]:

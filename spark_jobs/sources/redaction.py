@@ -15,7 +15,7 @@ from spark_jobs.contracts.naming import event_namings
 from spark_jobs.contracts.people import STAND_IN, Person
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import origin_of
+from spark_jobs.contracts.table_sources import origin_of
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.positions import table_of

@@ -12,6 +12,7 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import ROW_KEY, ROW_PARTITION, TableSpec
 from spark_jobs.contracts.tables import TableType
+from spark_jobs.contracts.versions import HISTORY_KEY
 
 EVENT_DATE = "event_date"
 COMMIT_TIME = "_hoodie_commit_time"
@@ -84,6 +85,17 @@ def table_layout(table: TableSpec) -> TableLayout:
     )
 
 
+def history_layout(table: TableSpec) -> TableLayout:
+    """What each event said of the table's rows, in as many buckets as the table has."""
+    return TableLayout(
+        name=table.history_name,
+        record_key=HISTORY_KEY,
+        form=StorageForm.KEYED,
+        buckets=table.buckets,
+        type=table.type,
+    )
+
+
 def tombstones_layout(name: str) -> TableLayout:
     """What was deleted in tables that remove deleted rows."""
     return TableLayout(name=name, record_key="tombstone", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
@@ -133,6 +145,7 @@ def all_layouts(spec: LakeSpec) -> tuple[TableLayout, ...]:
         log_layout(spec),
         quarantine_layout(spec),
         *(table_layout(table) for table in spec.tables),
+        *(history_layout(table) for table in spec.tables if table.history),
         *(tombstones_layout(name) for name in spec.tombstones),
         *(mart_layout(mart) for mart in spec.marts),
         *(load_layout(load) for load in spec.loads),

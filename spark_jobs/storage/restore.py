@@ -2,7 +2,7 @@
 
 What was committed since is rolled back by Hudi and gone from the timelines. Tables go back before those they are made
 from, so a restore that dies between two tables leaves a lake that any job may work on: a mart of then over tables of
-now is brought on again. (One that dies within a table stops its writers until it is run again.) Run once more, the
+now is refreshed again. (One that dies within a table stops its writers until it is run again.) Run once more, the
 restore does what is still to do. The log is last: with it goes back how far the landing folder was taken in, and what
 came since is taken in again.
 """
@@ -58,9 +58,8 @@ def plan_restore(spec: LakeSpec, record: Record, settings: Settings) -> list[Tab
 
 
 def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[TableReturn]:
-    marts, tables = [mart.name for mart in spec.marts], [table.name for table in spec.tables]
-    loads = [load.name for load in spec.loads]
-    order = [*reversed(marts), *loads, *tables, *spec.tombstones, spec.quarantine, spec.log]
+    marts, loads = [mart.name for mart in spec.marts], [load.name for load in spec.loads]
+    order = [*reversed(marts), *loads, *spec.split_tables, spec.quarantine, spec.log]
     for name in order:
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_version()

@@ -138,6 +138,22 @@ class Timeline:
         """
         return self._sum_of_files(instant, _ROW_COUNTS)
 
+    @property
+    def rows_stored(self) -> int | None:
+        """Rows of the newest file of every file group, by the commits' statistics.
+
+        None where they do not tell: old commits were archived, or a commit wrote log files.
+        """
+        newest: dict[tuple[str, str], tuple[str, int]] = {}
+        for write in self.writes:
+            for partition, files in (self._content(write).get("partitionToWriteStats") or {}).items():
+                for stat in files:
+                    if not str(stat.get("path")).endswith(".parquet"):
+                        return None
+                    newest[partition, stat["fileId"]] = (write.time, int(stat.get("numWrites") or 0))
+        there = (rows for key, (time, rows) in newest.items() if self.replaced_groups.get(key, "") <= time)
+        return None if self.is_archived else sum(there)
+
     def bytes_written(self, instant: Instant) -> int:
         """Bytes of the files that the commit wrote, by its own statistics."""
         return self._sum_of_files(instant, ("totalWriteBytes",))
@@ -150,6 +166,11 @@ class Timeline:
             for files in stats.values()
             for stat in files
         }
+
+    def file_groups_written(self, instant: Instant) -> frozenset[str]:
+        """Ids of the file groups that the commit wrote to."""
+        stats = self._content(instant).get("partitionToWriteStats") or {}
+        return frozenset(str(stat["fileId"]) for files in stats.values() for stat in files)
 
     def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
         stats = self._content(instant).get("partitionToWriteStats") or {}

@@ -63,6 +63,7 @@ def commit(
     is_first: bool = False,
     operation: Operation | None = None,
     partitions: Sequence[str] = (),
+    may_drop_columns: bool = False,
 ) -> Commit:
     """Write ``rows_df`` as one commit of the table.
 
@@ -74,6 +75,7 @@ def commit(
         is_first: the table has no commit yet.
         operation: another one than the layout's own, to change, replace or remove rows that are there.
         partitions: the folders to remove, when that is the operation; ``rows_df`` is empty then.
+        may_drop_columns: with an operation that replaces all rows, these may lack columns or have other types.
 
     Raises:
         ContractError: a value of the partition column cannot be the name of a folder.
@@ -83,6 +85,8 @@ def commit(
     options = build_write_options(
         layout, parallelism=settings.shuffle_partitions, is_first=is_first, operation=operation
     )
+    if may_drop_columns:
+        options[Hudi.COLUMN_DROP] = "true"
     if partitions:
         options[Hudi.PARTITIONS_TO_DELETE] = ",".join(partitions)
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}

@@ -57,6 +57,30 @@ def difference(result_df: DataFrame, stored_df: DataFrame | None, columns: Seque
     return both_df.where(~F.col(BEFORE).eqNullSafe(F.col(AFTER)))
 
 
+def is_reshaped(difference_df: DataFrame, stored_df: DataFrame | None) -> bool:
+    """True when the stored rows have a column that the result has not, or has with another type."""
+    result = {field.name: field.dataType for field in difference_df.select(f"{AFTER}.*").schema.fields}
+    stored = stored_df.schema.fields if stored_df is not None else ()
+    return any(result.get(field.name) != field.dataType for field in stored)
+
+
+def rows_after(difference_df: DataFrame, stored_df: DataFrame, partition: str) -> DataFrame:
+    """Every row there is when the difference was made: those that stay, and those of ``after``; none is deleted."""
+    after_df = difference_df.where(F.col(AFTER).isNotNull()).select(f"{AFTER}.*")
+    present = set(stored_df.columns)
+    columns = [
+        (F.col(field.name) if field.name in present else F.lit(None)).cast(field.dataType).alias(field.name)
+        for field in after_df.schema.fields
+    ]
+    keys = (CELL_ID, *((partition,) if partition else ()))
+    gone_df = difference_df.where(F.col(BEFORE).isNotNull()).select(
+        *(F.col(f"{BEFORE}.{key}").alias(f"__{key}") for key in keys)
+    )
+    is_same_key = reduce(operator.and_, [F.col(key).eqNullSafe(F.col(f"__{key}")) for key in keys])
+    rows_df = stored_df.select(*columns).join(gone_df, is_same_key, "left_anti").unionByName(after_df)
+    return rows_df.withColumn(CELL_DELETED, F.lit(False))
+
+
 def changed_rows(difference_df: DataFrame) -> DataFrame:
     """The rows to upsert: those of ``after``, and those that went, marked as deleted."""
     row = F.coalesce(F.col(AFTER), F.col(BEFORE)).alias("row")

@@ -2,7 +2,8 @@
 
 An event of the wide log says something about every table whose key it has. An event of a table at the source is about
 the tables that are made of it; a value that did not travel is not known and leaves what is there. A column that an
-event lacks is null in it, unless the event is older than the column: then it says nothing of it.
+event lacks is null in it, unless the event is older than the column: then it says nothing of it. Of a table that
+several at the source become, which of them an event is of is a value of its row like others, and part of the key.
 
 What null means is declared for each column: the value (``value``), or nothing (``unknown``).
 """
@@ -15,6 +16,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.contracts.table_spec import ROW_ORDER
 from spark_jobs.contracts.tables import ROW_COLUMNS, Nulls
 from spark_jobs.frames import literal_frame
@@ -33,21 +35,26 @@ from spark_jobs.transforms.texts import to_text
 
 _NAMES = (
     "origin string, name string, keys array<string>, sources array<string>, added array<string>, "
-    "unknown array<string>, ignores boolean"
+    "unknown array<string>, ignores boolean, shard string"
 )
 
 
+EVENT_ORDER, EVENT_TIME = "event_order", "event_time"
+_OF_AN_EVENT = (EVENT_ORDER, EVENT_TIME)
 _ROW_TYPES = dict(
     zip(ROW_COLUMNS, ("string", "map<string,string>", "map<string,string>", "array<string>"), strict=True)
 )
 
 
-def select_events(log_df: DataFrame, tables: Sequence[MergedTable]) -> DataFrame:
-    """The columns of the log that these tables are made of; those that it was never written with are null."""
+def select_events(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times: bool = False) -> DataFrame:
+    """The columns of the log that these tables are made of; those that it was never written with are null.
+
+    ``has_times`` for :func:`said_rows`.
+    """
     wide = [table for table in tables if not table.spec.is_mirror]
     types = {table.spec.key_column: table.key_type for table in wide}
     types |= {column.name: column.type for table in wide for column in table.columns}
-    wanted = {"op": "string", "event_order": "string"}
+    wanted = {"op": "string", EVENT_ORDER: "string", **({EVENT_TIME: "timestamp"} if has_times else {})}
     if len(wide) < len(tables) or _needs_unknown(wide):
         wanted |= _ROW_TYPES
     wanted |= {name: types[name] for name in sorted(types)}
@@ -65,22 +72,40 @@ def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int)
         tables: the tables to fold into.
         width: how many slots there are.
     """
+    return newest_rows(_rows_of(events_df, tables, width))
+
+
+def said_rows(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
+    """What each event says of each row of these tables, as a keyed row of its own, with its order and its time.
+
+    Args:
+        events_df: what :func:`select_events` gives, with times.
+        tables: the tables.
+        width: how many slots there are.
+    """
+    return newest_rows(_rows_of(events_df, tables, width, kept=_OF_AN_EVENT), by=(TABLE, KEY, EVENT_ORDER))
+
+
+def _rows_of(events_df: DataFrame, tables: Sequence[MergedTable], width: int, kept: tuple[str, ...] = ()) -> DataFrame:
+    """A keyed row for each event and row that it is about, with these columns of the event."""
     wide = [table for table in tables if not table.spec.is_mirror]
     mirrors = [table for table in tables if table.spec.is_mirror]
-    parts = [_of_the_wide_log(events_df, wide, width, is_alone=not mirrors)] if wide else []
-    parts += [_of_tables_at_the_source(events_df, mirrors, width)] if mirrors else []
-    return newest_rows(reduce(DataFrame.unionByName, parts))
+    parts = [_of_the_wide_log(events_df, wide, width, kept, is_alone=not mirrors)] if wide else []
+    parts += [_of_tables_at_the_source(events_df, mirrors, width, kept)] if mirrors else []
+    return reduce(DataFrame.unionByName, parts)
 
 
 def _needs_unknown(tables: Sequence[MergedTable]) -> bool:
     return any(table.nulls_of(column) is Nulls.VALUE for table in tables for column in table.columns)
 
 
-def _of_the_wide_log(events_df: DataFrame, tables: Sequence[MergedTable], width: int, *, is_alone: bool) -> DataFrame:
+def _of_the_wide_log(
+    events_df: DataFrame, tables: Sequence[MergedTable], width: int, kept: tuple[str, ...], *, is_alone: bool
+) -> DataFrame:
     has_others = not is_alone and "source_table" in events_df.columns
     own_df = events_df.where(F.col("source_table").isNull()) if has_others else events_df
     entries = F.explode(F.array(*(_entry(table, width) for table in tables))).alias("entry")
-    return own_df.select(entries).where(F.col("entry").isNotNull()).select("entry.*")
+    return own_df.select(entries, *kept).where(F.col("entry").isNotNull()).select("entry.*", *kept)
 
 
 def _entry(table: MergedTable, width: int) -> Column:
@@ -109,22 +134,30 @@ def _entry(table: MergedTable, width: int) -> Column:
     return F.when(is_about if table.spec.follows_deletes else is_about & ~is_delete, entry)
 
 
-def _of_tables_at_the_source(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
+def _of_tables_at_the_source(
+    events_df: DataFrame, tables: Sequence[MergedTable], width: int, kept: tuple[str, ...]
+) -> DataFrame:
     """One expression for all tables, whatever their number: the plan grows with the widest of them alone."""
     named = [
         (
-            table.spec.origin,
+            origin,
             table.name,
             [*table.spec.key],
             [column.source for column in table.columns],
             [column.added for column in table.columns],
             [column.source for column in table.columns if table.nulls_of(column) is Nulls.UNKNOWN],
             not table.spec.follows_deletes,
+            origin if table.spec.shards else None,
         )
         for table in tables
+        for origin in table.spec.origins
     ]
     names_df = F.broadcast(literal_frame(events_df.sparkSession, named, _NAMES))
     known_df = events_df.join(names_df, F.col("source_table") == F.col("origin"))
+    if any(table.spec.shards for table in tables):
+        known_df = known_df.withColumn(
+            "row_values", F.when(F.col("shard").isNull(), F.col("row_values")).otherwise(_with_shard())
+        )
     is_delete, order = F.col("op") == "d", F.col("event_order")
     keys = F.transform("keys", _value_of)
     is_about = ~F.exists(keys, lambda key: key.isNull()) & ~(is_delete & F.col("ignores"))
@@ -135,7 +168,14 @@ def _of_tables_at_the_source(events_df: DataFrame, tables: Sequence[MergedTable]
         F.when(~is_delete, order).alias(ROW_ORDER),
         F.when(is_delete, order).alias(DELETED_ORDER),
         *slots,
+        *kept,
     )
+
+
+def _with_shard() -> Column:
+    """The values of a row, and of which table at the source it is."""
+    own = F.map_filter("row_values", lambda name, _: name != ORIGIN)
+    return F.map_concat(own, F.create_map(F.lit(ORIGIN), F.col("shard")))
 
 
 def _value_of(name: Column) -> Column:

@@ -80,10 +80,10 @@ def width_of(tables: Sequence[MergedTable]) -> int:
     return max((len(table.columns) for table in tables), default=0)
 
 
-def newest_rows(rows_df: DataFrame) -> DataFrame:
-    """Keyed rows with several of one key merged into one."""
-    merged = [F.max(part).alias(part) for part in _parts(rows_df)]
-    return rows_df.groupBy(TABLE, KEY).agg(*merged)
+def newest_rows(rows_df: DataFrame, by: Sequence[str] = (TABLE, KEY)) -> DataFrame:
+    """Keyed rows with several of one key merged into one, or of what else they are to be one ``by``."""
+    merged = [F.max(part).alias(part) for part in _parts(rows_df) if part not in by]
+    return rows_df.groupBy(*by).agg(*merged)
 
 
 def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, *, keep_stored: Collection[str] = ()) -> DataFrame:

@@ -28,6 +28,7 @@ from spark_jobs.contracts.table_spec import (
     Deletes,
     Transform,
 )
+from spark_jobs.contracts.versions import HISTORY_UNSAID, named_unsaid
 from spark_jobs.transforms.keyed_rows import (
     DELETED_ORDER,
     KEY,
@@ -140,7 +141,7 @@ def from_tombstones(tombstones_df: DataFrame, name: str, width: int) -> DataFram
 
 
 def with_columns_of(stored_df: DataFrame, table: MergedTable, stored: Mapping[str, str]) -> DataFrame:
-    """The stored rows of a table with the names and types that its columns have now.
+    """The stored rows of a table, or of its history, with the names and types that its columns have now.
 
     Args:
         stored_df: the rows as they were written.
@@ -152,6 +153,12 @@ def with_columns_of(stored_df: DataFrame, table: MergedTable, stored: Mapping[st
         for column in table.columns
         if column.source in stored
     }
+    if HISTORY_UNSAID in stored_df.columns:
+        unsaid = F.col(HISTORY_UNSAID)
+        for column in table.columns:
+            if (before := stored.get(column.source, column.name)) != column.name:
+                unsaid = F.replace(unsaid, F.lit(named_unsaid(before)), F.lit(named_unsaid(column.name)))
+        now[HISTORY_UNSAID] = unsaid.alias(HISTORY_UNSAID)
     return stored_df.select(*(now.get(name, F.col(name)) for name in stored_df.columns))
 
 

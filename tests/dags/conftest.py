@@ -1,4 +1,7 @@
-"""The DAG files as Airflow reads them, in a process of its own: what is imported there is a fact to test."""
+"""The DAG files as Airflow reads them, in processes of their own: what is imported there is a fact to test.
+
+Airflow is imported once; each setting of the variables is looked at in a fork of that process.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,38 @@ from tests.support.hostile_names import HOSTILE
 
 DAGS = PROJECT_ROOT / "dags"
 PROBE = """
-import json, sys
+import json, os, sys
 from copy import deepcopy
 from datetime import datetime, UTC
+from itertools import islice
 from pathlib import Path
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
+for variables in json.loads(sys.argv[4]):
+    if os.fork() == 0:
+        os.environ.update(variables)
+        break
+    if code := os.waitstatus_to_exitcode(os.wait()[1]):
+        sys.exit(abs(code))
+else:
+    sys.exit()
 bag = DagBag(dag_folder=sys.argv[1])
 facts = {}
-def takes(param):
-    taken = []
-    for name in json.loads(sys.argv[2]):
+known = {}
+def fits(param, value):
+    # Airflow checks the schema itself each time, so ask once for each of those there are
+    asked = json.dumps([param.schema, value], sort_keys=True)
+    if asked not in known:
         try:
-            deepcopy(param).resolve(name)  # which keeps what it is given
+            deepcopy(param).resolve(value)  # which keeps what it is given
         except ParamValidationError:
-            continue
-        taken.append(name)
-    return taken
+            known[asked] = False
+        else:
+            known[asked] = True
+    return known[asked]
+def takes(param):
+    return [name for name in json.loads(sys.argv[2]) if fits(param, name)]
 for dag_id, dag in bag.dags.items():
     stored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
     infos = stored.iter_dagrun_infos_between(datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
@@ -49,7 +66,7 @@ for dag_id, dag in bag.dags.items():
         "deadlines": [f"{each.callback.path} {each.name.split()[0]}" for each in dag.deadline or ()],
         "late": [each.callback.kwargs for each in dag.deadline or ()],
         "periodic": stored.timetable.periodic,
-        "backfilled": [info.logical_date.isoformat() for info in infos][:10],
+        "backfilled": [info.logical_date.isoformat() for info in islice(infos, 10)],
         "triggers": sorted(k.name for k, _ in stored.timetable.asset_condition.iter_assets()),
         "tasks": {
             task.task_id: {
@@ -110,11 +127,8 @@ def values_of(param):
     offered = [*param.schema.get("enum", ()), False, *TRIES]
     taken = []
     for value in offered:
-        try:
-            deepcopy(param).resolve(value)
-        except ParamValidationError:
-            continue
-        taken += [value] if value is not None and value != param.value and value not in taken else []
+        if fits(param, value):
+            taken += [value] if value is not None and value != param.value and value not in taken else []
     return taken
 MUST = {"table": "a.b", "server_name": "c"}
 forms = {}
@@ -152,41 +166,53 @@ ASKED = {
 
 
 @pytest.fixture(scope="session")
-def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return parse(tmp_path_factory.mktemp("airflow"))
+def each_parsed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What Airflow finds with no variables set, with the shop's lake, and with several lakes."""
+    shop = {"LAKEHOUSE_LAKE_SPEC": str(PROJECT_ROOT / "include" / "lakes" / "shop.yaml")}
+    return parse(tmp_path_factory.mktemp("airflow"), [{}, shop, make_lakes(tmp_path_factory.mktemp("lakes"))])
 
 
 @pytest.fixture(scope="session")
-def parsed_for_the_shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def parsed(each_parsed: list[dict[str, Any]]) -> dict[str, Any]:
+    return each_parsed[0]
+
+
+@pytest.fixture(scope="session")
+def parsed_for_the_shop(each_parsed: list[dict[str, Any]]) -> dict[str, Any]:
     """The same files with the shop's lake."""
-    spec = str(PROJECT_ROOT / "include" / "lakes" / "shop.yaml")
-    return parse(tmp_path_factory.mktemp("airflow"), LAKEHOUSE_LAKE_SPEC=spec)
+    return each_parsed[1]
 
 
 @pytest.fixture(scope="session")
-def parsed_for_lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def parsed_for_lakes(each_parsed: list[dict[str, Any]]) -> dict[str, Any]:
     """The same files with a folder of three lakes: sales, shop with a pool of its own, and one whose spec is broken."""
-    folder = tmp_path_factory.mktemp("lakes")
+    return each_parsed[2]
+
+
+def make_lakes(folder: Path) -> dict[str, str]:
+    """The lakes of ``parsed_for_lakes`` in the folder, and the variables that name them."""
     for name in ("lakes", "marts", "expectations"):
         shutil.copytree(PROJECT_ROOT / "include" / name, folder / name)
     torn = "lake: torn\nsource: {topics: [torn]}\nlog: torn_log\nquarantine: 7\n"
     (folder / "lakes" / "torn.yaml").write_text(torn, encoding="utf-8")
     (folder / "lakes" / ".shop.yaml.swp").write_text("an editor's", encoding="utf-8")
     variables = {"LAKEHOUSE_LAKES": str(folder / "lakes"), "LAKEHOUSE_POOL__SHOP": "shop_pool"}
-    return parse(tmp_path_factory.mktemp("airflow"), **variables, LAKEHOUSE_BASE_PATH=str(folder / "base"))
+    return {**variables, "LAKEHOUSE_BASE_PATH": str(folder / "base")}
 
 
-def parse(home: Path, **variables: str) -> dict[str, Any]:
-    """What Airflow finds in the DAG files, with these variables set."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | variables
+def parse(home: Path, variables: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """What Airflow finds in the DAG files, with each of these variables set."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
     environment |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    command = [sys.executable, "-c", PROBE, str(DAGS), json.dumps(list(HOSTILE.values())), json.dumps(ASKED)]
+    given = (list(HOSTILE.values()), ASKED, variables)
+    command = [sys.executable, "-c", PROBE, str(DAGS), *map(json.dumps, given)]
     done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return facts
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"dags": ')]
+    assert len(found) == len(variables), done.stdout
+    return found

@@ -32,6 +32,7 @@ def test_every_step_is_the_truth(postgresql: Server, tmp_path: Path) -> None:
     line = [sys.executable, "-m", "local_stack", "company", "--size", "2"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert done.stdout.count("daily_revenue_in_euro") == 5
+    assert done.stdout.count("daily_revenue_in_euro") == 7
     assert "returns" in done.stdout
+    assert "done: every step gave what it must" in done.stderr
     assert RunFolder(tmp_path / "run" / "company").running() == []

@@ -29,7 +29,7 @@ from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
 from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
-from tests.faults.stops import SIDES, Stops, TableTrial, every_point
+from tests.faults.stops import SIDES, Stops, TableTrial, every_point, first_and_last_alike, in_turns
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import Processes
@@ -45,8 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parse(argv)
     shares = _chosen(options)
     if options.workers > 1:
+        given = [f"--{name}={getattr(options, name)}" for name in COUNTS] + ["--sampled"] * options.sampled
         with closing(Processes(options.workers)) as processes:
-            found = processes.run(shares, [f"--{name}={getattr(options, name)}" for name in COUNTS])
+            found = processes.run(shares, given)
     else:
         with closing(Zombies()) as zombies:
             found = run_in_one_session(lambda session, folder: _try(shares, options, Tries(session, folder), zombies))
@@ -94,6 +95,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     for name, (what, default) in counts.items():
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default: {default})")
     parser.add_argument("--first", type=int, default=0, help="the first of the places, seeds, backfills and lakes")
+    parser.add_argument(
+        "--sampled", action="store_true", help="less of each kind, as slices do (tests/faults/slices.py)"
+    )
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time, each with a share (default: 1)")
     return parser.parse_args(argv)
@@ -167,12 +171,14 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     kinds = {part: {share.kind for share in shares if share.part == part} for part in KINDS_OF}
     yield from _try_drivers(kinds, options, tries, zombies)
     choose = every_point(options.side or (), options.operation or ())
+    choose = first_and_last_alike(choose) if options.sampled else choose
     for lake_scenario in LAKE_SCENARIOS:
         if lake_scenario.kind in kinds[LAKES]:
             yield tries.lakes.run(lake_scenario, choose)
-    for scenario in SCENARIOS:
+    for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
-            yield tries.stops.run(scenario, tries.home(STOPS, scenario), choose)
+            some = in_turns(choose, turn) if options.sampled else choose
+            yield tries.stops.run(scenario, tries.home(STOPS, scenario), some)
 
 
 def _try_drivers(
@@ -190,7 +196,8 @@ def _try_drivers(
     for scenario in SCENARIOS:
         if scenario.kind in kinds[ZOMBIES]:
             for fate in Fate:
-                places = numbers(options.places)[:: 2 if fate is Fate.KILLED else 1]  # each takes another driver
+                step = 2 if options.sampled or fate is Fate.KILLED else 1  # each that is killed takes another driver
+                places = numbers(options.places)[options.sampled and fate is Fate.LOCK_REMOVED :: step]
                 yield tries.zombies(zombies, scenario, fate, spread(places))
 
 

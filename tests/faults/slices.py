@@ -1,4 +1,8 @@
-"""The campaign in shares: a kind of what is interrupted; and slices, which are all of them."""
+"""The campaign in shares: a kind of what is interrupted; and slices, which have every kind.
+
+``make faults`` tries all of every share. A slice tries less of each: of operations that are alike the first and the
+last, what every write does by turns (:mod:`tests.faults.stops`), every other place of a driver, half of the seeds.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,8 @@ _SERVICES = ("upsert, clean, archive", "compaction", "rescale", "clustering")
 _RESTORES = ("restore, copy-on-write", "restore, merge-on-read")
 _CREATIONS = ("create, merge-on-read", "create, append-only")
 _ROLLBACKS = ("rollback, copy-on-write", "rollback, merge-on-read")
-_KILLS = shares_of(KILLS)
+SAMPLED = ("--sampled", "--seeds=5")
+"""Options of the campaign with which slices try their shares."""
 SLICES = {
     "faults-stops-1": shares_of(STOPS, *_CREATIONS, *_WRITES),
     "faults-stops-2": shares_of(STOPS, *_SERVICES, _ROLLBACKS[0]),
@@ -71,8 +76,7 @@ SLICES = {
     "faults-zombies-1": shares_of(ZOMBIES, *_WRITES[:3]),
     "faults-zombies-2": shares_of(ZOMBIES, *_SERVICES[1:]),
     "faults-races": shares_of(RACES, *races.KINDS),
-    "faults-backfills": shares_of(RACES, backfills.KIND),
-    "faults-kills-1": _KILLS[: len(_KILLS) // 2],
-    "faults-kills-2": _KILLS[len(_KILLS) // 2 :],
+    "faults-backfills": shares_of(RACES, backfills.KIND)[::2],
+    "faults-kills": shares_of(KILLS)[::2],
 }
 """By name, each at most about ten minutes on two cores."""

@@ -24,6 +24,13 @@ SIDES = (BEFORE, AFTER)
 """Of an operation: it is not carried out any more, or it is and nobody hears of it."""
 _OWN_AFTER = ("create ", "append ", f"{LEASE} ", f"{SQL} ")
 _DIES_AT = r".*/\d{17}\.(delta|replace)?commit"
+_NUMBERS = re.compile(r"\d+")
+_OPENS = ("create ", "append ", f"{LEASE} ")
+_EVERY_WRITES = re.compile(
+    rf"{LEASE} .*|\w+ /\w+/\.hoodie/(\.heartbeat|\.temp)\b.*|(?!delete)\w+ /\w+/(?!\.hoodie).*"
+    r"|(?!delete)\w+ /\w+/\.hoodie/<instant>\.((delta|replace)?commit\.)?(requested|inflight)\b.*"
+)
+"""Leases, files of rows and their markers, heartbeats, announcements: each write of a table has them."""
 _COMPLETION = re.compile(r"(rename|close) /\w+/\.hoodie/<instant>\.((delta|replace)?commit|clean|restore) #\d+")
 
 log = logging.getLogger(__name__)
@@ -46,6 +53,37 @@ def every_point(sides: Collection[str] = (), only: Collection[str] = ()) -> Choo
         return [(name, side) for name, side in points if name in (only or (name,))]
 
     return choose
+
+
+def first_and_last_alike(choose: Choose) -> Choose:
+    """Of what ``choose`` takes the first and the last of those that are alike: the same is done to files of one kind.
+
+    What differs between them are numbers: of a bucket, of a log file's version, of how often it was done before.
+    """
+
+    def choose_of_each(operations: Sequence[str]) -> list[At]:
+        points, alike = list(choose(operations)), dict[At, list[At]]()
+        for name, side in points:
+            alike.setdefault((_NUMBERS.sub("<number>", name), side), []).append((name, side))
+        kept = {at for group in alike.values() for at in (group[0], group[-1])}
+        return [at for at in points if at in kept]
+
+    return choose_of_each
+
+
+def in_turns(choose: Choose, turn: int) -> Choose:
+    """Of what ``choose`` takes, and every write does, the files that are opened or, in odd turns, all other operations.
+
+    All that writes differ in is taken in each turn, and so is the end of the scenario.
+    """
+
+    def choose_in_turn(operations: Sequence[str]) -> list[At]:
+        def is_taken(name: str) -> bool:
+            return name.startswith(_OPENS) == (turn % 2 == 0) or not _EVERY_WRITES.fullmatch(name)
+
+        return [(name, side) for name, side in choose(operations) if name == operations[-1] or is_taken(name)]
+
+    return choose_in_turn
 
 
 def _has_own_after(operation: str, operations: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A sample of the campaign in the short run, and the whole of it in slices; ``make faults`` runs them all at once.
+"""A sample of the campaign in the short run, more of every kind in slices; ``make faults`` tries all of it at once.
 
 Each in a process of its own, because its session stands on storage that can stop. A failure names the point, and the
 command line that tries it again: ``--kind`` and ``--operation`` of ``python -m tests.faults.campaign``.
@@ -23,9 +23,9 @@ import pytest
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults import sample, stops, workers
 from tests.faults.drivers import Task, open_driver
-from tests.faults.slices import ALL, SLICES, STOPS, shares_of
+from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
 from tests.faults.states import state_of
-from tests.faults.stops import every_point
+from tests.faults.stops import every_point, first_and_last_alike, in_turns
 from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
 from tests.run.engines import shared_environment
@@ -50,7 +50,7 @@ def run_slice(request: pytest.FixtureRequest) -> Iterator[RunSlice]:
     with closing(Processes(WORKERS, environ)) as processes:
 
         def run(name: str) -> None:
-            points = [point for tried in processes.run(SLICES[name]) for point in tried.points]
+            points = [point for tried in processes.run(SLICES[name], SAMPLED) for point in tried.points]
             assert [f"{point.kind}: {point.operation}: {point.wrong}" for point in points if point.wrong] == []
             assert {share.kind for share in SLICES[name]} <= {point.kind.split(": ")[0] for point in points}
 
@@ -72,9 +72,12 @@ def test_sample(tmp_path: Path):
     assert {kind: tried.count(kind) for kind in tried} == expected
 
 
-def test_every_share_of_the_campaign_is_in_one_slice():
+def test_every_share_of_the_campaign_is_in_one_slice_or_is_one_of_several_with_other_seeds():
     shares = [share for of_slice in SLICES.values() for share in of_slice]
-    assert sorted(map(str, shares)) == sorted(map(str, ALL))
+    assert len({*shares}) == len(shares)
+    left = {*ALL} - {*shares}
+    assert {*shares} <= {*ALL}
+    assert {share.kind for share in left} == NUMBERED.keys() <= {share.kind for share in shares}
 
 
 def test_the_storage_stops_in_every_state_that_it_can_stop_in():
@@ -83,6 +86,27 @@ def test_the_storage_stops_in_every_state_that_it_can_stop_in():
     expected = [(name, side) for name in operations for side in ("before", "after") if side == "before" or name in both]
     assert every_point()(operations) == expected
     assert every_point(["after"], operations[:1])(operations) == [(operations[0], "after")]
+
+
+def test_of_operations_that_are_alike_slices_try_the_first_and_the_last():
+    files = [f"create /t/0000000{number}-<id>_<task>_<instant>.parquet #1" for number in range(4)]
+    closed = [name.replace("create", "close") for name in files]
+    commit = ["rename /t/.hoodie/<instant>.commit #1", "rename /t/.hoodie/metadata/.hoodie/<instant>.commit #1"]
+    operations = ["mkdirs /t #1", *files, *closed, *commit]
+    ends = [(files[0], "before"), (files[0], "after"), (files[-1], "before"), (files[-1], "after")]
+    expected = [("mkdirs /t #1", "before"), *ends, (closed[0], "before"), (closed[-1], "before")]
+    expected += [(commit[0], "before"), (commit[1], "before"), (commit[1], "after")]
+    assert first_and_last_alike(every_point())(operations) == expected
+
+
+def test_what_every_write_does_is_tried_in_turns_and_all_else_in_each():
+    lease, beat = "lease /.leases/t.lease #1", "/t/.hoodie/.heartbeat/<instant> #1"
+    others = ["close /t/.hoodie/<instant>.clean.requested #1", "delete /t/f.parquet #1", f"delete {beat}"]
+    operations = [lease, f"create {beat}", f"close {beat}", "create /t/.hoodie/<instant>.inflight #1", *others]
+    always = [*((name, "before") for name in others), (others[-1], "after")]
+    opened = [(name, side) for name in (lease, operations[1], operations[3]) for side in ("before", "after")]
+    assert in_turns(every_point(), 0)(operations) == [*opened, *always]
+    assert in_turns(every_point(), 1)(operations) == [(f"close {beat}", "before"), *always]
 
 
 def lake_of(folder: Path, *, first: int, file_id: str, served: int = 1, **changed: str | None) -> Path:
@@ -242,12 +266,6 @@ def test_backfills_beside_the_schedule(run_slice: RunSlice):
 
 
 @pytest.mark.services
-@pytest.mark.slice(name="faults-kills-1")
+@pytest.mark.slice(name="faults-kills")
 def test_drivers_that_read_kafka_and_are_killed(run_slice: RunSlice):
-    run_slice("faults-kills-1")
-
-
-@pytest.mark.services
-@pytest.mark.slice(name="faults-kills-2")
-def test_more_drivers_that_read_kafka_and_are_killed(run_slice: RunSlice):
-    run_slice("faults-kills-2")
+    run_slice("faults-kills")

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.hudi, pytest.mark.timeout(1800)]
 
 SCHEDULES_PER_LAKE = 10
 LATER = pytest.mark.slice(name="laws-marts")
-CASES = [(1, False), *(pytest.param(seed, True, marks=LATER) for seed in range(3))]
+CASES = [(1, False), *(pytest.param(seed, True, marks=LATER) for seed in (0, 2))]
 """Seeds, and whether all rounds are played with all marts and the last state is computed a second time."""
 ALIKE = ("slow_unit_difficulty", "slow_agent_success")
 """Marts that are computed from the same table and by the same scopes as another one."""

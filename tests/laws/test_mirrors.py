@@ -28,7 +28,7 @@ from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fol
 from tests.support.shop_lakes import TOPIC, ShopLake, make_shop_lake
 
 pytestmark = pytest.mark.hudi
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in (1, 2))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in (1,))]
 
 FIELDS = {
     "id": TYPES["bigint"],
@@ -122,7 +122,7 @@ def assert_equal(lake: ShopLake, records: Sequence[Envelope]) -> None:
 
 
 @pytest.mark.slice(name="laws")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tmp_path, seed):
     rng = random.Random(seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)

@@ -42,7 +42,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The spec is read once, and no process is asked whether it holds a new lease: most of the time goes there."""
     monkeypatch.setattr(file_leases, "_holder_of_removed", lambda _path: "")
     for job in (restore, savepoint):
-        monkeypatch.setattr(job, "load_lake_spec", lambda _path: SPEC)
+        monkeypatch.setattr(job, "read_lake_spec", lambda _settings: SPEC)
 
 
 @dataclass

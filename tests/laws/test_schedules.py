@@ -1,9 +1,9 @@
-"""Laws 1, 2, 3, 6 and 7 through Spark and Hudi: 30 seeded schedules, five side by side in each of six lakes.
+"""Laws 1, 2, 3, 6 and 7 through Spark and Hudi: 15 seeded schedules, five side by side in each of three lakes.
 
 The schedules (tests.support.schedules) have sources, topics and keys of their own; in a lake they share tables, runs
 and crashes. A round lands the files of all five, then ingest and split run as chance has it: whole, with a small cap,
 dying at a chosen step (tests.support.crashes) and then repeated or left to the next round, or not at all. Between them
-the tables' services run, in half of the lakes: files are merged, cleaned, and instants archived at once. After the last
+the tables' services run, in two of the lakes: files are merged, cleaned, and instants archived at once. After the last
 round both jobs run until nothing is left, and everything must be what the oracle says, by both readers; then they
 run once more, and no table may have a new commit.
 """
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.hudi
 
 SCHEDULES_PER_LAKE = 5
 LATER = pytest.mark.slice(name="laws")
-SEEDS = [1, *(pytest.param(seed, marks=LATER) for seed in (0, 2, 3, 4, 5))]
+SEEDS = [1, *(pytest.param(seed, marks=LATER) for seed in (0, 3))]
+"""Of a lake with few tables, and of two with all: with odd seeds services run between the jobs."""
 CLOCK = datetime(2026, 1, 1, 6, 30, tzinfo=UTC)
 
 

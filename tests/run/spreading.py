@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.run.levels import ENGINES, ROOT, SLICES
 
-TOGETHER = ("tests/e2e/", "tests/dags/")
+TOGETHER = ("tests/e2e/", "tests/dags/", "tests/spark_jobs/generator/")
 """Folders whose modules are for one process: they share what is expensive to start, or start an Airflow each."""
 
 _BEYOND_CHECK = (*ENGINES, "slice")

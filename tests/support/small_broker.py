@@ -22,10 +22,10 @@ class SmallBroker:
         (broker,) = self._producer.list_topics(timeout=_SECONDS).brokers.values()
         self.properties = {"bootstrap.servers": f"{broker.host}:{broker.port}"}
 
-    def send(self, topic: str, partition: int, values: Iterable[bytes | None]) -> None:
-        """Append messages in this order; the first offset is 0."""
+    def send(self, topic: str, partition: int, values: Iterable[bytes | None], *, key: bytes | None = None) -> None:
+        """Append messages in this order, all with one key; the first offset is 0."""
         for value in values:
-            self._producer.produce(topic, value, partition=partition)
+            self._producer.produce(topic, value, key, partition=partition)
         assert self._producer.flush(_SECONDS) == 0
 
 

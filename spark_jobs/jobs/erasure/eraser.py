@@ -21,7 +21,9 @@ from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, erase_in_
 from spark_jobs.jobs.erasure.search import Places, Search
 from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.definitions import check_definitions
 from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
@@ -84,6 +86,8 @@ class Eraser(Search):
             raise ErasureUnfinishedError(role=pending.role)
         if not pending:  # else its own commits may lie before readers that had read everything
             self.check_readers()
+            touched = [mart for mart in self.spec.marts if mart.name in self.touched]
+            check_definitions(touched, self.spec, self.settings)
         if landing_problems:
             reasons = "; ".join(landing_problems)
             raise ContractError(f"cannot be searched: {reasons}; mend or remove them, then run it again")
@@ -180,7 +184,7 @@ class Eraser(Search):
     @property
     def _merged_and_loaded(self) -> tuple[str, ...]:
         """Tables whose rows are not computed from others."""
-        return (*(table.name for table in self.spec.tables), *(load.name for load in self.spec.loads))
+        return (*targets_of(self.spec.tables), *(load.name for load in self.spec.loads))
 
     def _bring_marts_on(self) -> None:
         for mart in self._marts():

@@ -95,6 +95,8 @@ def erase_in_log(
 def erase_in_table(spark: SparkSession, spec: LakeSpec, layout: TableLayout, person: Person, settings: Settings) -> int:
     """Remove rows that are the person's own; in rows of something else, put the stand-in in the place of their key.
 
+    In a history that is every version of them; what the events say of the stand-in comes again with the log's.
+
     Rows are their own where the person's key is of the table's key. The table's checkpoint on the log stays, and its
     readers see a commit as any other.
     """
@@ -103,7 +105,8 @@ def erase_in_table(spark: SparkSession, spec: LakeSpec, layout: TableLayout, per
         return 0
     timeline = settled_timeline(spark, layout.name, settings)
     metadata: dict[str, str] = {}
-    if table := spec.find_table(layout.name):
+    table = spec.find_table(layout.name)
+    if table or spec.history_of(layout.name):
         state = ConsumerRegistry(settings.base_path).read(SPLIT)
         metadata = {checkpoint_key(spec.log): table_checkpoint(state, timeline, spec.log)}
     with pinned(spark, found_df, "erased") as found_df:
@@ -197,7 +200,7 @@ def _where_wide(events_df: DataFrame, naming: Naming, person: Person) -> DataFra
 def _is_of_the_key(naming: Naming, table: str, spec: LakeSpec) -> bool:
     if load := spec.find_load(table):
         return naming.key in load.key
-    declared = spec.table(table)
+    declared = spec.history_of(table) or spec.table(table)
     keys = [declared.column_name(source) for source in declared.key] if declared.is_mirror else declared.key
     return naming.key in keys
 

@@ -88,6 +88,7 @@ class Search:
         own = [table.name for table in spec.wide_tables if columns & {*table.key, *table.columns}]
         own += [table.name for table in spec.mirrors if table.name in listed]
         own += [load.name for load in spec.loads if load.name in listed]
+        own += [table.history_name for table in spec.tables if table.history and table.name in own]
         marts = {mart.name for table in (spec.log, *own) for mart in spec.readers_of(table)}
         removes = any(table.deletes is Deletes.REMOVE for table in spec.tables if table.name in own)
         tombstones = spec.tombstones if removes else ()

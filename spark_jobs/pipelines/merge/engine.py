@@ -1,7 +1,8 @@
 """What is new in the log merged into the tables: one read, one plan for all, then a commit for each that changed.
 
 Every table has a checkpoint of its own. Those that are equally far are merged together; one that failed, or is new, is
-behind and is merged by itself, so that it keeps no other waiting. Tables of the wide log that are equally far are
+behind and is merged by itself, so that it keeps no other waiting. A history is one more of them, written after its
+table and never further than it: what no gate let pass is not in it. Tables of the wide log that are equally far are
 written all or none when an expectation stops one of them; a table at the source that fails stops no other.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -18,20 +19,23 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
+from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
-from spark_jobs.pipelines.columns import read_book
+from spark_jobs.pipelines.definitions import declared_form, fixed_changes
 from spark_jobs.pipelines.merge.gates import Gates
+from spark_jobs.pipelines.merge.histories import Histories
 from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.pipelines.merge.tables import (
     build_index,
     drop_old_index,
     merged_tables,
     rows_an_event,
+    targets_of,
 )
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import (
@@ -42,6 +46,7 @@ from spark_jobs.storage.consumers import (
     checkpoint_key,
     table_checkpoint,
 )
+from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.layouts import table_layout, tombstones_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull
@@ -77,7 +82,7 @@ class Merge:
     _touched: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
-        self._touched.update((*(table.name for table in self.spec.tables), *self.spec.tombstones))
+        self._touched.update(self.spec.split_tables)
 
     def run(self) -> Merged:
         """Merge what is new. A table that fails is reported and left where it is; the others go on."""
@@ -85,70 +90,95 @@ class Merge:
         source.check_version()
         timelines = self._settled()
         for table in self.spec.tables:
-            timelines[table.name].check_type(table.type)
+            for name in targets_of([table]):
+                timelines[name].check_type(table.type)
         state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
-        places = {t.name: table_checkpoint(state, timelines[t.name], self.spec.log) for t in self.spec.tables}
-        groups: dict[str, list[TableSpec]] = defaultdict(list)
+        every = targets_of(self.spec.tables)
+        places = {name: table_checkpoint(state, timelines[name], self.spec.log) for name in every}
+        groups: dict[str, list[str]] = defaultdict(list)
         for table in self.chosen:
-            groups[BEGINNING if self.arguments.interval else places[table.name]].append(table)
+            if fixed := fixed_changes(table, self.spec, timelines[table.name]):
+                self.merged.failed[table.name] = DefinitionChangedError(changed={table.name: fixed})
+                continue
+            for name in targets_of([table]):
+                groups[BEGINNING if self.arguments.interval else places[name]].append(name)
         for after in sorted(groups, key=Checkpoint.parse, reverse=True):
             self._merge_from(groups[after], after, source, places)
-        for table in self.chosen:
-            last = self._timelines[table.name].last
-            unchanged = TableOutcome(table=table.name, instant=last, rows=0, is_committed=False)
-            self.merged.outcomes.setdefault(table.name, unchanged)
+        for name in targets_of(self.chosen):
+            last = self._timelines[name].last
+            unchanged = TableOutcome(table=name, instant=last, rows=0, is_committed=False)
+            self.merged.outcomes.setdefault(name, unchanged)
         return self.merged
 
-    def _settled(self) -> Mapping[str, Timeline]:
-        """The timelines of all tables and of what was deleted in them, with nothing on them that is unfinished."""
-        names = sorted(self._touched)
+    def _settled(self, only: Collection[str] = ()) -> Mapping[str, Timeline]:
+        """The timelines of all that it writes, of these or all of them with nothing on them that is unfinished."""
+        names = sorted(self._touched.intersection(only) if only else self._touched)
         self._timelines.update(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
-        self._touched.clear()
+        self._touched.difference_update(names)
         return self._timelines
 
-    def _merge_from(self, tables: Sequence[TableSpec], after: str, source: Timeline, places: dict[str, str]) -> None:
-        """Merge into tables that are equally far, part by part; those that failed wait for the next run."""
+    def _merge_from(self, names: Sequence[str], after: str, source: Timeline, places: dict[str, str]) -> None:
+        """Merge into tables and histories that are equally far, part by part; those that failed wait for the next run.
+
+        So does a history of which the table failed, or has read less.
+        """
         is_interval = self.arguments.interval is not None
         most = None if is_interval else int(self.settings.max_pull_mb * _MB)
         while True:
+            names = [name for name in names if is_interval or not self._is_ahead(name, after, places)]
+            if not names:
+                return
             pull = plan_pull(source, after=after, most_bytes=most)
             if not source.writes or (pull.window.is_empty and not is_interval):
                 return
             self.merged.resyncs += [pull.resync_reason] if pull.resync_reason else []
-            self._merge_part(tables, pull, source, is_interval=is_interval)
+            self._merge_part(names, pull, source, is_interval=is_interval)
             self.merged.add_window(pull.window)
             if is_interval:
                 return
-            tables = [table for table in tables if not self._has_failed(table)]
-            places |= dict.fromkeys((table.name for table in tables), pull.checkpoint)
+            names = [name for name in names if not self._has_failed(name)]
+            places |= dict.fromkeys(names, pull.checkpoint)
             self._remember(places)
-            if not pull.has_more or not tables:
+            if not pull.has_more:
                 return
             after = pull.checkpoint
             log.info("merged up to %s; there is more", after)
 
-    def _has_failed(self, table: TableSpec) -> bool:
+    def _has_failed(self, name: str) -> bool:
+        """True for a table that failed or was blocked, and for its history with it."""
+        table = self.spec.history_of(name) or self.spec.table(name)
         is_blocked = self.merged.blocked is not None and not table.is_mirror
-        return is_blocked or table.name in self.merged.failed
+        return is_blocked or not self.merged.failed.keys().isdisjoint({name, table.name})
 
-    def _merge_part(self, tables: Sequence[TableSpec], pull: Pull, source: Timeline, *, is_interval: bool) -> None:
+    def _is_ahead(self, name: str, after: str, places: Mapping[str, str]) -> bool:
+        """True for a history that would get further than its table."""
+        if (table := self.spec.history_of(name)) is None:
+            return False
+        return self._has_failed(name) or Checkpoint.parse(places[table.name]) < Checkpoint.parse(after)
+
+    def _merge_part(self, names: Sequence[str], pull: Pull, source: Timeline, *, is_interval: bool) -> None:
         path, interval = self.settings.table_path(self.spec.log), self.arguments.interval
         # The newest one, also of events that are older: columns only ever come, and the row index knows them already.
         every = merged_tables(self.spec, read_book(source))
-        names = {table.name for table in tables}
         chosen = [table for table in every if table.name in names]
+        kept = [table for table in every if table.spec.history and table.spec.history_name in names]
+        read = [table for table in every if not {*targets_of([table.spec])}.isdisjoint(names)]
         read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
-        events_df = select_events(read_df, chosen)
-        if all(table.spec.is_mirror for table in chosen):
-            events_df = events_df.where(F.col("source_table").isin(*{table.spec.origin for table in chosen}))
+        events_df = select_events(read_df, read, has_times=bool(kept))
+        if all(table.spec.is_mirror for table in read):
+            origins = {origin for table in read for origin in table.spec.origins}
+            events_df = events_df.where(F.col("source_table").isin(*origins))
         # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
         # reading of Parquet off for the whole session while the plan is being carried out.
         with pinned(self.spark, events_df, "events") as pinned_df:
             count = int(pinned_df.count())
             self.merged.events += count
-            if count:
-                checkpoint = "" if is_interval else pull.checkpoint
+            checkpoint = "" if is_interval else pull.checkpoint
+            if count and chosen:
                 self.merge_events(pinned_df, chosen, every, checkpoint=checkpoint, count=count)
+            kept = [table for table in kept if not self._has_failed(table.spec.history_name)]
+            if count and kept:
+                self._keep_histories(pinned_df, kept, checkpoint)
 
     def merge_events(
         self,
@@ -216,12 +246,13 @@ class Merge:
         layout = fit_layout(table_layout(table.spec), timeline)
         self._touched.add(table.name)
         try:
-            metadata = {**metadata, **(column_forms(table) if table.spec.is_mirror else {})}
+            metadata = {**metadata, **declared_form(table.spec, self.spec)}
+            metadata |= column_forms(table) if table.spec.is_mirror else {}
             if is_fed:
                 metadata[CHANGES_KEY] = write_changes(to_changes(changed_df, table), table.name, self.settings)
             rows_df = to_stored(changed_df, table)
             if table.spec.is_mirror:
-                write_again(self.spark, table, timeline, self.settings)
+                write_again(self.spark, table, timeline, layout, self.settings)
             # A first write is no upsert, and would keep rows that are to be taken out.
             is_first = timeline.last is None and not table.spec.removes_rows
             done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first)
@@ -242,6 +273,14 @@ class Merge:
                     self._touched.add(name)
                     commit(tombstones_df, tombstones_layout(name), metadata={}, settings=self.settings)
 
+    def _keep_histories(self, events_df: DataFrame, tables: Sequence[MergedTable], checkpoint: str) -> None:
+        """What the events said, after the tables that were made of them: nothing is in a history alone."""
+        names = {table.spec.history_name for table in tables}
+        timelines = self._settled(names)
+        self._touched.update(names)
+        histories = Histories(spark=self.spark, settings=self.settings, timelines=timelines, merged=self.merged)
+        histories.write(events_df, tables, {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {})
+
     def _last(self, name: str) -> str | None:
         if name not in self._touched:
             return self._timelines[name].last
@@ -250,7 +289,7 @@ class Merge:
     def _remember(self, places: Mapping[str, str]) -> None:
         """Keep how far every table is, also of those in which nothing changed."""
         registry = ConsumerRegistry(self.settings.base_path)
-        last = {table.name: self._last(table.name) for table in self.spec.tables}
+        last = {name: self._last(name) for name in targets_of(self.spec.tables)}
         slowest = {self.spec.log: furthest_behind(places.values())}
         state = ConsumerState(checkpoints=slowest, tables=last, places=dict(places))
         registry.write(SPLIT, state, self.arguments.clock)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.schemas import Column, SchemaBook, TableSchema
+from spark_jobs.contracts.resolving import columns_of, resolve
+from spark_jobs.contracts.schemas import Column, SchemaBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import ROW_KEY, Deletes, TableSpec
@@ -25,9 +26,7 @@ from spark_jobs.transforms.stored_rows import from_stored
 def merged_table(table: TableSpec, spec: LakeSpec, book: SchemaBook) -> MergedTable:
     """A table with its columns: as declared, or as the events of its source have shown so far."""
     if table.is_mirror:
-        known = book.get(table.origin, TableSchema()).columns
-        columns = tuple(column for column in known if table.takes(column.source))
-        return MergedTable(spec=table, columns=columns, nulls=spec.nulls_of(table))
+        return MergedTable(spec=table, columns=columns_of(table, book), nulls=spec.nulls_of(table))
     types = {name: spec.columns_by_name[name].sql_type for name in (table.key_column, *table.columns)}
     names = (table.key_column, *table.columns) if table.has_row_order else table.columns
     columns = tuple(Column(source=name, name=name, type=types[name], added="", since="") for name in names)
@@ -35,13 +34,22 @@ def merged_table(table: TableSpec, spec: LakeSpec, book: SchemaBook) -> MergedTa
 
 
 def merged_tables(spec: LakeSpec, book: SchemaBook) -> tuple[MergedTable, ...]:
-    """All tables of the lake."""
-    return tuple(merged_table(table, spec, book) for table in spec.tables)
+    """All tables of the lake, with the tables at the source that they are made of by this book.
+
+    It may know more of them than the spec was resolved by: no event of a shard may be left out that is read with it.
+    """
+    now = {table.name: table for table in resolve(spec, book).tables}
+    return tuple(merged_table(now.get(table.name, table), spec, book) for table in spec.tables)
+
+
+def targets_of(tables: Iterable[TableSpec]) -> list[str]:
+    """What a merge into these tables writes, each with a checkpoint of its own: the tables, and their histories."""
+    return [name for table in tables for name in (table.name, *((table.history_name,) if table.history else ()))]
 
 
 def rows_an_event(tables: Sequence[MergedTable]) -> int:
     """How many keyed rows one event can become at most."""
-    return max(Counter(table.spec.origin for table in tables).values(), default=0)
+    return max(Counter(origin for table in tables for origin in table.spec.origins or ("",)).values(), default=0)
 
 
 def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:

@@ -13,6 +13,7 @@ from typing import Any
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID
 from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
 from spark_jobs.storage.layouts import HUDI_COLUMNS, TableLayout, all_layouts
 from spark_jobs.storage.services.state import TableState
@@ -32,6 +33,9 @@ _COMMENTS = {
     "event_date": "day of event_time in UTC",
     "ingest_time": "clock of the run that took it in",
     "is_deleted": "the row was deleted at the source; views leave it out",
+    HISTORY_KEY: "place of the event with the row's key",
+    HISTORY_TIME: "when the event happened at the source",
+    HISTORY_UNSAID: "columns that the event said nothing of, each between commas",
 }
 
 

@@ -15,6 +15,7 @@ from spark_jobs.contracts.catalogs import CatalogTable
 from spark_jobs.contracts.naming import columns_of_people
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.versions import history_columns, versions_select
 from spark_jobs.contracts.views import load_views
 from spark_jobs.contracts.visible import hides_deleted, shown_columns
 from spark_jobs.storage.catalog.tables import find_tables
@@ -66,8 +67,14 @@ def build_views(
     """
     into = database_of(database, is_masked=is_masked)
     q = engine.quote
-    selects = dict(_of_tables(spec, settings, database, engine, is_masked=is_masked))
+    entries = dict(_entries(spec, settings, engine))
+    selects = dict(_of_tables(spec, entries, database, engine, is_masked=is_masked))
     names = {name: f"{q}{into}{q}.{q}{name}{q}" for name in selects}
+    for table in (each for each in spec.tables if each.history and each.history_name in entries):
+        columns = history_columns(table, _stored(entries[table.history_name]))
+        source, name = names[table.history_name], table.versions_name
+        selects[name] = versions_select(table, columns, spec, source=source, quote=q)
+        names[name] = f"{q}{into}{q}.{q}{name}{q}"
     missing: dict[str, Sequence[str]] = {}
     for view in load_views(Path(settings.views_path)):
         if lacking := sorted(view.reads - names.keys()):
@@ -79,24 +86,34 @@ def build_views(
     return ViewDdl(database=into, statements=statements, missing=missing)
 
 
-def _of_tables(
-    spec: LakeSpec, settings: Settings, database: str, engine: Engine, *, is_masked: bool
-) -> Iterator[tuple[str, str]]:
-    """Each table with what its readers see; quarantined records are nobody's business but the operator's."""
+def _entries(spec: LakeSpec, settings: Settings, engine: Engine) -> Iterator[tuple[str, CatalogTable]]:
+    """Each table that has a view, as the engine is to read it; quarantined records are the operator's business."""
     found = {table.name: table for table in find_tables(spec, settings)}
     for layout in all_layouts(spec):
         entry = f"{layout.name}{engine.merged_suffix}" if layout.is_merged else layout.name
         if entry in found and layout.name != spec.quarantine:
-            masked = columns_of_people(spec, layout.name) if is_masked else frozenset()
-            yield layout.name, _select(layout.name, found[entry], spec, database, engine, masked=masked)
+            yield layout.name, found[entry]
+
+
+def _of_tables(
+    spec: LakeSpec, entries: Mapping[str, CatalogTable], database: str, engine: Engine, *, is_masked: bool
+) -> Iterator[tuple[str, str]]:
+    """Each table with what its readers see."""
+    for name, entry in entries.items():
+        masked = columns_of_people(spec, name) if is_masked else frozenset()
+        yield name, _select(name, entry, spec, database, engine, masked=masked)
+
+
+def _stored(entry: CatalogTable) -> list[str]:
+    return [column.name for column in (*entry.columns, *entry.partition_keys)]
 
 
 def _select(
     table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: Engine, *, masked: Collection[str]
 ) -> str:
     q = engine.quote
-    stored = [column.name for column in (*entry.columns, *entry.partition_keys)]
-    columns = (_column(name, q, is_masked=name in masked) for name in shown_columns(table, stored, spec))
+    shown = shown_columns(table, _stored(entry), spec)
+    columns = (_column(name, q, is_masked=name in masked) for name in shown)
     where = f"\nWHERE NOT {q}is_deleted{q}" if hides_deleted(table, spec) else ""
     return f"SELECT\n    {f',{chr(10)}    '.join(columns)}\nFROM {q}{database}{q}.{q}{entry.name}{q}{where}"
 

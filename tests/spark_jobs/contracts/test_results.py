@@ -54,6 +54,7 @@ def test_the_fields_are_the_agreed_ones():
         "alerts": [],
         "seconds": 0.0,
         "due": [],
+        "findings": {},
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.contracts.column_types import holds, reads
 from spark_jobs.contracts.schemas import (
     Arrived,
     Evolution,
@@ -19,9 +20,7 @@ from spark_jobs.contracts.schemas import (
     SchemaBook,
     Seen,
     evolve,
-    holds,
     pack_book,
-    reads,
     unpack_book,
 )
 

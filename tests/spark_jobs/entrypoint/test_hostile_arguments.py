@@ -5,10 +5,15 @@ Run in this process, on an empty lake. No jar is set: a command that came as far
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from spark_jobs.contracts import spec_file
+from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
+from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.entrypoint import JOBS
 from tests.support.commands import end
 from tests.support.hostile_names import HOSTILE, is_clear
@@ -25,6 +30,9 @@ COMMANDS = [
     "recompute --layer=slow --from=NAME --to=2026-01-31",
     "recompute --layer=slow --from=2026-01-01 --to=NAME --yes",
     "recompute --undo=NAME --yes",
+    "preview --plan=NAME",
+    "apply --plan=NAME",
+    "undo --plan=NAME",
     "rules diff NAME v1",
     "rules diff v1 v2 --from=NAME",
     "serve --layer=NAME",
@@ -90,6 +98,22 @@ MOST = 900
 """A line that lists what may be chosen, every job or every mart among it."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def shipped_files() -> Iterator[None]:
+    """The files of the shipped lake, which are right, are read once for some hundred commands."""
+
+    @cache
+    def read(path: Path) -> LakeFiles | None:
+        found = Mistakes()
+        files = read_lake_files(path, found)
+        assert not found.errors
+        return files
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spec_file, "read_lake_files", lambda path, _found: read(path))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def empty_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("base", "landing", "jars"):
@@ -121,7 +145,7 @@ def test_whatever_the_name(what, capsys):
 
 
 def test_every_job_that_takes_a_name_is_tried():
-    without_names = {"spec"}
+    without_names = {"spec", "plan"}
     assert {command.split()[0] for command in COMMANDS} >= JOBS.keys() - without_names
 
 

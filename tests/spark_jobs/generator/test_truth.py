@@ -35,7 +35,15 @@ def _overwrite(table: dict[str, dict[str, Any]], key: int, row: dict[str, Any], 
     stored.update({name: row[source] for name, source in columns.items() if row.get(source) is not None})
 
 
-def fold(events: list[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], set[int], Counter[tuple[str, str, str]]]:
+Folded = tuple[dict[str, dict[str, Any]], set[int], Counter[tuple[str, str, str]]]
+
+
+@pytest.fixture(scope="module")
+def folded(life) -> Folded:
+    return fold(life.topic.distinct)
+
+
+def fold(events: list[dict[str, Any]]) -> Folded:
     """Tables, deleted sales and events by hour, project and status of events in order."""
     tables: dict[str, dict[str, Any]] = {table: {} for table in (*DIMENSIONS, "sales")}
     deleted: set[int] = set()
@@ -69,14 +77,14 @@ def _flat(hours: dict[str, dict[str, dict[str, int]]]) -> dict[tuple[str, str, s
 
 
 @pytest.mark.parametrize("table", [*DIMENSIONS, "sales"])
-def test_tables_are_the_fold_of_the_files(life, table):
-    tables, _, _ = fold(life.topic.distinct)
+def test_tables_are_the_fold_of_the_files(life, folded, table):
+    tables, _, _ = folded
     assert tables[table]
     assert life.truth["tables"][table] == tables[table]
 
 
-def test_deletes_hours_and_counts_are_those_of_the_files(life):
-    _, deleted, hours = fold(life.topic.distinct)
+def test_deletes_hours_and_counts_are_those_of_the_files(life, folded):
+    _, deleted, hours = folded
     assert deleted
     assert set(life.truth["deleted_sales"]) == deleted
     assert _flat(life.truth["hours"]) == dict(hours)

@@ -18,6 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.undo import metadata_at
@@ -223,14 +224,24 @@ def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(
 
 
 @pytest.mark.slice(name="laws-marts")
-def test_a_changed_definition_makes_the_cache_anew(story):
+def test_a_changed_definition_of_the_cache_blocks_its_mart_until_it_is_applied(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
     sql = story.lake.folder / "marts" / "stitch_agent_days.sql"
     sql.write_text(sql.read_text().replace("IS NOT NULL", "IS NOT NULL AND agent_id <> 6"))
-    result = story.lake.run("mart", clock=NOON, layer="stitch")
-    assert result.messages == ("stitch_agent_days: computed anew, because: its definition changed",)
+    before = story.answer()
+    with pytest.raises(DefinitionChangedError, match="stitch_agent_days: sql changed"):
+        story.lake.run("mart", clock=NOON, layer="stitch")
+    assert story.answer() == before
+    plan = str(story.lake.folder / "plan.yaml")
+    story.lake.run("plan", clock=NOON, output=plan)
+    found = story.lake.run("preview", clock=NOON, plan=plan, samples=5).findings["stitch_agent_days"]
+    assert (found["rows_now"], found["rows_then"], found["gone"]) == (2, 1, 1)
+    applied = story.lake.run("apply", clock=NOON, plan=plan)
+    assert "stitch_agent_days: computed anew, because: its definition changed" in applied.messages
     assert story.answer() == {5: (1, Decimal("100.0000"))}
+    story.lake.run("undo", clock=NOON, plan=plan)
+    assert story.answer() == before
 
 
 @pytest.mark.slice(name="laws-marts")

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.contracts.schemas import Refusal, Seen
 from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.pipelines.columns import _arrived, set_aside_types
+from spark_jobs.sources.decoding import KEY_COLUMNS
 from tests.support.shop_lakes import shop_spec
 
 pytestmark = pytest.mark.spark
@@ -100,3 +103,18 @@ def test_what_arrived_of_each_table_is_what_its_usable_rows_had(spark):
         ("b", "date", "1", "1"),
         ("b", "string", "2", "4"),
     }
+
+
+def test_the_keys_that_records_say_are_those_of_the_first_events_and_shards_are_told(spark):
+    entries = [
+        {"name": "s_{table}", "from": {"database": "shop", "table": "*"}},
+        {"name": "all_orders", "from": {"database": "shop", "table": "orders*"}, "key": ["id"], "origin": "shard"},
+    ]
+    keys_df = decoded(spark).withColumn(
+        KEY_COLUMNS,
+        F.when(F.col("source_table") == "shop.carts", F.array(F.when(F.col("event_order") == "1", "a").otherwise("b"))),
+    )
+    found = {each.origin: each for each in _arrived(keys_df, parse_lake_spec(shop_spec(entries)))}
+    assert (found["shop.carts"].keys, found["shop.carts"].shard_of) == ((("a",), ("b",)), ())
+    orders = found["shop.orders"]
+    assert (orders.keys, orders.shard_of, dict(orders.names)) == ((), ("all_orders",), {ORIGIN: "shard"})

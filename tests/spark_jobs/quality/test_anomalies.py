@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from spark_jobs.quality.anomalies import (
     FEWEST_DAYS,
@@ -25,8 +25,16 @@ FIGURES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=3, max_
 MONDAY = date(2026, 1, 5)
 
 
+@pytest.fixture(scope="module")
+def stats() -> Any:
+    """SciPy's: to import it takes a second, so only the process that compares with it does."""
+    from scipy import stats
+
+    return stats
+
+
 @given(values=FIGURES)
-def test_the_line_is_theils(values):
+def test_the_line_is_theils(stats, values):
     at = [float(number) for number in range(len(values))]
     slope, height = theil_line(at, values)
     expected = stats.theilslopes(values, at, method="joint")
@@ -35,7 +43,7 @@ def test_the_line_is_theils(values):
 
 
 @given(value=st.floats(-1e6, 1e6), others=FIGURES)
-def test_the_score_is_the_distance_in_median_distances(value, others):
+def test_the_score_is_the_distance_in_median_distances(stats, value, others):
     spread = stats.median_abs_deviation(others, scale="normal")
     assume(spread > 1e-6)
     middle = sorted(others)
@@ -44,7 +52,7 @@ def test_the_score_is_the_distance_in_median_distances(value, others):
 
 
 @given(values=st.lists(st.integers(0, 12).map(float), min_size=12, max_size=40))
-def test_the_trend_is_tested_as_kendall_does(values):
+def test_the_trend_is_tested_as_kendall_does(stats, values):
     assume(len(set(values)) > 1)
     at = [float(number) for number in range(len(values))]
     expected = stats.kendalltau(at, values, method="asymptotic").pvalue
@@ -52,7 +60,7 @@ def test_the_trend_is_tested_as_kendall_does(values):
 
 
 @given(groups=st.lists(st.lists(st.integers(0, 9).map(float), min_size=4, max_size=9), min_size=7, max_size=7))
-def test_weekdays_are_compared_as_kruskal_and_wallis_do(groups):
+def test_weekdays_are_compared_as_kruskal_and_wallis_do(stats, groups):
     assume(len({value for group in groups for value in group}) > 1)
     assert kruskal_p(groups) == pytest.approx(stats.kruskal(*groups).pvalue, rel=1e-6, abs=1e-9)
 

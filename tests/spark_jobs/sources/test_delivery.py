@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.kafka import TopicProgress, unpack_progress
+from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources import delivery
@@ -20,7 +21,7 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable
 
-KEYS = sorted({key for name, key in vars(delivery).items() if name.endswith("_KEY")})
+KEYS = sorted({SCHEMAS_KEY, *(key for name, key in vars(delivery).items() if name.endswith("_KEY"))})
 progress = st.builds(
     TopicProgress, topic_id=st.text(max_size=3), next=st.dictionaries(st.integers(0, 3), st.integers(0, 9))
 )

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import IGNORED
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import Span, place_of
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
 from tests.support.in_process import Session, rows_of
+from tests.support.mirrors import change, line_of
 from tests.support.small_broker import SmallBroker, small_broker
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -82,3 +83,15 @@ def test_the_bytes_of_a_message_are_found_by_partition_and_offset(broker, cuts, 
     rows = rows_of(read_messages(SESSION, broker.properties, spans_of(cuts), places))
     found = Counter((row["read_from"], row["read_offset"], row["raw"]) for row in rows)
     assert found == Counter((place_of(*of), at, SENT[of][at]) for of, offsets in wanted.items() for at in offsets)
+
+
+def test_the_key_of_a_message_says_the_key_of_a_table_that_nobody_declares(broker):
+    entry = {"name": "shop_{table}", "from": {"database": "shop", "table": "*"}}
+    document = {"lake": "shop", "source": {"topics": ["*"]}, "log": "log", "quarantine": "bad", "tables": [entry]}
+    row = {"id": 5, "line": 2, "text": None}
+    broker.send("keyed", 0, [line_of(change("c", "lines", row, 1)), None], key=b'{"id": 5, "line": 2}')
+    broker.send("keyed", 0, [line_of(change("c", "notes", row, 2))], key=b"5")
+    span = Span(topic="keyed", partition=0, start=0, end=3)
+    rows = rows_of(decode_spans(SESSION, parse_lake_spec(document), broker.properties, [span]))
+    found = [(row["source_table"], row["key_columns"], row["reason"]) for row in rows]
+    assert found == [("shop.lines", ["id", "line"], None), (None, None, IGNORED), ("shop.notes", None, None)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,8 @@ def test_parts_have_every_file_once_in_order_and_no_more_than_the_bound(
             of_last = [log.sizes[file] for file in log.files_of(pull) if at(file[0]) == pull.window.up_to]
             assert sum(read) - sum(of_last) <= most
             assert sum(of_last) <= most or len(of_last) == 1, "or it is read in parts"
-        for number, pull in enumerate(pulls[:-1]):
-            assert list(log.pulls(most, after=pull.checkpoint)) == pulls[number + 1 :], "as after a crash"
+        for pull, following in pairwise(pulls):
+            assert next(log.pulls(most, after=pull.checkpoint)) == following, "as after a crash"
 
 
 @given(commit_sizes, st.randoms(use_true_random=False))

@@ -1,4 +1,4 @@
-"""Heartbeats that nobody stops are ended, others are left alone. They count as ended after two seconds here."""
+"""Heartbeats that nobody stops are ended, others are left alone. They count as ended after a second here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_jobs.storage import heartbeats as module
 from spark_jobs.storage.heartbeats import Heartbeats
 from tests.support.made_tables import at
 
-ENDED = 2.0
+ENDED = 1.0
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.outcome_files import take_outcome, write_outcome
 from tests.support.aws import BUCKET
-from tests.support.commands import run
+from tests.support.commands import end, run
 
 OUTCOME = JobOutcome(exit_code=2, line="error: größer als gedacht")
 
@@ -62,6 +62,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path):
 
 
 def taken(uri: str) -> str:
+    """What the process prints that Airflow's starts."""
     line = [sys.executable, "-m", "spark_jobs.storage.outcome_files", uri]
     return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -69,9 +70,18 @@ def taken(uri: str) -> str:
 @pytest.mark.parametrize(
     "arguments", [("ingst",), (), ("split", "--clock", "yesterday"), ("generate", "--events", "0")]
 )
-def test_the_command_line_keeps_the_line_of_its_error(tmp_path, arguments):
+def test_the_command_line_keeps_the_line_of_its_error(tmp_path, capsys, arguments):
     uri = str(tmp_path / "a1.json")
-    code, output, errors = run("--result-path", uri, *arguments, environment={})
+    assert end(["--result-path", uri, *arguments]) == 2
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert take_outcome(uri) == JobOutcome(exit_code=2, line=errors.splitlines()[-1])
+    assert take_outcome(uri) is None
+
+
+def test_a_process_keeps_the_line_of_its_error_and_another_takes_it(tmp_path):
+    uri = str(tmp_path / "a1.json")
+    code, output, errors = run("--result-path", uri, "generate", "--events", "0", environment={})
     assert (code, output) == (2, "")
     assert JobOutcome.from_json(taken(uri)) == JobOutcome(exit_code=2, line=errors[-1])
     assert taken(uri) == ""

@@ -17,6 +17,8 @@ from spark_jobs.transforms.cells import (
     CELL_DELETED,
     changed_rows,
     difference,
+    is_reshaped,
+    rows_after,
     visible_changes,
     with_cell_id,
 )
@@ -76,6 +78,9 @@ def test_only_rows_that_differ_in_any_column_change(spark, partition):
     assert sides(found_df) == sorted(expected, key=repr)
     written = [(tuple(row)[:-1], row[CELL_DELETED]) for row in changed_rows(found_df).collect()]
     assert sorted(written, key=repr) == sorted(((new or old, new is None) for old, new in expected), key=repr)
+    whole = [tuple(row)[:-1] for row in rows_after(found_df, frame(spark, before), partition).collect()]
+    assert sorted(whole, key=repr) == sorted(((key, *row) for key, row in after.items()), key=repr)
+    assert not is_reshaped(found_df, frame(spark, before))
     shown = [(r[BEFORE] and tuple(r[BEFORE]), r[AFTER] and tuple(r[AFTER])) for r in
              visible_changes(found_df, ("day", "amount")).collect()]  # fmt: skip
     assert sorted(shown, key=repr) == sorted((tuple(row and row[1:3] for row in pair) for pair in expected), key=repr)
@@ -91,7 +96,12 @@ def test_before_the_first_commit_every_row_comes(spark):
 def test_columns_that_the_stored_rows_lack_count_as_null_and_their_types_are_those_of_now(spark):
     after = {"1": ("2026-01-01", None, None, 1), "2": ("2026-01-01", Decimal(1), None, 1)}
     stored_df = frame(spark, after).selectExpr("cell_id", "day", "CAST(rows__count AS int) AS rows__count", "at")
-    found = sides(difference(frame(spark, after), stored_df, NAMES[1:], ""))
+    found_df = difference(frame(spark, after), stored_df, NAMES[1:], "")
+    assert is_reshaped(found_df, stored_df), "rows__count has another type"
+    assert not is_reshaped(found_df, stored_df.drop("rows__count"))
+    assert is_reshaped(found_df, frame(spark, after).selectExpr("cell_id", "1 AS gone"))
+    assert not is_reshaped(found_df, None)
+    found = sides(found_df)
     assert found == [(("2", "2026-01-01", None, None, 1), ("2", "2026-01-01", Decimal("1.0000"), None, 1))]
 
 

@@ -125,10 +125,10 @@ class Lakes:
         def has_come() -> bool:
             while self.sales.run("ingest", max_events=2_000).counters["has_more"]:
                 pass
-            self.sales.run("split")
             return mark in {row["sale_id"] for row in self.sales.rows("sales_log")}
 
         wait_until(has_come, "what was changed is in the log", limit_seconds=600.0)
+        self.sales.run("split")
         while self.shop.run("ingest", max_events=2_500).counters["has_more"]:
             pass
         self.shop.run("split")

@@ -1,12 +1,14 @@
 """``spec check`` as a person runs it: a line for every mart, all that is wrong, and an exit code.
 
-Every case is the lake that is shipped with its marts copied, and files added to them.
+Every case is the lake that is shipped with its marts copied, and files added to them. What is right is looked at in
+processes, and what is wrong in this one.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main
-from tests.support.commands import run, run_well
+from tests.support.commands import end, run, run_well
 
 INCLUDE = PROJECT_ROOT / "include"
 MARTS = sorted(path.stem for path in (INCLUDE / "marts").glob("*.yaml"))
@@ -57,11 +59,21 @@ def declare(lake: Path, name: str, declared: str, sql: str) -> None:
     (lake / "marts" / f"{name}.sql").write_text(f"{sql}\n")
 
 
-def refused(lake: Path) -> tuple[list[str], str]:
-    """What was printed, and the only line of the error."""
-    code, output, errors = run("spec", "check", environment={"LAKEHOUSE_LAKE_SPEC": str(lake / "lakes" / "sales.yaml")})
-    assert (code, len(errors)) == (2, 1), "\n".join(errors)
-    return output.splitlines(), errors[0]
+Refused = Callable[[Path], tuple[list[str], str]]
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What was printed of a lake, and the only line of the error."""
+
+    def refuse(lake: Path) -> tuple[list[str], str]:
+        monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(lake / "lakes" / "sales.yaml"))
+        assert main(["spec", "check"]) == 2
+        output, errors = capsys.readouterr()
+        (line,) = errors.splitlines()
+        return output.splitlines(), line
+
+    return refuse
 
 
 def test_the_marts_that_are_shipped_are_right():
@@ -99,7 +111,7 @@ def test_it_needs_neither_java_nor_jars(tmp_path):
     assert (result.job, result.status, result.tables) == ("spec", "done", ())
 
 
-def test_all_that_is_wrong_is_printed_and_the_first_is_the_error(lake):
+def test_all_that_is_wrong_is_printed_and_the_first_is_the_error(lake, refused: Refused):
     for name, (declared, sql, _) in BROKEN.items():
         declare(lake, name, declared, sql)
     lines, error = refused(lake)
@@ -107,12 +119,12 @@ def test_all_that_is_wrong_is_printed_and_the_first_is_the_error(lake):
     assert error == f"error: 4 wrong: {lines[0]}; the other 3 are printed above"
 
 
-def test_one_mistake_is_no_others(lake):
+def test_one_mistake_is_no_others(lake, refused: Refused):
     declare(lake, "ranks", *BROKEN["ranks"][:2])
     assert refused(lake)[1] == f"error: 1 wrong: {lake}/marts/ranks.sql:1: mart ranks: {BROKEN['ranks'][2]}"
 
 
-def test_files_that_cannot_be_understood_are_all_named(lake):
+def test_files_that_cannot_be_understood_are_all_named(lake, refused: Refused):
     declare(lake, "a", "mode: weekly\ngrain: [x]\nreads: [{table: sales}]", "SELECT 1 AS x FROM sales")
     (lake / "marts" / "b.yaml").write_text("name: [")
     declare(lake, "c", *BROKEN["today"][:2])
@@ -134,7 +146,7 @@ def test_files_that_cannot_be_understood_are_all_named(lake):
         ("time_zone: UTC", "time_zone: Mars", "time_zone 'Mars' is unknown"),
     ],
 )
-def test_a_lake_that_is_wrong_itself(lake, old, new, message):
+def test_a_lake_that_is_wrong_itself(lake, old, new, message, refused: Refused):
     path = lake / "lakes" / "sales.yaml"
     path.write_text(path.read_text().replace(old, new, 1))
     lines, error = refused(lake)
@@ -142,7 +154,7 @@ def test_a_lake_that_is_wrong_itself(lake, old, new, message):
     assert message in error
 
 
-def test_a_log_of_another_name_is_told_wherever_the_old_one_is_used(lake):
+def test_a_log_of_another_name_is_told_wherever_the_old_one_is_used(lake, refused: Refused):
     path = lake / "lakes" / "sales.yaml"
     path.write_text(path.read_text().replace("log: sales_log", "log: events", 1))
     lines, error = refused(lake)
@@ -159,7 +171,7 @@ def test_a_log_of_another_name_is_told_wherever_the_old_one_is_used(lake):
     assert all("reads 'sales_log', which is no table" in line for line in lines[2:])
 
 
-def test_lines_are_in_the_order_of_files_and_lines(lake):
+def test_lines_are_in_the_order_of_files_and_lines(lake, refused: Refused):
     path = lake / "lakes" / "sales.yaml"
     text = path.read_text()
     for old, new in (("archive_commits: 240", "archive: 240"), ("key: building_id", "key: house"), ("UTC", "Mars")):
@@ -171,17 +183,16 @@ def test_lines_are_in_the_order_of_files_and_lines(lake):
     assert all("; " in line for line in lines)
 
 
-def test_a_lake_spec_that_is_not_there(tmp_path):
+def test_a_lake_spec_that_is_not_there(tmp_path, refused: Refused):
     assert "cannot be read" in refused(tmp_path)[1]
 
 
-def test_there_is_nothing_else_to_do_with_a_spec():
-    code, _, errors = run("spec", "mend", environment={})
-    assert code == 2
-    assert "invalid choice: 'mend'" in errors[0]
+def test_there_is_nothing_else_to_do_with_a_spec(capsys):
+    assert end(["spec", "mend"]) == 2
+    assert "invalid choice: 'mend'" in capsys.readouterr().err
 
 
-def test_what_is_wrong_with_expectations_is_told_of_each(lake: Path):
+def test_what_is_wrong_with_expectations_is_told_of_each(lake: Path, refused: Refused):
     file = lake / "expectations" / "sales.yaml"
     file.write_text("a_rule: {column: price, not_null: true}\nb_rule: {holds: unit_id > RAND()}\n", encoding="utf-8")
     told, error = refused(lake)

@@ -21,6 +21,7 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.visible import hides_deleted
 from spark_jobs.jobs import views
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from spark_jobs.storage.layouts import all_layouts
 from tests.support.athena_api import running_athena, statements
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 
@@ -87,6 +88,23 @@ def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
         assert "'***' AS \"agent_name\"" in made.statements[table]
         assert made.statements[table].count("agent_name") == 1, "the column itself is not read"
     assert '"erp_views"' not in "".join(made.statements.values())
+
+
+@pytest.mark.parametrize(("is_masked", "into"), [(False, "erp_views"), (True, "erp_masked")])
+def test_versions_stand_on_the_history_in_the_same_database(lake: HandMadeLake, is_masked: bool, into: str):
+    shipped = load_lake_spec(lake.settings.lake_spec)
+    spec = replace(shipped, tables=tuple(replace(each, history=each.name == "agents") for each in shipped.tables))
+    lake.layouts |= {layout.name: layout for layout in all_layouts(spec)}
+    own = {"history__key": "string", "agent_id": "long", "agent_name": "string"}
+    of_an_event = {"row_order": "string", "is_deleted": "boolean", "history__time": "long", "history__unsaid": "string"}
+    lake.commit("agents_history", 1, own | of_an_event)
+    made = build_views(spec, lake.settings, database="erp", engine=Engine.TRINO, is_masked=is_masked)
+    history, versions = made.statements["agents_history"], made.statements["agents_versions"]
+    assert ("'***' AS \"agent_name\"" in history) == is_masked
+    assert history.endswith('FROM "erp"."agents_history_ro"')
+    assert f'FROM "{into}"."agents_history"\n' in versions
+    assert "history__key" not in history + versions
+    assert list(made.statements).index("agents_history") < list(made.statements).index("agents_versions")
 
 
 @pytest.fixture

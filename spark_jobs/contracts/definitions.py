@@ -1,0 +1,85 @@
+"""What decides the rows of a mart or a table, part by part, and which parts differ between two states of it.
+
+The parts are kept in the commits that they made, so that a changed file is noticed before it changes a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.rules import RuleBook
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
+
+Parts = Mapping[str, str]
+"""What a definition says, by the name of its entry; entries that say nothing are left out."""
+
+_FIXED = frozenset({"from", "key", "partition"})
+"""Parts of a table that decide which rows it has and where they are stored: with other ones it is another table."""
+
+
+def mart_parts(mart: MartSpec, time_zone: str) -> dict[str, str]:
+    """What decides the rows of a mart.
+
+    How it is stored and when it is refreshed are no parts, nor is the time zone of a mart that uses none.
+    """
+    reads = [[read.table, read.scope, read.by, read.partition] for read in mart.reads]
+    uses_zone = mart.window or ":time_zone" in mart.sql or ":time_zone" in json.dumps(reads)
+    return _given(
+        mode=mart.mode.value,
+        grain=", ".join(mart.grain),
+        scope=mart.scope,
+        partition=mart.partition,
+        time=f"{mart.time.column} by {mart.time.unit}" if mart.time else "",
+        window=f"{mart.window.length} {mart.window.unit}" if mart.window else "",
+        rules="by month" if mart.rules else "",
+        reads=_digest(reads),
+        sql=_digest(mart.sql_words),
+        time_zone=time_zone if uses_zone else "",
+    )
+
+
+def table_parts(table: TableSpec, spec: LakeSpec) -> dict[str, str]:
+    """What decides the rows of a table that is merged from events."""
+    return _given(
+        **{"shards" if table.shards else "from": table.origin},
+        key=", ".join(table.key),
+        columns=", ".join(table.columns),
+        partition=f"{table.partition} by {table.transform}" if table.partition else "",
+        deletes=table.deletes.value if table.deletes else "",
+        nulls=spec.nulls_of(table).value,
+        null_columns=", ".join(f"{column} {nulls}" for column, nulls in sorted(table.null_columns)),
+        drop=", ".join(sorted(table.drop)),
+        mask=", ".join(sorted(table.mask)),
+    )
+
+
+def changed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
+    """Names of the parts in which two definitions differ."""
+    return tuple(sorted(name for name in {*stored, *now} if stored.get(name) != now.get(name)))
+
+
+def fixed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
+    """Those of a table that cannot change while it has rows."""
+    removes = Deletes.REMOVE.value in (stored.get("deletes"), now.get("deletes"))
+    return tuple(name for name in changed_parts(stored, now) if name in _FIXED or (name == "deletes" and removes))
+
+
+def digest_of(spec: LakeSpec, book: RuleBook | None) -> str:
+    """A digest of all definitions of a lake, and of its rules: another one, and a plan is of other files."""
+    marts = {mart.name: mart_parts(mart, spec.time_zone) for mart in spec.marts}
+    tables = {table.name: table_parts(table, spec) for table in spec.tables if not table.is_found}
+    loads = {load.name: [load.record_key, load.partition_column] for load in spec.loads}
+    rules = {rules.version: rules.content for rules in book.versions} if book else {}
+    return _digest([marts, tables, loads, rules])
+
+
+def _given(**parts: str) -> dict[str, str]:
+    return {name: text for name, text in parts.items() if text}
+
+
+def _digest(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

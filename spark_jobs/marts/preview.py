@@ -1,0 +1,200 @@
+"""What another definition of a mart would change: computed beside the mart, compared with it, and nothing written.
+
+The rows of the other definition are kept by the session for the comparison alone. So there is no table to leave out of
+catalogs and erasures, and none to clean up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DecimalType, IntegralType
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.modes import compute_full, full_difference
+from spark_jobs.marts.plan import RewritePlan, plan_rewrite
+from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.scoped import scoped_full_difference
+from spark_jobs.marts.stitch import stitched_rows, window_of
+from spark_jobs.transforms.cells import AFTER, BEFORE, with_cell_id
+
+HEADER = ("column", "type now", "type then", "sum now", "sum then", "rows changed", "percent")
+Number = int | Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPreview:
+    """One column: its types and sums as stored and as they would be, None where there is none.
+
+    ``changed`` are rows of both states that have another value of it; ``percent`` is of all rows of both states.
+    """
+
+    name: str
+    type_now: str | None
+    type_then: str | None
+    sum_now: Number
+    sum_then: Number
+    changed: int
+    percent: Decimal | None
+
+    def cells(self) -> tuple[object, ...]:
+        """One row of the printed table, under ``HEADER``."""
+        return (self.name, self.type_now, self.type_then, self.sum_now, self.sum_then, self.changed, self.percent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What would change in a mart; ``samples`` are cell ids of rows that are new, changed and gone."""
+
+    rewrite: RewritePlan
+    rows_now: int
+    columns: tuple[ColumnPreview, ...]
+    samples: dict[str, tuple[str, ...]]
+
+    @property
+    def rows_then(self) -> int:
+        """Rows under the other definition."""
+        return self.rows_now + self.rewrite.new - self.rewrite.gone
+
+    def facts(self) -> dict[str, Any]:
+        """Itself for JSON; numbers with a fraction are text, which keeps every digit."""
+        content = {**asdict(self.rewrite), "rows_now": self.rows_now, "rows_then": self.rows_then}
+        columns = [
+            {name: str(value) if isinstance(value, Decimal) else value for name, value in asdict(column).items()}
+            for column in self.columns
+        ]
+        return {**content, "columns": columns, "samples": self.samples}
+
+
+def preview(engine: Engine, mart: MartSpec, *, samples: int) -> Preview:
+    """Compute the mart by the definition of the files, and compare it with its rows; at most so many ``samples``.
+
+    The sources are read as they were at the mart's checkpoints, so that nothing but the definition differs. Where that
+    is no longer possible (a table that it did not read before), and for a stitch mart, they are read as they are now.
+    """
+    cache_mart = engine.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else None
+    held = (mart, cache_mart) if cache_mart else (mart,)
+    with engine.holding(*held), engine.refreshing(mart) as now, ExitStack() as stack:
+        refresh = _as_it_was(now)
+        if absent := [source.table for source in refresh.sources if source.is_absent]:
+            raise ContractError(f"{mart.name}: {absent[0]}, which it reads, has no commit yet; fill that table first")
+        stored_df = refresh.stored()
+        if stored_df is None:
+            raise ContractError(f"{mart.name} has no rows to compare with; run: mart --layer {mart.layer}")
+        if cache_mart:
+            cache = stack.enter_context(engine.refreshing(cache_mart))
+            difference_df = _stitch_difference(refresh, cache)
+        else:
+            difference_df = _difference(refresh)
+        rewrite = plan_rewrite(difference_df, mart, engine.spec, refresh.timeline.path)
+        return _compare(rewrite, difference_df, stored_df, samples)
+
+
+def _as_it_was(refresh: Refresh) -> Refresh:
+    clock = refresh.previous_clock or refresh.clock
+    held = replace(refresh, is_held=True, arguments=replace(refresh.arguments, clock=clock))
+    is_readable = all(source.timeline.holds(source.up_to) for source in held.sources)
+    return held if is_readable and refresh.mart.mode is not MartMode.STITCH else refresh
+
+
+def _difference(refresh: Refresh) -> DataFrame:
+    if refresh.mart.mode is MartMode.SCOPED:
+        return scoped_full_difference(refresh)
+    if refresh.mart.mode is MartMode.APPEND:
+        source = refresh.sources[0]
+        rows_df = refresh.select({source.table: source.snapshot(refresh.views)})
+        return refresh.difference(with_cell_id(rows_df, refresh.mart.grain), refresh.stored())
+    return full_difference(refresh)
+
+
+def _stitch_difference(refresh: Refresh, cache: Refresh) -> DataFrame:
+    window = window_of(refresh, cache, refresh.clock)
+    cells_df = compute_full(cache)
+    if cache.mart.time:
+        cells_df = cells_df.where(window.holds(F.col(cache.mart.time.column)))
+    return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
+
+
+def _compare(rewrite: RewritePlan, difference_df: DataFrame, stored_df: DataFrame, samples: int) -> Preview:
+    now = _types(stored_df)
+    then = _types(difference_df.select(f"{AFTER}.*"))
+    stored_facts = {"__rows": F.count(F.lit(1)), **_sums(now), **_sums(then, "__cast", among=now)}
+    both = F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull()
+    changes = {
+        f"{name}__changed": F.count(F.when(both & ~_side(BEFORE, name).eqNullSafe(_side(AFTER, name)), F.lit(True)))
+        for name in then
+    }
+    stored = _one(stored_df, stored_facts)
+    found = _one(difference_df, {**changes, **_sums(then, "__left", side=BEFORE), **_sums(then, "__came", side=AFTER)})
+    kept, columns = stored["__rows"] - rewrite.gone, list[ColumnPreview]()
+    for name in (*then, *(name for name in now if name not in then)):
+        changed = found.get(f"{name}__changed", 0)
+        column = ColumnPreview(
+            name=name,
+            type_now=now[name].simpleString() if name in now else None,
+            type_then=then[name].simpleString() if name in then else None,
+            sum_now=stored.get(name),
+            sum_then=_sum_then(name, stored, found) if _is_number(then.get(name)) else None,
+            changed=changed,
+            percent=round(Decimal(100 * changed) / kept, 2) if kept else None,
+        )
+        columns.append(column)
+    keys = {kind: _keys(difference_df.where(where()), samples) for kind, where in _KINDS.items()}
+    return Preview(rewrite=rewrite, rows_now=stored["__rows"], columns=tuple(columns), samples=keys)
+
+
+def _types(rows_df: DataFrame) -> dict[str, DataType]:
+    """Types of the columns that people see."""
+    return {f.name: f.dataType for f in rows_df.schema.fields if f.name != CELL_ID and "__" not in f.name}
+
+
+def _side(side: str, name: str) -> Column:
+    return F.col(f"{side}.{name}")
+
+
+def _is_number(type_: DataType | None) -> bool:
+    return isinstance(type_, IntegralType | DecimalType)
+
+
+def _sums(
+    types: dict[str, DataType], suffix: str = "", *, side: str = "", among: Iterable[str] | None = None
+) -> dict[str, Column]:
+    """The sum of every column of numbers, in that type."""
+    prefix = f"{side}." if side else ""
+    return {
+        f"{name}{suffix}": F.sum(F.col(f"{prefix}{name}").cast(type_))
+        for name, type_ in types.items()
+        if _is_number(type_) and (among is None or name in among)
+    }
+
+
+def _sum_then(name: str, stored: Mapping[str, Any], found: Mapping[str, Any]) -> Number:
+    """What stays of the stored sum, and what comes."""
+    sum_: Number = (stored.get(f"{name}__cast") or 0) - (found[f"{name}__left"] or 0) + (found[f"{name}__came"] or 0)
+    return sum_
+
+
+def _one(rows_df: DataFrame, facts: Mapping[str, Column]) -> dict[str, Any]:
+    (row,) = rows_df.agg(*(column.alias(name) for name, column in facts.items())).collect()
+    return dict(row.asDict())
+
+
+def _keys(rows_df: DataFrame, most: int) -> tuple[str, ...]:
+    key = F.coalesce(_side(AFTER, CELL_ID), _side(BEFORE, CELL_ID)).alias(CELL_ID)
+    return tuple(row[0] for row in rows_df.select(key).orderBy(CELL_ID).limit(most).collect())
+
+
+_KINDS: Mapping[str, Callable[[], Column]] = {
+    "new": lambda: F.col(BEFORE).isNull(),
+    "changed": lambda: F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull(),
+    "gone": lambda: F.col(AFTER).isNull(),
+}
+"""Which rows of a difference are of a kind; made when they are used, since a column needs a session."""

@@ -1,0 +1,31 @@
+"""The key columns of a table by the key that Debezium gives a record: a struct of them, with or without its schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_MOST_BYTES = 64 * 1024
+_OF_DEBEZIUM = "__dbz__"
+"""Fields that Debezium's routing adds to keys; no table has such a column."""
+
+
+def key_columns(key: bytes, image: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Names of the columns that a record's key has, in their order there.
+
+    None when it does not say: keys that are no JSON or no struct, and keys with something that the row, whose ``image``
+    is given, does not have.
+    """
+    if not key or len(key) > _MOST_BYTES:
+        return None
+    try:
+        said = json.loads(key)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(said, dict) and isinstance(said.get("schema"), dict) and "payload" in said:
+        said = said["payload"]
+    if not isinstance(said, dict):
+        return None
+    names = tuple(name for name in said if not name.startswith(_OF_DEBEZIUM))
+    return names if names and all(image.get(name) is not None for name in names) else None

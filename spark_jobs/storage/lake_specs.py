@@ -1,0 +1,29 @@
+"""The lake spec as jobs get it: with the tables that its patterns have found in the log so far."""
+
+from __future__ import annotations
+
+from spark_jobs.contracts.resolving import resolve
+from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+
+
+def read_lake_spec(settings: Settings) -> LakeSpec:
+    """The lake spec of the settings, resolved by the log's newest commit; needs no Spark.
+
+    Raises:
+        SettingsError: a file cannot be read.
+        ContractError: it contradicts itself; the message has the place of the first mistake.
+    """
+    spec = load_lake_spec(settings.lake_spec)
+    if not spec.is_open:
+        return spec
+    return resolve(spec, read_book(Timeline(table=spec.log, path=settings.table_path(spec.log))))
+
+
+def read_book(log_timeline: Timeline) -> SchemaBook:
+    """What the log's commits know of the tables at the source: columns, keys, and what was made of them."""
+    return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))

@@ -1,0 +1,45 @@
+"""What events say of rows, as rows of a history: one for each event and row that it is about.
+
+A row depends on its event alone, so whatever came before, comes later or comes twice, the history is the same.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER
+from spark_jobs.contracts.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID, named_unsaid
+from spark_jobs.transforms.folding import EVENT_ORDER, EVENT_TIME
+from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, TABLE, MergedTable
+from spark_jobs.transforms.row_orders import key_texts
+from spark_jobs.transforms.texts import from_text
+
+
+def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
+    """The rows of one table's history among what :func:`spark_jobs.transforms.folding.said_rows` gives.
+
+    Those are the order with the key, the key, the values that the event said and null for others, the order, whether
+    the event deleted the row, its time, and the columns that it said nothing of.
+    """
+    slots = {column: F.col(name) for column, name in zip(table.columns, table.slots, strict=True)}
+    is_deleted = F.col(DELETED_ORDER).isNotNull()
+    keys = key_texts(table)
+    texts = {column: keys.get(column.source, each["value"]) for column, each in slots.items()}
+    values = {column.name: from_text(text, column.type) for column, text in texts.items()}
+    if not table.spec.has_row_order:
+        values = {table.spec.key_column: from_text(F.col(KEY), table.key_type), **values}
+    unsaid = [
+        F.when(each.isNull() & ~is_deleted, named_unsaid(column.name))
+        for column, each in slots.items()
+        if column.source not in keys
+    ]
+    columns = {
+        HISTORY_KEY: F.concat_ws("|", EVENT_ORDER, KEY),
+        **values,
+        ROW_ORDER: F.col(EVENT_ORDER),
+        IS_DELETED: is_deleted,
+        HISTORY_TIME: F.col(EVENT_TIME),
+        HISTORY_UNSAID: F.concat_ws("", *unsaid) if unsaid else F.lit(""),
+    }
+    return said_df.where(F.col(TABLE) == table.name).select(*(value.alias(name) for name, value in columns.items()))

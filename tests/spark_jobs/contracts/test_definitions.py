@@ -1,0 +1,104 @@
+"""Which changes of a file are changes of the definition, and which parts they are in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.definitions import changed_parts, digest_of, fixed_parts, mart_parts, table_parts
+from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.tables import Nulls, TableType
+
+SPEC = load_lake_spec(Settings().lake_spec)
+MART = MartSpec(
+    name="day_totals",
+    layer="slow",
+    mode=MartMode.SCOPED,
+    reads=(ReadSpec(table="sales", scope="day_of(contract_signing_date)"),),
+    grain=("day", "agent_id"),
+    scope="day",
+    sql="SELECT day, agent_id, COUNT(*) AS sales FROM sales GROUP BY day, agent_id",
+    time=TimeSpec(column="day", unit=TimeUnit.DAY),
+)
+TABLE = TableSpec(name="sales", key=("sale_id",), columns=("unit_id", "status_id"))
+
+CHANGES = {
+    "sql": replace(MART, sql=MART.sql.replace("COUNT(*)", "COUNT(agent_id)")),
+    "grain": replace(MART, grain=("day", "agent_id", "unit_id")),
+    "reads": replace(MART, reads=(ReadSpec(table="sales", scope="another_day(contract_signing_date)"),)),
+    "time": replace(MART, time=None),
+    "partition": replace(MART, partition="day"),
+    "window": replace(MART, window=WindowSpec(length=3, unit=TimeUnit.DAY)),
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_is_in_the_part_that_has_it(part: str) -> None:
+    now = mart_parts(CHANGES[part], "UTC")
+    assert set(changed_parts(mart_parts(MART, "UTC"), now)) - {"time_zone"} == {part}
+    assert changed_parts(now, now) == ()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        replace(MART, sql=f"-- a comment\n{MART.sql.replace(', ', ',   ')}"),
+        replace(MART, layer="fast", buckets=4, type=TableType.MERGE_ON_READ),
+        replace(MART, freshness=FreshnessPromise()),
+    ],
+    ids=["layout", "storage", "freshness"],
+)
+def test_how_it_is_written_and_stored_is_no_change(same: MartSpec) -> None:
+    assert mart_parts(same, "UTC") == mart_parts(MART, "UTC")
+
+
+def test_the_time_zone_counts_where_it_is_used() -> None:
+    assert mart_parts(MART, "UTC") == mart_parts(MART, "Asia/Tokyo")
+    for mart in (replace(MART, sql=f"{MART.sql} HAVING :time_zone = ''"), CHANGES["window"]):
+        assert changed_parts(mart_parts(mart, "UTC"), mart_parts(mart, "Asia/Tokyo")) == ("time_zone",)
+
+
+def test_the_digest_of_earlier_releases_stays_what_it_was() -> None:
+    """It stands in the commits of lakes that are there: with another one, all of their marts would be blocked."""
+    assert MART.definition == "3360311d15d8b1ba"
+
+
+TABLES: dict[tuple[str, ...], TableSpec] = {
+    ("key",): replace(TABLE, key=("unit_id",), columns=("sale_id", "status_id")),
+    ("partition",): replace(TABLE, partition="status_id"),
+    ("deletes",): replace(TABLE, deletes=Deletes.REMOVE),
+}
+
+
+@pytest.mark.parametrize("fixed", TABLES)
+def test_what_a_table_is_made_of_cannot_change_while_it_has_rows(fixed: tuple[str, ...]) -> None:
+    stored, now = table_parts(TABLE, SPEC), table_parts(TABLES[fixed], SPEC)
+    assert fixed_parts(stored, now) == fixed_parts(now, stored) == fixed
+
+
+def test_what_null_means_and_which_columns_it_has_can() -> None:
+    stored = table_parts(TABLE, SPEC)
+    for table in (
+        replace(TABLE, nulls=Nulls.VALUE),
+        replace(TABLE, columns=("unit_id",)),
+        replace(TABLE, deletes=Deletes.TOMBSTONE),
+    ):
+        now = table_parts(table, SPEC)
+        assert changed_parts(stored, now)
+        assert fixed_parts(stored, now) == ()
+
+
+@settings(max_examples=10)
+@given(st.sampled_from(range(len(SPEC.marts))), st.sampled_from(["SELECT 1 AS a", "SELECT 2 AS a"]))
+def test_the_digest_of_a_lake_is_of_all_its_marts(number: int, sql: str) -> None:
+    marts = list(SPEC.marts)
+    marts[number] = replace(marts[number], sql=sql)
+    assert digest_of(replace(SPEC, marts=tuple(marts)), None) != digest_of(SPEC, None)
+    assert digest_of(replace(SPEC), None) == digest_of(SPEC, None)

@@ -1,0 +1,195 @@
+"""What a lake's timelines and its files differ in.
+
+Tables and marts of the shipped lake are made by hand: a commit of each says with what it was made, in the form in which
+the jobs write it. Then files change.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.definitions import mart_parts
+from spark_jobs.contracts.errors import DefinitionChangedError
+from spark_jobs.contracts.lake_plan import Action, DefinitionChange
+from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec
+from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import Deletes
+from spark_jobs.contracts.tables import Nulls, TableType
+from spark_jobs.marts.definitions import changed_marts, check_definitions
+from spark_jobs.pipelines.definitions import declared_form, fixed_changes
+from spark_jobs.pipelines.planning import make_plan
+from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
+from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout, table_layout
+from spark_jobs.storage.timeline import Timeline
+from tests.support.made_tables import MadeTable, at
+
+SPEC = load_lake_spec(Settings().lake_spec)
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DEALS = SPEC.mart("fast_daily_deals")
+PERFORMANCE = SPEC.mart("slow_agent_performance")
+OTHER = replace(DEALS, sql=DEALS.sql.replace("SELECT", "SELECT DISTINCT", 1))
+
+
+def settings_of(folder: Path) -> Settings:
+    return Settings(base_path=str(folder / "lake"))
+
+
+def made_table(folder: Path, layout: TableLayout, metadata: dict[str, str]) -> None:
+    made = MadeTable(layout, folder / "lake" / layout.name)
+    properties = {
+        "hoodie.table.version": "6",
+        "hoodie.table.type": layout.type.value.upper(),
+        "hoodie.table.recordkey.fields": layout.record_key,
+        "hoodie.table.partition.fields": layout.partition,
+    }
+    text = "\n".join(f"{name}={value}" for name, value in properties.items() if value)
+    (made.folder / ".hoodie/hoodie.properties").write_text(text)
+    extra = {f"lakehouse.{key}": value for key, value in metadata.items()}
+    id_ = "5d1a" if layout.form is StorageForm.APPENDED else "00000000-5d1a"
+    stats = {"": [{"path": f"{id_}.parquet", "fileId": id_, "numWrites": 7}]}
+    made.commits(1, action="commit", operationType="UPSERT", extraMetadata=extra, partitionToWriteStats=stats)
+
+
+def mart_metadata(mart: MartSpec) -> dict[str, str]:
+    return {"definition": mart.definition, "declared": json.dumps(mart_parts(mart, SPEC.time_zone))}
+
+
+def make_lake(folder: Path, spec: LakeSpec = SPEC) -> Settings:
+    """Every table and mart of a spec with a commit that says so."""
+    for table in spec.tables:
+        made_table(folder, table_layout(table), declared_form(table, spec))
+    for mart in spec.marts:
+        made_table(folder, mart_layout(mart), mart_metadata(mart))
+    return settings_of(folder)
+
+
+def with_mart(mart: MartSpec) -> LakeSpec:
+    return replace(SPEC, marts=tuple(mart if each.name == mart.name else each for each in SPEC.marts))
+
+
+def with_table(name: str, **changes: Any) -> LakeSpec:
+    tables = tuple(replace(each, **changes) if each.name == name else each for each in SPEC.tables)
+    return replace(SPEC, tables=tables, expectations=())
+
+
+def planned(spec: LakeSpec, settings: Settings) -> tuple[DefinitionChange, ...]:
+    return make_plan(spec, settings, NOON).changes
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The shipped lake; nobody writes to it."""
+    return make_lake(tmp_path_factory.mktemp("made"))
+
+
+def test_a_lake_is_what_the_files_say_that_it_was_made_by(made: Settings, tmp_path: Path) -> None:
+    assert planned(SPEC, made) == ()
+    assert planned(SPEC, settings_of(tmp_path)) == (), "there is no table yet"
+
+
+@examples(max_examples=20)
+@given(
+    changed=st.sets(st.sampled_from([mart.name for mart in SPEC.marts])),
+    nulls=st.sets(st.sampled_from([table.name for table in SPEC.tables])),
+)
+def test_what_changed_is_planned_and_nothing_else(made: Settings, changed: set[str], nulls: set[str]) -> None:
+    marts = tuple(replace(mart, sql=f"{mart.sql} LIMIT 1") if mart.name in changed else mart for mart in SPEC.marts)
+    tables = tuple(replace(each, nulls=Nulls.VALUE) if each.name in nulls else each for each in SPEC.tables)
+    found = changed_marts(marts, SPEC, made)
+    assert found == dict.fromkeys((mart.name for mart in SPEC.marts if mart.name in changed), ("sql",))
+    spec = replace(SPEC, tables=tables)
+    assert {(each.table, each.changed, each.action) for each in planned(spec, made)} == {
+        (name, ("nulls",), Action.LATER) for name in nulls
+    }
+
+
+def test_a_mart_is_recomputed_and_who_reads_it_is_named(made: Settings) -> None:
+    (change,) = planned(with_mart(OTHER), made)
+    assert (change.table, change.changed, change.action) == (DEALS.name, ("sql",), Action.RECOMPUTE)
+    assert (change.instant, change.rows, change.remedy) == (at(1), 7, "")
+    milestones = SPEC.mart("slow_milestones")
+    other = replace(milestones, sql=milestones.sql.replace("SELECT", "SELECT DISTINCT", 1))
+    found = changed_marts([other], SPEC, made)
+    assert list(found) == ["slow_milestones"]
+    with pytest.raises(DefinitionChangedError, match=r"slow_milestones: sql changed; see .* with: plan"):
+        check_definitions([other], SPEC, made)
+    check_definitions(SPEC.marts, SPEC, made)
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"key": ("status_id",), "columns": ("sale_id", "unit_id"), "deletes": Deletes.IGNORE}, "key"),
+        ({"deletes": Deletes.REMOVE}, "deletes"),
+        ({"partition": "status_id"}, "partition"),
+        ({"type": TableType.COPY_ON_WRITE}, "type"),
+    ],
+)
+def test_what_is_for_good_has_a_remedy(made: Settings, changes: dict[str, Any], part: str) -> None:
+    table = replace(SPEC.table("sales"), **changes)
+    spec = replace(SPEC, tables=(table,), marts=(), expectations=(), people=(), table_services=())
+    change = planned(spec, made)[0]
+    assert (change.table, change.action) == ("sales", Action.IMPOSSIBLE)
+    assert part in change.changed
+    assert "declare a table under a new name" in change.remedy
+    timeline = Timeline(table="sales", path=made.table_path("sales"))
+    assert fixed_changes(SPEC.table("sales"), SPEC, timeline) == ()
+    assert bool(fixed_changes(table, spec, timeline)) is (part != "type"), "which has an error of its own"
+
+
+def test_a_mart_that_is_stored_otherwise_has_a_remedy(made: Settings, tmp_path: Path) -> None:
+    (change,) = planned(with_mart(replace(DEALS, partition="day")), made)
+    assert (change.changed, change.action) == (("partition",), Action.IMPOSSIBLE)
+    assert "declare a mart under a new name" in change.remedy
+    (paths,) = (mart for mart in SPEC.marts if mart.name == "slow_milestones")
+    append = replace(paths, mode=MartMode.APPEND, reads=(ReadSpec(table=SPEC.log),), scope="", time=None, partition="")
+    made_table(tmp_path, mart_layout(replace(append, partition=paths.partition)), mart_metadata(append))
+    change = next(each for each in planned(SPEC, settings_of(tmp_path)) if each.table == paths.name)
+    assert (change.changed, change.action) == (("mode",), Action.IMPOSSIBLE)
+
+
+def test_commits_of_earlier_releases_know_a_digest_or_nothing(tmp_path: Path) -> None:
+    made_table(tmp_path, mart_layout(DEALS), {"definition": DEALS.definition})
+    made_table(tmp_path, mart_layout(PERFORMANCE), {})
+    made_table(tmp_path, table_layout(SPEC.table("sales")), {})
+    settings = settings_of(tmp_path)
+    assert planned(SPEC, settings) == ()
+    assert planned(with_table("units", nulls=Nulls.VALUE), settings) == ()
+    (change,) = planned(with_mart(OTHER), settings)
+    assert change.changed == ("definition",)
+
+
+def test_a_refresh_that_changed_no_row_is_believed_as_long_as_nothing_was_committed_since(made: Settings) -> None:
+    registry = ConsumerRegistry(made.base_path)
+    notes = mart_metadata(OTHER)
+    try:
+        registry.write(DEALS.name, ConsumerState(tables={DEALS.name: at(1)}, notes=notes), NOON)
+        assert changed_marts([OTHER], SPEC, made) == {}
+        assert changed_marts([DEALS], SPEC, made) == {DEALS.name: ("sql",)}
+        registry.write(DEALS.name, ConsumerState(tables={DEALS.name: at(0)}, notes=notes), NOON)
+        assert changed_marts([OTHER], SPEC, made) == {DEALS.name: ("sql",)}
+    finally:
+        registry.forget(DEALS.name)
+
+
+def test_a_version_that_was_edited_after_it_counted_names_its_months(tmp_path: Path) -> None:
+    book = load_rules(Settings().rules_path)
+    kept = {"2026-01": "v1", "2026-02": "v1", "2026-03": "v1"}
+    content = {month: book.version("v1").content for month in kept} | {"2026-02": "0" * 16}
+    metadata = {**mart_metadata(PERFORMANCE), "rules": json.dumps(kept), "rules_content": json.dumps(content)}
+    made_table(tmp_path, mart_layout(PERFORMANCE), metadata)
+    (change,) = planned(SPEC, settings_of(tmp_path))
+    assert (change.changed, change.action) == (("rules v1",), Action.IMPOSSIBLE)
+    assert change.remedy.startswith("put it back, or recompute 2026-02 to 2026-02 of slow_agent_performance")

@@ -183,4 +183,4 @@ class Deliveries:
         return sum(part.count_read(facts) for part in self.parts)
 
     def _of_all(self, read: Callable[[Delivery], DataFrame]) -> DataFrame:
-        return reduce(DataFrame.unionByName, map(read, self.parts))
+        return reduce(lambda one, other: one.unionByName(other), map(read, self.parts))

@@ -92,7 +92,7 @@ def _rows_of(events_df: DataFrame, tables: Sequence[MergedTable], width: int, ke
     mirrors = [table for table in tables if table.spec.is_mirror]
     parts = [_of_the_wide_log(events_df, wide, width, kept, is_alone=not mirrors)] if wide else []
     parts += [_of_tables_at_the_source(events_df, mirrors, width, kept)] if mirrors else []
-    return reduce(DataFrame.unionByName, parts)
+    return reduce(lambda one, other: one.unionByName(other), parts)
 
 
 def _needs_unknown(tables: Sequence[MergedTable]) -> bool:

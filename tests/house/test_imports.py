@@ -111,6 +111,19 @@ def test_python_runs_on_the_executors_through_one_module():
     assert found == {"spark_jobs/sources/python_tasks.py"}
 
 
+def test_no_method_of_a_session_class_is_named_by_its_class():
+    """Spark Connect has classes of its own: ``DataFrame.unionByName`` of ``pyspark.sql`` fails on its data frames."""
+    classes = {"DataFrame", "Column", "SparkSession", "GroupedData"}
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for path in python_files("spark_jobs")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in classes
+        if node.attr != "builder"
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [

@@ -74,6 +74,14 @@ def test_there_is_code_in_every_folder_that_is_looked_at():
     assert empty == []
 
 
+def test_git_keeps_no_symbolic_link_and_no_other_repository():
+    """A link to a folder of one machine leads nowhere on all others, and `make setup` cannot fill what it names."""
+    command = ["git", "ls-files", "--stage"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(listed) > 50
+    assert [line for line in listed if not line.startswith("100")] == []
+
+
 def test_no_python_file_is_long():
     lengths = {name: len(text.splitlines()) for name, text in PYTHON.items()}
     assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}

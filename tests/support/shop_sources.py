@@ -47,9 +47,10 @@ class ShopSource:
     def mirrors(self) -> list[dict[str, Any]]:
         """Entries of a lake spec; deleted lines are not kept, and lines are partitioned."""
         common: list[dict[str, Any]] = [
-            {"name": name, "database": self._schema, "table": name, "key": [*key]} for name, key in KEYS.items()
+            {"name": name, "from": {"database": self._schema, "table": name}, "key": [*key]}
+            for name, key in KEYS.items()
         ]
-        common[0] |= {} if self._has_schemas else {"columns": DECLARED}
+        common[0] |= {} if self._has_schemas else {"declare": DECLARED}
         common[1] |= {"deletes": "remove", "partition": "sku"}
         return common
 

@@ -29,7 +29,7 @@ from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
 from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
-from tests.faults.stops import SIDES, Stops, TableTrial, every_point, first_and_last_alike, in_turns
+from tests.faults.stops import SIDES, Stops, TableTrial, every_point, in_turns, one_alike
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import Processes
@@ -171,13 +171,12 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     kinds = {part: {share.kind for share in shares if share.part == part} for part in KINDS_OF}
     yield from _try_drivers(kinds, options, tries, zombies)
     choose = every_point(options.side or (), options.operation or ())
-    choose = first_and_last_alike(choose) if options.sampled else choose
-    for lake_scenario in LAKE_SCENARIOS:
+    for turn, lake_scenario in enumerate(LAKE_SCENARIOS):
         if lake_scenario.kind in kinds[LAKES]:
-            yield tries.lakes.run(lake_scenario, choose)
+            yield tries.lakes.run(lake_scenario, one_alike(choose, turn) if options.sampled else choose)
     for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
-            some = in_turns(choose, turn) if options.sampled else choose
+            some = in_turns(one_alike(choose, turn), turn) if options.sampled else choose
             yield tries.stops.run(scenario, tries.home(STOPS, scenario), some)
 
 
@@ -196,7 +195,7 @@ def _try_drivers(
     for scenario in SCENARIOS:
         if scenario.kind in kinds[ZOMBIES]:
             for fate in Fate:
-                step = 2 if options.sampled or fate is Fate.KILLED else 1  # each that is killed takes another driver
+                step = 3 if options.sampled else 1 + (fate is Fate.KILLED)  # each that is killed takes another driver
                 places = numbers(options.places)[options.sampled and fate is Fate.LOCK_REMOVED :: step]
                 yield tries.zombies(zombies, scenario, fate, spread(places))
 

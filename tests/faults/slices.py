@@ -1,7 +1,7 @@
 """The campaign in shares: a kind of what is interrupted; and slices, which have every kind.
 
-``make faults`` tries all of every share. A slice tries less of each: of operations that are alike the first and the
-last, what every write does by turns (:mod:`tests.faults.stops`), every other place of a driver, half of the seeds.
+``make faults`` tries all of every share. A slice tries less of each: of operations that are alike the first or the
+last, what every write does by turns (:mod:`tests.faults.stops`), every third place of a driver, a third of the seeds.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _SERVICES = ("upsert, clean, archive", "compaction", "rescale", "clustering")
 _RESTORES = ("restore, copy-on-write", "restore, merge-on-read")
 _CREATIONS = ("create, merge-on-read", "create, append-only")
 _ROLLBACKS = ("rollback, copy-on-write", "rollback, merge-on-read")
-SAMPLED = ("--sampled", "--seeds=5")
+SAMPLED = ("--sampled", "--seeds=3")
 """Options of the campaign with which slices try their shares."""
 SLICES = {
     "faults-stops-1": shares_of(STOPS, *_CREATIONS, *_WRITES),

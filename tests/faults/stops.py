@@ -55,18 +55,19 @@ def every_point(sides: Collection[str] = (), only: Collection[str] = ()) -> Choo
     return choose
 
 
-def first_and_last_alike(choose: Choose) -> Choose:
-    """Of what ``choose`` takes the first and the last of those that are alike: the same is done to files of one kind.
+def one_alike(choose: Choose, turn: int) -> Choose:
+    """Of what ``choose`` takes, of those that are alike the first or, in odd turns, the last.
 
-    What differs between them are numbers: of a bucket, of a log file's version, of how often it was done before.
+    The same is done to files of one kind. What differs between them are numbers: of a bucket, of a log file's version,
+    of how often it was done before.
     """
 
     def choose_of_each(operations: Sequence[str]) -> list[At]:
         points, alike = list(choose(operations)), dict[At, list[At]]()
         for name, side in points:
             alike.setdefault((_NUMBERS.sub("<number>", name), side), []).append((name, side))
-        kept = {at for group in alike.values() for at in (group[0], group[-1])}
-        return [at for at in points if at in kept]
+        kept = {group[-1 if turn % 2 else 0] for group in alike.values()}
+        return [at for at in points if at in kept or at[0] == operations[-1]]
 
     return choose_of_each
 

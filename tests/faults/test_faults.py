@@ -25,7 +25,7 @@ from tests.faults import sample, stops, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
 from tests.faults.states import state_of
-from tests.faults.stops import every_point, first_and_last_alike, in_turns
+from tests.faults.stops import every_point, in_turns, one_alike
 from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
 from tests.run.engines import shared_environment
@@ -88,15 +88,15 @@ def test_the_storage_stops_in_every_state_that_it_can_stop_in():
     assert every_point(["after"], operations[:1])(operations) == [(operations[0], "after")]
 
 
-def test_of_operations_that_are_alike_slices_try_the_first_and_the_last():
+@pytest.mark.parametrize(("turn", "kept"), [(0, 0), (1, -1)])
+def test_of_operations_that_are_alike_slices_try_the_first_or_the_last(turn: int, kept: int):
     files = [f"create /t/0000000{number}-<id>_<task>_<instant>.parquet #1" for number in range(4)]
     closed = [name.replace("create", "close") for name in files]
     commit = ["rename /t/.hoodie/<instant>.commit #1", "rename /t/.hoodie/metadata/.hoodie/<instant>.commit #1"]
     operations = ["mkdirs /t #1", *files, *closed, *commit]
-    ends = [(files[0], "before"), (files[0], "after"), (files[-1], "before"), (files[-1], "after")]
-    expected = [("mkdirs /t #1", "before"), *ends, (closed[0], "before"), (closed[-1], "before")]
+    expected = [("mkdirs /t #1", "before"), (files[kept], "before"), (files[kept], "after"), (closed[kept], "before")]
     expected += [(commit[0], "before"), (commit[1], "before"), (commit[1], "after")]
-    assert first_and_last_alike(every_point())(operations) == expected
+    assert one_alike(every_point(), turn)(operations) == expected
 
 
 def test_what_every_write_does_is_tried_in_turns_and_all_else_in_each():

@@ -44,7 +44,7 @@ JOBS = {
     "rules": "rule versions: a table of them, or two laid side by side over the same history",
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec, its marts and expectations looked through: every mistake by file and line",
-    "schema": "columns of mirrors: which there are, what happened to them, and reviewed changes by a plan",
+    "schema": "columns of tables with from: a list, their history, and reviewed changes by a plan",
     "sizing": "what a lake of so many GB a day needs, and how its files grow; arithmetic and a simulation",
     "services": "rescale, compaction, clustering, clean and archive: which are due and why, and doing them",
     "savepoint": "the whole lake kept as it is now, to read it later or to take everything back to it",

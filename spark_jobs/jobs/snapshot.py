@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--decimals",
         choices=[PACKED_DECIMALS, TEXT_DECIMALS],
         default=PACKED_DECIMALS,
-        help="as the connector's decimal.handling.mode has them, so that a mirror gets one type (default: precise)",
+        help="as the connector's decimal.handling.mode, so that a column of a table has one type (default: precise)",
     )
     parser.add_argument("--parts", type=int, help="how many parts (default: one for 50,000 rows)")
     parser.add_argument("--max-rows", type=int, help="about as many rows a commit (LAKEHOUSE_MAX_EVENTS)")

@@ -43,7 +43,7 @@ def stitch_layer(lake: Lake) -> None:
         params={
             **DATE_PARAMS,
             "move_cut": Param(
-                False, type="boolean", title="Move the cut", description="Bring the cache up to now first"
+                False, type="boolean", title="Move the cut", description="First update the cache up to now"
             ),
         },
     )

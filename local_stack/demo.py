@@ -115,5 +115,5 @@ def _take_in(
         made = arrivals.deliver(number, environ)
         steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
         chain.run_once()
-    steps.tell("the slow layer waits for its clock; asking for it now")
+    steps.tell("the slow layer waits for its clock; starting it now")
     chain.run_once(SLOW_LAYER)

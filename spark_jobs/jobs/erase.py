@@ -57,7 +57,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     eraser = Eraser(spark=spark, spec=spec, settings=settings, arguments=arguments, person=person).with_names()
     if is_stand_in_taken(spark, spec, person, settings):
         raise ContractError(
-            f"key {STAND_IN} is somebody's own among the {person.spec.role}s of this lake; erased people have it as "
+            f"key {STAND_IN} is a real one among the {person.spec.role}s of this lake; erased people have it as "
             f"their stand-in"
         )
     landing = eraser.search_landing(eraser.landing_parts({}))
@@ -90,7 +90,7 @@ def _person(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Pers
             raise ContractError(f"--{each.role} {show(id_)}: {each.key} is a whole number")
         id_ = str(int(id_))
     if id_ == str(STAND_IN):
-        raise ContractError(f"--{each.role} {id_}: that stands for everybody who was erased before")
+        raise ContractError(f"--{each.role} {id_}: that is the stand-in for everybody who was erased before")
     pending = Erasures(settings).pending()
     if pending and (pending.role, pending.id) != (each.role, id_):
         raise ContractError(f"the erasure of another {pending.role} was cut off; run that one again first")

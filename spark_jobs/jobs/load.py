@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=[each.value for each in FileFormat], help="how they are written (default: by their names)"
     )
-    parser.add_argument("--delimiter", default=",", help="what stands between values of CSV (default: a comma)")
+    parser.add_argument("--delimiter", default=",", help="the separator of values in CSV (default: a comma)")
     parser.add_argument(
         "--operation", choices=[each.value for each in LoadOperation], help="another one than the spec names"
     )

@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", dest="to_date", metavar="DATE", help="last date, included")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing, also with --yes")
     parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
-    parser.add_argument("--undo", metavar="ID", help="bring back what a recompute replaced (with --yes)")
+    parser.add_argument("--undo", metavar="ID", help="restore what a recompute replaced (with --yes)")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
@@ -108,7 +108,7 @@ def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
     except ValueError as error:
         raise ContractError(f"--from and --to are dates such as 2025-01-31, not {given}") from error
     if last < first:
-        raise ContractError(f"--to {last} lies before --from {first}")
+        raise ContractError(f"--to {last} is before --from {first}")
     utc = ZoneInfo("UTC")
     return Interval(
         start=datetime.combine(first, time(), utc), end=datetime.combine(last + timedelta(days=1), time(), utc)

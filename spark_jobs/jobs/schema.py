@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tables", default="", metavar="PATTERNS", help="only tables that fit these patterns")
     parser.add_argument("--yes", action="store_true", help="apply: do it; without it the plan is shown")
-    parser.add_argument("--by", help="apply: who says so (default: the user of this machine)")
+    parser.add_argument("--by", help="apply: who decided (default: the user of this machine)")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

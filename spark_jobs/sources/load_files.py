@@ -120,7 +120,7 @@ def _format_of(entries: Iterable[FileEntry], path: str) -> FileFormat:
     found = {_ENDINGS.get(os.path.splitext(_name_of(entry).removesuffix(".gz"))[1].lower()) for entry in entries}
     kind = found.pop()
     if found or kind is None:
-        raise ContractError(f"the names of the files at {show_path(path)} do not tell one format; give --format")
+        raise ContractError(f"the names of the files at {show_path(path)} do not give one format; give --format")
     return kind
 
 

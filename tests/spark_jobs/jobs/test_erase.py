@@ -165,7 +165,7 @@ def test_what_is_refused(people: PeopleLake):
         ({}, "name one person: --agent ID or --customer ID"),
         ({"agent": 7, "customer": 8}, "name one person"),
         ({"agent": "Ann"}, "agent_id is a whole number"),
-        ({"agent": "0"}, "stands for everybody who was erased before"),
+        ({"agent": "0"}, "stand-in for everybody who was erased before"),
     ):
         with pytest.raises(ContractError, match=message):
             people.lake.run("erase", clock=people.clock, **options)

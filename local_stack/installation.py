@@ -1,4 +1,4 @@
-"""Set up this machine: the Python environment, Java and the jars; a second run only looks."""
+"""Set up this machine: the Python environment, Java and the jars; a second run only checks them."""
 
 from __future__ import annotations
 

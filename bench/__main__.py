@@ -85,7 +85,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     batches = "batches of day (default: 288) and dashboard (default: 96)"
     parser.add_argument("--batches", type=_at_least(16), metavar="N", help=batches)
-    parser.add_argument("--tables", type=_at_least(1), metavar="N", help="of `mirrors`: tables of the lake (default: 100)")
+    parser.add_argument(
+        "--tables", type=_at_least(1), metavar="N", help="of `mirrors`: tables of the lake (default: 100)"
+    )
     parser.add_argument(
         "--alone", type=_at_least(1), metavar="N", help="those of them that get a job of their own, too (default: all)"
     )

@@ -204,7 +204,7 @@ class GateStoppedError(TerminalError):
         told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in stopped.items())
         super().__init__(
             f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
-            f"and run again, or let it pass once: publish accept --table {next(iter(stopped), '')} --because …"
+            f"and run again, or accept it once: publish accept --table {next(iter(stopped), '')} --because …"
         )
 
 
@@ -235,7 +235,7 @@ class AuditFailedError(TerminalError):
         self.failed, self.result = failed, result
         told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in failed.items())
         super().__init__(
-            f"held after the commit, what was served stays: {told}; correct the source, or let it pass: "
+            f"held after the commit, the serving store keeps its last state: {told}; correct the source, or accept it: "
             f"publish accept --table {next(iter(failed), '')} --because …"
         )
 

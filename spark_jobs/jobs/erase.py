@@ -66,7 +66,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     has_work = bool(said)
     if not is_meant or not has_work:
         print(format_table(_HEAD[:-1], [(place, what, count) for (place, what), count in found.items()]))
-        said += [f"{reader}: has to read on first, or be forgotten" for reader in eraser.readers_behind()]
+        said += [f"{reader}: has to catch up first, or be forgotten" for reader in eraser.readers_behind()]
         said += [f"cannot be searched, so nothing could begin: {file}" for file in problems_of(landing)]
         said.append("nothing was changed; do it with --yes" if has_work else f"nothing names this {person.spec.role}")
         return _result(arguments, found, said, is_done=False)

@@ -39,7 +39,7 @@ from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, wi
 _CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
 _CHOOSING["discard"] = ("record", "reason", "rule")
 _NO_EVENT = (
-    "rows of files that were loaded are no events: mend the file, load it again, and discard what is left of it here"
+    "rows of files that were loaded are no events: correct the file, load it again, and discard its records here"
 )
 
 

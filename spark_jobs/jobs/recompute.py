@@ -128,7 +128,7 @@ def _result(engine: Engine, plans: list[RewritePlan], outcomes: list[TableOutcom
     print(format_table(HEADER, [plan.cells() for plan in plans]))
     said = [f"{plan.mart}: {plan.describe()}" for plan in plans]
     if way_back:
-        said.append(f"the way back: recompute --undo {way_back} --yes")
+        said.append(f"to undo: recompute --undo {way_back} --yes")
     elif not _is_meant(engine.arguments) and any(plan.rows for plan in plans):
         said.append("nothing was changed; do it with --yes")
     return _done(engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))

@@ -74,7 +74,7 @@ def find_files(
         except (OSError, ValueError, csv.Error, CutOffError, DamagedError) as error:
             reason = plain(str(error) or "it ends in the middle")[:_MOST_REASON]
             raise ContractError(
-                f"{show_path(entry.path)} cannot be read as {kind.value} ({reason}); nothing was loaded: mend the file"
+                f"{show_path(entry.path)} cannot be read as {kind.value} ({reason}); nothing was loaded: correct it"
             ) from error
         messages += _check_columns(entry, load, operation, columns)
         digest.update(json.dumps([_name_of(entry), entry.size, content.hexdigest()]).encode())

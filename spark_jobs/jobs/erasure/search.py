@@ -141,7 +141,7 @@ class Search:
             if now:
                 problems.append(f"{place}: {now} {what}")
         if problems:
-            raise TransientError(f"still named: {'; '.join(problems)}; see to it and run the erasure again")
+            raise TransientError(f"still named: {'; '.join(problems)}; correct that and run the erasure again")
         return findings
 
     @contextmanager

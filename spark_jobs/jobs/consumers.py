@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["list", "register", "forget"],
-        help="list: all of them; register: a reader outside the lake, or how far it has come; forget: it reads no more",
+        help="list: all of them; register: a reader outside the lake, or its new checkpoint; forget: remove a reader",
     )
     parser.add_argument("--name", help="the consumer to register or forget")
     parser.add_argument("--table", help="the table it reads")

@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{each.role.replace('_', '-')}", metavar="ID", help=f"the key of the {each.role} to be erased"
         )
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="from_date", metavar="DATE", help="first date, such as 2025-01-01")
     parser.add_argument("--to", dest="to_date", metavar="DATE", help="last date, included")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing, also with --yes")
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
     parser.add_argument("--undo", metavar="ID", help="restore what a recompute replaced (with --yes)")
 
 

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--to", required=True, metavar="SAVEPOINT", help="which one; see savepoint list")
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="list: the columns; history: their changes; plan: how they differ from the spec; apply: change them",
     )
     parser.add_argument("--tables", default="", metavar="PATTERNS", help="only tables that fit these patterns")
-    parser.add_argument("--yes", action="store_true", help="apply: do it; without it the plan is shown")
+    parser.add_argument("--yes", action="store_true", help="apply: carry out the plan; by default it is only shown")
     parser.add_argument("--by", help="apply: who decided (default: the user of this machine)")
 
 

@@ -74,7 +74,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), "
         "in the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000), in the topic of kafka "
-        "(default: 1000000), in a round of mirrors (default: 1000 for each table)",
+        "(default: 1000000), in a round of `mirrors` (default: 1000 for each table)",
     )
     parser.add_argument(
         "--results-folder",
@@ -85,7 +85,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     batches = "batches of day (default: 288) and dashboard (default: 96)"
     parser.add_argument("--batches", type=_at_least(16), metavar="N", help=batches)
-    parser.add_argument("--tables", type=_at_least(1), metavar="N", help="tables of mirrors (default: 100)")
+    parser.add_argument(
+        "--tables", type=_at_least(1), metavar="N", help="of `mirrors`: tables of the lake (default: 100)"
+    )
     parser.add_argument(
         "--alone", type=_at_least(1), metavar="N", help="those of them that get a job of their own, too (default: all)"
     )

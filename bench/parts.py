@@ -123,7 +123,7 @@ def kafka(options: argparse.Namespace, settings: Settings, folder: Path) -> Race
 
 
 def mirrors(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
-    """Many mirrors brought on by one job, against a job for each."""
+    """Many tables merged by one job, against a job for each."""
     tables = options.tables or TABLES
     changes = options.events[0] // tables if options.events else CHANGES
     alone = min(options.alone or tables, tables)
@@ -132,7 +132,7 @@ def mirrors(options: argparse.Namespace, settings: Settings, folder: Path) -> Ra
 
 
 def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
-    """The stitch layer brought on by new events, against computing it anew and other engines."""
+    """The stitch layer refreshed by new events, against a full refresh and other engines."""
     _check_peers()
     sizes = sorted(set(options.events or STITCH_EVENTS))
     spark = open_bench_session(_roomy(settings), folder=folder, with_peers=True)
@@ -140,7 +140,7 @@ def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Rac
 
 
 def slow(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
-    """The slow layer after a correction of one month, against computing it anew."""
+    """The slow layer after a correction of one month, against a full refresh."""
     sizes = sorted(set(options.events or SLOW_EVENTS))
     spark = open_bench_session(_roomy(settings), folder=folder, with_peers=False)
     return measure_slow(spark, settings, folder, sizes=sizes, warm_ups=options.warm_ups, rounds=options.rounds)
@@ -157,7 +157,7 @@ def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Rac
 
 
 def gate(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
-    """What is expected of rows, asked in the write."""
+    """Expectations of rows, checked in the write."""
     return measure_gate(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 

@@ -1,19 +1,20 @@
-"""### The lake's tables in the catalog that Athena, Trino and Hive ask
+"""### The lake's tables in the catalog that Athena, Trino and Hive read
 
 Starts as soon as a table was committed, and every half hour for what services changed: new tables, columns and
-partitions, and up to which commit each entry is. The catalog is the one in `LAKEHOUSE_CATALOG`, AWS Glue or a Hive
-metastore (`docs/catalogs.md`); without one this DAG has no schedule.
+partitions, and up to which commit each entry is current. The catalog is the one in `LAKEHOUSE_CATALOG`, AWS Glue or a
+Hive metastore (`docs/catalogs.md`); without one this DAG has no schedule.
 
 - **Apart from ingestion:** a catalog that does not answer fails this DAG alone. The run is retried, and the next one
-  brings everything that is stale.
-- **Only its own:** an entry that is not marked as this lake's is never touched. When it has the name of one of the
-  lake's tables, everything else is done and the task then fails and says so.
-- **Views:** then what people ask, in `<database>_views` and `<database>_masked`, is made in Athena, when
-  `LAKEHOUSE_ATHENA_WORKGROUP` is set; else these tasks are skipped, and say so. Only views that are new or changed are
-  made, also when no table differed. For Trino and Spark: `python -m spark_jobs.entrypoint views ddl --engine trino`.
+  updates every stale entry.
+- **Only its own entries:** an entry that is not marked as this lake's is never changed. When it has the name of one of
+  the lake's tables, everything else is done, and the task then fails and names it.
+- **Views:** afterwards the views that people query, in `<database>_views` and `<database>_masked`, are made in Athena,
+  when `LAKEHOUSE_ATHENA_WORKGROUP` is set; else these tasks are skipped, with the reason in their logs. Only views that
+  are new or changed are made, also when no table differed. For Trino and Spark: `python -m spark_jobs.entrypoint views
+  ddl --engine trino`.
 - **Nothing differs:** the task is skipped. What differs, without changing it:
   `python -m spark_jobs.entrypoint sync plan`.
-- **Form:** one table alone; *all partitions* also compares those of tables that did not move.
+- **Form:** one table alone; *all partitions* also compares those of tables without a new commit.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def catalog_sync(lake: Lake) -> None:
                 False,
                 type="boolean",
                 title="All partitions",
-                description="Compare those of tables that did not move too",
+                description="Also compare those of tables without a new commit",
             ),
         },
         render_template_as_native_obj=True,

@@ -1,16 +1,18 @@
-"""### What is expected of every table, asked of all its rows once a night
+"""### The expectations of every table, checked on all its rows once a night
 
-The gate asks the rows of each write before they are committed. `validate` asks what is there: the same expectations of
-whole tables, and those that need all rows, that keys are unique and references lead somewhere. Great Expectations asks,
-in the Spark job; its **Data Docs** are a static site in `<lake>/.quality/docs/` with counts and no values. Then it
-judges the last whole day by the weeks before it, where an expectation `usual` asks for that. All results are in
-`lake_quality`, with what the gates said of every commit; each layer's own task `quality` adds those of its new rows.
+The gate checks the rows of each write before they are committed. `validate` checks the stored tables: the same
+expectations on all rows, and those that need all rows, such as unique keys and references to rows that exist. Great
+Expectations runs them in the Spark job; its **Data Docs** are a static site in `<lake>/.quality/docs/` with counts and
+no values. Then it compares the last whole day with the weeks before it, where there is an expectation `usual`. All
+results are in `lake_quality`, together with the gates' results of every commit; the task `quality` of each layer adds
+those of its new rows.
 
-- **`action: stop` that is broken** holds the table: the serving store keeps what it has, and the task fails with the
-  expectation's name. `python -m spark_jobs.entrypoint publish list`, and `docs/runbooks/held.md`.
-- **`warn` and `quarantine`** are told in the log and in Data Docs. Rows that are there cannot be set aside any more.
-- **Safe to retry:** it changes no table. A table that is right again is let go by the next run.
-- **Form:** one table alone. What is expected, and how to add to it: `docs/quality.md`.
+- **`action: stop`** holds the table when the expectation fails: the serving store keeps its last state, and the task
+  fails with the expectation's name. `python -m spark_jobs.entrypoint publish list`, and `docs/runbooks/held.md`.
+- **`warn` and `quarantine`** are reported in the log and in Data Docs. Rows that are stored are not quarantined any
+  more.
+- **Safe to retry:** it changes no table. A table that is right again is released by the next run.
+- **Form:** one table alone. What the expectations are, and how to add one: `docs/quality.md`.
 """
 
 from __future__ import annotations

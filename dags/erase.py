@@ -1,18 +1,18 @@
-r"""### One person taken out of the whole lake, its older states and landing files included
+r"""### One person removed from the whole lake, its older states and landing files included
 
-Only a person starts it; the form asks for the key of one agent or one customer.
+Only a person starts it; the form takes the key of one agent or one customer.
 
 1. `plan` counts where they are named and changes nothing: landing files, quarantine, tables, marts, savepoints.
 2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
    rejected or unanswered plans are dropped. The run ends here when nothing names them, and with *Dry run* on, which it
    is unless you switch it off.
-3. `apply` erases them everywhere, removes every older state of the tables that named them, and looks again in every
-   file. Its last message is the path of the proof, which does not say who it was.
+3. `apply` erases them everywhere, removes every older state of the tables that named them, and then searches every file
+   again. Its last message is the path of the proof, which does not contain the key.
 
-- **There is no way back.** Savepoints of tables that name them go too.
-- **Erase them at the source first:** what is delivered afterwards is new, and taken in.
+- **It cannot be undone.** Savepoints of tables that name them are deleted too.
+- **Erase them at the source first:** what is delivered afterwards is new, and is ingested.
 - **Readers:** it stops before anything changes when a registered reader is behind; queries of older states fail.
-- **Safe to retry:** a killed run is run again; until then `ingest_sales` stops and says so.
+- **Safe to retry:** run a killed run again; until then `ingest_sales` fails with that message.
 - **What Airflow keeps:** the form's values and this run's logs name the key. Remove the run when the case is closed.
 - **Downstream:** tables whose instant moved are announced. More in `docs/erasure.md`.
 """
@@ -52,7 +52,7 @@ def erase(lake: Lake) -> None:
             "erase",
             {person.role: f"{{{{ params['{person.role}'] or '' }}}}" for person in lake.spec.people},
             counter="findings",
-            subject="Erase this person from the whole lake? There is no way back.",
+            subject="Erase this person from the whole lake? It cannot be undone.",
             outlets=lake.assets.all,
             serving_conn_id=lake.conn_id(SERVING_CONN_ID),
             kafka_conn_id=KAFKA_CONN_ID,

@@ -1,6 +1,6 @@
 """### Events of the last day and deals of the day, minutes after they happened
 
-Starts as soon as `split_sales` has brought the tables up to date with the log, and keeps two small tables current:
+Starts as soon as `split_sales` has merged the log into the tables, and keeps two small tables current:
 
 - `fast_hourly_events`: events per hour of the last 24 hours, per project and status;
 - `fast_daily_deals`: deals signed on the day, number and contract total, per project and agent.
@@ -11,11 +11,11 @@ Then `serve` copies them to the serving store: the database of the connection `l
 beside the lake without one.
 
 - **Safe to retry:** the rows are computed from the tables as they are; the same rows again make no commit.
-- **Serving:** `serve` finds out itself what the store lacks, so one that failed is made good by the next run. It runs
+- **Serving:** `serve` finds out itself what the store lacks, so after a failure the next run catches up. It runs
   also when a mart failed or is held back (`docs/quality.md`); then `outcome` fails the run.
-- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
+- **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id fast_layer --from-date … --to-date …` gives one run per event
-  date, which computes what the events of that date touch again. The form's two dates do that in one run.
+  date, which computes again what the events of that date touch. The form's two dates do that in one run.
 """
 
 from __future__ import annotations

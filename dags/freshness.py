@@ -1,15 +1,15 @@
 """### Whether every table is as fresh as it promises
 
 Every ten minutes `check` looks, without Spark, at the timelines, at how far each consumer has come, and at the landing
-folder or Kafka's topics. It does not ask whether a DAG ran: a paused DAG, one that never starts and one that runs and
-does nothing are all seen by what they leave undone.
+folder or Kafka's topics. It does not check whether a DAG ran: a paused DAG, one that never starts and one that runs and
+does nothing are all noticed by the work that is not done.
 
 - **Behind:** something has reached the lake (a file, a message, a commit of a table that is read) and is not in the
   table after `behind_minutes`.
-- **Silent:** the newest event in the table happened more than `event_minutes` ago: the source says nothing any more.
+- **Silent:** the newest event in the table happened more than `event_minutes` ago: the source sends nothing any more.
 - The promises are in the lake spec, below `freshness`; a mart may have its own.
-- **It fails** when a promise is broken, and the services of the connection `lakehouse_alerts` are told: once, again
-  when something else is late, once a day, and when all is well again (`docs/alerts.md`). What to do then:
+- **It fails** when a promise is broken, and sends an alert to the services of the connection `lakehouse_alerts`: once,
+  again when something else is late, once a day, and when no table is late any more (`docs/alerts.md`). What to do then:
   `docs/runbooks/freshness.md`.
 - The same from a shell, or from a cron where Airflow itself may be down: `python -m spark_jobs.entrypoint freshness`.
 """

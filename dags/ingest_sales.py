@@ -9,9 +9,9 @@ and reason; the rest of the batch goes on.
   backfill run takes only what no commit has.
 - **Nothing new:** the run is skipped and nothing downstream starts.
 - **Form:** *max_events* caps one run; the rest waits for the next. *accept_loss* names topics that go on although
-  Kafka has lost messages that nobody read: without it a run fails and names them.
+  Kafka has lost messages that were never read: without it a run fails and names them.
 - **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
-- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
+- **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id ingest_sales --from-date … --to-date …` runs the same job once per
   tick of the cron; arrival, not event time, decides what it takes, so one tick is enough.
 """

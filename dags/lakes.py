@@ -4,7 +4,8 @@ Only where Airflow serves several lakes (`LAKEHOUSE_LAKES`, `docs/lakes.md`). A 
 so none of its own could report it. Every ten minutes `check` reads every spec, without Spark, where tasks run.
 
 - **It fails** when a lake cannot be used, and names file and line, as the import error of `lake_specs` does. The alert
-  goes to `lakehouse_alerts`: once, again when something else is broken, once a day, and when all is right again.
+  goes to `lakehouse_alerts`: once, again when something else is broken, once a day, and when no lake is broken any
+  more.
 - **It also notices** a worker that does not see the folder, or has other settings than the DAG processor.
 """
 

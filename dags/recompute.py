@@ -1,21 +1,21 @@
-r"""### Compute history anew: a layer or one mart, between two days, also under other business rules
+r"""### Compute history again: a layer or one mart, between two days, also under other business rules
 
-Only a person or a backfill starts it; the form asks what to compute.
+Only a person or a backfill starts it; the form says what to compute.
 
 1. `plan` says what would be rewritten and changes nothing: partitions, rows, bytes, and the tables downstream.
 2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
    rejected or unanswered plans are dropped. The run ends here when nothing would change, and with *Dry run* on, which
    it is unless you switch it off.
-3. `apply` makes a savepoint of each table and computes the rows anew. Every reader sees a table as it was or as it will
-   be. Rows keep the version of the rules that made them.
+3. `apply` makes a savepoint of each table and computes the rows again. Every reader sees a table as it was before or as
+   it is after. Rows keep the version of the rules that made them.
 
-- **The way back:** the log and the result of `apply` end with the id for
+- **Undo:** the log and the result of `apply` end with the id for
   `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
-- **Safe to retry:** a run that was killed half-way goes on where it stopped; the result is the same.
+- **Safe to retry:** a run that was killed half-way continues where it stopped; the result is the same.
 - **One writer a table:** `apply` waits for the runs of the layer's own DAG, and they for it.
-- **Downstream:** tables that changed are announced. `serve` brings them to the serving store with the layer's next run.
-- **Backfill:** one run a month, for the month of its date; what else the form asks comes from the shell. `"approved":
-  true` there is the approval of all of them; in a run from the form it counts for nothing.
+- **Downstream:** tables that changed are announced. `serve` copies them to the serving store with the layer's next run.
+- **Backfill:** one run a month, for the month of its date; the form's other fields come from the shell. `"approved":
+  true` there is the approval of all of them; in a run from the form it has no effect.
 
       airflow backfill create --dag-id recompute --from-date 2025-01-01 --to-date 2025-12-01 --max-active-runs 4 \
         --dag-run-conf '{"layer": "slow", "rules": "v2", "dry_run": false, "approved": true}'

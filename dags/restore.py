@@ -1,18 +1,20 @@
-r"""### The whole lake taken back to a savepoint, with all its tables and readers
+r"""### The whole lake restored to a savepoint, with all its tables and readers
 
-Only a person starts it; the form asks to which savepoint (`python -m spark_jobs.entrypoint savepoint list`).
+Only a person starts it; the form takes the name of the savepoint (`python -m spark_jobs.entrypoint savepoint list`).
 
-1. `plan` says what would be taken back and changes nothing: table by table, how many commits; tables made later go.
+1. `plan` says what would be restored and changes nothing: table by table, how many commits; tables made later are
+   removed.
 2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
    rejected or unanswered plans are dropped. The run ends here when nothing would change, and with *Dry run* on, which
    it is unless you switch it off.
-3. `apply` takes the tables back, marts first and the log last, and sets every registered reader to a place that its
+3. `apply` restores the tables, marts first and the log last, and sets every registered reader to an instant that its
    tables have.
 
-- **There is no way back** from it but taking in again what the landing folder still has, which the next runs of the
-  other DAGs do by themselves. To undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
-- **Readers:** queries that run meanwhile may fail; ask again. Readers outside that had read more are named in the log.
-- **Safe to retry:** a killed run is run again; jobs that come between find a lake they can work on.
+- **It cannot be undone.** What the landing folder still has is ingested again by the next runs of the other DAGs. To
+  undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+- **Readers:** queries that run meanwhile may fail; run them again. Readers outside the lake that had read more are
+  named in the log.
+- **Safe to retry:** run a killed run again; jobs that run in between find a lake that they can work on.
 - **Downstream:** tables whose instant moved are announced, and the serving store follows with the next runs.
 """
 

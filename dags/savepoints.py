@@ -1,14 +1,14 @@
-r"""### End-of-day states: the whole lake kept as it is at midnight, and the oldest kept state let go
+r"""### End-of-day states: a savepoint of the whole lake at midnight, and the oldest one deleted
 
-`keep` makes one savepoint of all tables that belong together, named `day-<time>`: no copy is made, the files that hold
-the state are only left where they are.
+`keep` makes one savepoint of all tables that belong together, named `day-<time>`: no copy is made; the files of that
+state are only kept from being cleaned.
 
 - **To read one:** `python -m spark_jobs.entrypoint query --as-of day-20260131T000000 --sql "…"`, which shows every
   table as it was then.
 - **To go back to one:** the DAG `restore`.
 - **What it costs:** the file versions that were replaced since the oldest kept state. *Keep* in the form says how many
-  days; what was longer ago, the event log knows.
-- **Safe to retry:** a run that was killed has written down first which states it keeps, and goes on with them.
+  days; older states can be computed from the event log.
+- **Safe to retry:** a run records first which states it keeps; after a kill, the next one continues with them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""### What the history of every sale says: hard units, agents' success, demanding customers, performance
+"""### Marts over the history of every sale: hard units, agents' success, demanding customers, performance
 
 Once a day, from the event history of every sale, partitioned by month:
 
@@ -12,11 +12,11 @@ A run takes in what was committed since the last one: a correction to data month
 no others.
 
 - **Safe to retry:** what was read is recorded in the commits; the same rows again make no commit.
-- **Today's answers now:** trigger the DAG; it need not wait for midnight.
+- **Today's results now:** trigger the DAG; it need not wait for midnight.
 - **Other rules over past months:** `recompute`.
-- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
+- **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id slow_layer --from-date … --to-date … --max-active-runs 4` gives one
-  run per event date, which computes what the events of that date touch again; they take turns with each other and with
+  run per event date, which computes again what the events of that date touch; they take turns with each other and with
   scheduled runs. The form's two dates do that in one run. The worked chapter is docs/backfill.md.
 """
 

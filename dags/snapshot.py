@@ -1,7 +1,7 @@
 """### The first load of a table, read from its database in parts
 
 Only a person starts it. The connection `lakehouse_source`, or another one whose name begins so, says which database: of
-type postgres, mysql, mariadb or mssql, with the database as its schema. The form asks which table.
+type postgres, mysql, mariadb or mssql, with the database as its schema. The form says which table.
 
 1. Start the connector without a snapshot of its own (`snapshot.mode: no_data`), and wait until it runs.
 2. Trigger this DAG. *Server name* is the connector's `topic.prefix`.
@@ -10,8 +10,8 @@ What is read becomes events of the log, like changes; every change made after th
 it comes. `ingest_sales` and `split_sales` go on meanwhile.
 
 - **Progress:** the task's log says after each commit how many parts and rows are done and about how long it will take.
-- **Safe to retry:** position and parts are in the commits; a run that was killed goes on with the parts that are left,
-  and one too many changes nothing and is skipped.
+- **Safe to retry:** position and parts are in the commits; a run that was killed continues with the parts that are
+  left, and one run more than needed changes nothing and is skipped.
 - **Downstream:** the event of the log's asset carries the last commit's instant and starts `split_sales`.
 - **Quarantine:** rows that the lake cannot hold, with their reasons; the rest goes on.
 - More in `docs/snapshot.md`.

@@ -11,7 +11,7 @@ the same run (`docs/tables.md`).
 - **Form:** *databases* and *tables* choose some tables, by patterns such as `order*,customers`.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
   that changed it starts `fast_layer`.
-- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
+- **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id split_sales --from-date … --to-date …` gives one run per event
   date, which reads the events of that date again; the result is the same. The form's two dates do that in one run.
 """

@@ -1,17 +1,17 @@
 """### Contracts of every agent over the last year, current within the micro-batch
 
-Starts as soon as `split_sales` has brought the tables up to date with the log, and keeps `stitch_agent_contracts`
-current: contract total and number of contracts per agent, over a year of days of signing. History comes from a cache
-(`stitch_agent_days`, per agent and day, built up to the *cut*); what was committed after the cut is folded in. Amounts
-that were corrected, sales that moved to another agent or day or were deleted, and days that fall off the year's far end
-all leave the total. Then `serve` copies it to the serving store, as in `fast_layer`.
+Starts as soon as `split_sales` has merged the log into the tables, and keeps `stitch_agent_contracts` current: contract
+total and number of contracts per agent, over a year of days of signing. History comes from a cache
+(`stitch_agent_days`, per agent and day, built up to the *cut*); what was committed after the cut is added. Amounts that
+were corrected, sales that moved to another agent or day or were deleted, and days that are now more than a year ago are
+all taken out of the total. Then `serve` copies it to the serving store, as in `fast_layer`.
 
-- **The cut** may move at any time without the answer changing. The run at midnight moves it, together with the window;
+- **The cut** may move at any time without changing the result. The run at midnight moves it, together with the window;
   *Move the cut* in the form does it now.
-- **Safe to retry:** the answer is computed from the cache and the timeline; the same answer again makes no commit.
+- **Safe to retry:** the result is computed from the cache and the timeline; the same result again makes no commit.
 - **A cache that cannot be trusted** (its cut is no longer on the timeline, a checksum is off, its declaration changed)
   is rebuilt; the task's log says so and why.
-- **Quality:** `quality` asks the new rows what is expected of them, at most every half hour (`docs/quality.md`).
+- **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id stitch_layer --from-date … --to-date …` gives one run per date, which
   computes the cached cells of that day of signing again; a cache that is wrong there is rebuilt. The form's two dates
   do that in one run.
@@ -43,7 +43,7 @@ def stitch_layer(lake: Lake) -> None:
         params={
             **DATE_PARAMS,
             "move_cut": Param(
-                False, type="boolean", title="Move the cut", description="Bring the cache up to now first"
+                False, type="boolean", title="Move the cut", description="First update the cache up to now"
             ),
         },
     )

@@ -1,17 +1,17 @@
 """### Rescale, compaction, clustering, clean and archive, of the tables that need them
 
-Every half hour `plan` looks at every table, without Spark: its timeline, its files, and how far its readers are. What
-is due becomes one task each, named by table and service; nothing due, and the run ends there as skipped.
+Every half hour `plan` looks at every table, without Spark: its timeline, its files, and how far its readers are. Each
+service that is due becomes one task, named by table and service; when nothing is due, the run ends there as skipped.
 
 - **Due by state:** the size of buckets, log files over a base file, small files in a partition, files that no kept
   state needs, commits on the timeline; the targets are in the lake spec, below `services`.
-- **Beside writers and readers:** planning holds a table for a moment; merging files goes on while writers write, and
-  queries see whole commits. Only for a rescale do writers wait. Instants of the data do not move, so nothing
-  downstream starts.
-- **Nobody falls off:** clean and archive leave what a registered consumer has yet to read, and `plan` warns of one that
-  is far behind (`python -m spark_jobs.entrypoint consumers list`).
+- **Beside writers and readers:** planning holds a table's lease for a moment; files are merged while writers write, and
+  queries see whole commits. Writers wait only for a rescale. Instants of the data do not change, so nothing downstream
+  starts.
+- **Consumers:** clean and archive keep what a registered consumer has yet to read, and `plan` warns of one that is far
+  behind (`python -m spark_jobs.entrypoint consumers list`).
 - **Safe to retry:** what a killed run had planned is carried out by the next.
-- **Too old to stay:** where loads of the lake spec have `keep_days`, `retain` removes their older partitions, in one
+- **Retention:** where loads of the lake spec have `keep_days`, `retain` removes their older partitions, in one
   commit a table; without any it needs no Spark (`docs/loads.md`).
 - **Form:** one table or one service alone. `python -m spark_jobs.entrypoint services run --all` also does what is not
   due.

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local_stack",
         description=__doc__,
-        epilog=f"commands:\n{listing}\n\n`python -m local_stack COMMAND --help` tells a command's options.",
+        epilog=f"commands:\n{listing}\n\n`python -m local_stack COMMAND --help` lists a command's options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")

@@ -1,6 +1,6 @@
 """The demo: generated events through a real Airflow scheduler into the lake, checked against the generator's truth.
 
-Then one correction is followed through all three layers, and Great Expectations asks what is expected of every table.
+Then one correction is followed through all three layers, and Great Expectations checks the expectations of every table.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def run(argv: list[str]) -> int:
         chain.run_once(SLOW_LAYER)
         after = read_marts(spec, settings)
         wrong += check_correction(correction, before, after)
-        steps.tell("read the marts once more; now Great Expectations asks every table what is expected of it")
+        steps.tell("read the marts once more; now Great Expectations checks the expectations of every table")
         asked = stack.airflow.api.result(QUALITY, chain.run_once(QUALITY), "validate")
-        steps.tell("asked; stopping Spark and Airflow")
+        steps.tell("checked; stopping Spark and Airflow")
     quality = JobResult.from_json(json.dumps(asked))
     print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}", flush=True)
     print(f"\nOne correction through all layers: {correction}\n", flush=True)
@@ -115,5 +115,5 @@ def _take_in(
         made = arrivals.deliver(number, environ)
         steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
         chain.run_once()
-    steps.tell("the slow layer waits for its clock; asking for it now")
+    steps.tell("the slow layer waits for its clock; starting it now")
     chain.run_once(SLOW_LAYER)

@@ -34,7 +34,7 @@ class DemoFolders:
             path = environ.get(variable) or str(PROJECT_ROOT / "data" / demo / ("lake" if name == "base" else name))
             if "://" in path:
                 raise SetupError(
-                    f"{variable}={path}: the demo makes its data anew on local disk; give a local folder or unset it"
+                    f"{variable}={path}: the demo makes new data on local disk; give a local folder or unset it"
                 )
             paths[name] = Path(path).absolute()
         if paths["base"] == paths["landing"]:
@@ -57,7 +57,7 @@ class DemoFolders:
                 (folder / MARK).touch()
             except OSError as error:
                 raise SetupError(
-                    f"{folder} cannot be made anew ({error.strerror}); make it writable and try again"
+                    f"{folder} cannot be made again ({error.strerror}); make it writable and try again"
                 ) from error
 
 

@@ -1,4 +1,4 @@
-"""Set up this machine: the Python environment, Java and the jars; a second run only looks."""
+"""Set up this machine: the Python environment, Java and the jars; a second run only checks them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local_stack setup", description=__doc__)
     parser.add_argument("--bench", action="store_true", help="fetch the jars of the benchmark's other engines as well")
     parser.add_argument("--jars-only", action="store_true", help="fetch jars with this Python, which has the packages")
-    parser.add_argument("--lock-jars", action="store_true", help="fetch all jars anew and rewrite jars.lock")
+    parser.add_argument("--lock-jars", action="store_true", help="fetch all jars again and rewrite jars.lock")
     return parser
 
 

@@ -65,7 +65,7 @@ class ConnectWorker:
         while time.monotonic() < deadline:
             states = self.states(name)
             if failed := next((trace for state, trace in states if state == "FAILED"), None):
-                raise SetupError(f"connector {name} failed: {failed.splitlines()[0] if failed else 'no word why'}")
+                raise SetupError(f"connector {name} failed: {failed.splitlines()[0] if failed else 'no reason given'}")
             if len(states) > 1 and all(state == "RUNNING" for state, _ in states):
                 return
             time.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""A real database followed into the lake: SQL in PostgreSQL or MariaDB, Debezium, Kafka, Airflow, and the answer.
+"""A real database followed into the lake: SQL in PostgreSQL or MariaDB, Debezium, Kafka, Airflow, and the result.
 
 Everything runs on this machine, on free ports of the loopback interface, and is stopped at the end. Each statement is
 timed from its commit at the source until readers of the lake see what it did.

@@ -81,7 +81,7 @@ def fetch_archive(coordinate: str, *, into: Path, java: Java) -> Path:
         if file.exists():
             return file
     raise DownloadError(
-        f"{file.name} could not be fetched ({_reason(log) or 'no word why'}); check the network and try again; the "
+        f"{file.name} could not be fetched ({_reason(log) or 'no reason given'}); check the network and try again; the "
         f"resolver's words are in {log}"
     )
 

@@ -1,4 +1,4 @@
-"""Run one server of the stack in this process's place, as containers do; what it says comes to this terminal."""
+"""Run one server of the stack in this process's place, as containers do; its output comes to this terminal."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ALERTS_CONN_ID = "lakehouse_alerts"
 MOST_CHARACTERS = 2_000
-_REASON = "{{ exception | default('its process ended without a word; its log says how far it came', true) }}"
+_REASON = "{{ exception | default('its process exited without an error message; look at its log', true) }}"
 _FAILED = "{{ ti.dag_id }}.{{ ti.task_id }} failed"
 _BODY = f"{_REASON}\n\nrun {{{{ run_id }}}}, try {{{{ ti.try_number }}}}"
 _DENIED = (
@@ -64,7 +64,7 @@ class LakehouseAlert(BaseNotifier):
         """Send it, as news that are good or bad; False when there is no connection, so nobody got it."""
         title, body = self.title, self.body[:MOST_CHARACTERS]
         if (found := self._connection()) is None:
-            self.log.warning("nobody is told, there is no connection %s: %s: %s", ALERTS_CONN_ID, title, body)
+            self.log.warning("no alert was sent, there is no connection %s: %s: %s", ALERTS_CONN_ID, title, body)
             return False
         conn_id, connection = found
         # Only here: what is on the way of every DAG file is parsed again and again.
@@ -79,7 +79,7 @@ class LakehouseAlert(BaseNotifier):
                 f"a service of the connection {conn_id} did not take the alert {title!r}; look at its URL, and "
                 f"whether it can be reached from here"
             )
-        self.log.info("told the services of the connection %s: %s", conn_id, title)
+        self.log.info("alert sent to the services of the connection %s: %s", conn_id, title)
         return True
 
     def _connection(self) -> tuple[str, Any] | None:
@@ -116,7 +116,7 @@ class OngoingAlert(LakehouseAlert):
         said = hashlib.sha256(str(context.get("exception")).encode()).hexdigest()
         told = Variable.get(key, default=None, deserialize_json=True)
         if told and told["said"] == said and now - datetime.fromisoformat(told["at"]) < REMINDER:
-            self.log.info("told of already at %s: %s", told["at"], self.title)
+            self.log.info("reported already at %s: %s", told["at"], self.title)
         elif self.send():
             Variable.set(key, {"said": said, "at": now.isoformat()}, serialize_json=True)
 
@@ -143,7 +143,7 @@ def ongoing_alert(lake: str = "") -> OngoingAlert:
 
 def all_clear(lake: str = "") -> AllClear:
     """For ``on_success_callback`` of the same task."""
-    title = "{{ ti.dag_id }}.{{ ti.task_id }} is well again"
+    title = "{{ ti.dag_id }}.{{ ti.task_id }} recovered"
     return AllClear(title=title, body="run {{ run_id }} found nothing wrong", lake=lake)
 
 
@@ -158,7 +158,7 @@ def tell_to_decide(task: str, lines: Iterable[str], *, lake: str = "") -> None:
     That a service does not take it undoes no work: it is in the log then, as it is where there is no connection.
     """
     for line in lines:
-        alert = LakehouseAlert(title=f"{task}: somebody has to decide", body=line, lake=lake)
+        alert = LakehouseAlert(title=f"{task}: a decision is needed", body=line, lake=lake)
         try:
             alert.send()
         except AirflowException as error:

@@ -107,7 +107,7 @@ def _run(submission: Submission, role: str, arguments: list[str]) -> dict[str, A
     if secret := sorted(split_secrets(conf)[1]):
         raise SettingsError(
             f"connection {connection.conn_id}: conf sets {', '.join(secret)}, and EMR shows what a job run "
-            f"is given; let the execution role or AWS Secrets Manager bring it"
+            f"is given; let the execution role or AWS Secrets Manager supply it"
         )
     conf.setdefault("spark.driver.memory", Settings.from_environment(environment).driver_memory)
     variables = {**remote_environment(environment), **in_step(conf)}

@@ -69,9 +69,7 @@ def topics_param() -> Param:
 
 def dry_run_param() -> Param:
     """On unless it is switched off: the plan and nothing else."""
-    return Param(
-        True, type="boolean", title="Dry run", description="On: the plan and nothing else. Off: asks for approval"
-    )
+    return Param(True, type="boolean", title="Dry run", description="On: only the plan. Off: waits for approval")
 
 
 def table_params() -> dict[str, Param]:
@@ -133,7 +131,7 @@ def snapshot_params(conn_id: str = SOURCE_CONN_ID) -> dict[str, Param]:
             description="As the connector's decimal.handling.mode has them",
         ),
         "again": Param(
-            False, type="boolean", title="Again", description="Begin anew, though it was read or begun before"
+            False, type="boolean", title="Again", description="Start from scratch, even if it was read or begun before"
         ),
         "connection": Param(
             conn_id,

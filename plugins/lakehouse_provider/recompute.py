@@ -44,7 +44,7 @@ def recompute_params(spec: LakeSpec, versions: list[str]) -> dict[str, Param]:
             title="Rules version",
             description="Another version for these months; only for marts that use rules",
         ),
-        "from": _date("From", "The first day; of marts kept by month the whole month is computed anew"),
+        "from": _date("From", "The first day; of marts kept by month the whole month is computed again"),
         "to": _date("To", "The last day, included"),
         "dry_run": dry_run_param(),
     }
@@ -66,7 +66,7 @@ def plan_page(result: Mapping[str, Any]) -> str:
         if line.strip() and "--yes" not in line
     ]
     more = [f"- and {len(said) - MOST_LINES} lines more in the log"] if len(said) > MOST_LINES else []
-    return "\n".join([*table, *said[:MOST_LINES], *more]) or "The plan says nothing; look at the log of its task."
+    return "\n".join([*table, *said[:MOST_LINES], *more]) or "The plan is empty; look at the log of its task."
 
 
 def _date(title: str, description: str) -> Param:

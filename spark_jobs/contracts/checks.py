@@ -95,7 +95,7 @@ def _sections(file: Path) -> Iterator[tuple[str, str]]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ContractError(f"{show_path(file)} cannot be read as text in UTF-8 ({plain(error)}); mend it") from error
+        raise ContractError(f"{show_path(file)} is not text in UTF-8 ({plain(error)}); correct it") from error
     headings = list(_HEADING.finditer(text))
     before = text[: headings[0].start()] if headings else text
     if not headings or any(line.strip() and not _COMMENT.match(line) for line in before.splitlines()):

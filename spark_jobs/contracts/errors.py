@@ -177,8 +177,8 @@ class CatalogConflictError(TerminalError):
     def __init__(self, *, database: str, names: list[str]) -> None:
         self.database, self.names = database, names
         super().__init__(
-            f"catalog database {database}: {', '.join(names)} are somebody else's and were left; rename or drop them, "
-            f"or give the lake another database (LAKEHOUSE_CATALOG_DATABASE)"
+            f"catalog database {database}: {', '.join(names)} are not this lake's and were left as they are; "
+            f"rename or drop them, or give the lake another database (LAKEHOUSE_CATALOG_DATABASE)"
         )
 
 
@@ -204,7 +204,7 @@ class GateStoppedError(TerminalError):
         told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in stopped.items())
         super().__init__(
             f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
-            f"and run again, or let it pass once: publish accept --table {next(iter(stopped), '')} --because …"
+            f"and run again, or accept it once: publish accept --table {next(iter(stopped), '')} --because …"
         )
 
 
@@ -235,7 +235,7 @@ class AuditFailedError(TerminalError):
         self.failed, self.result = failed, result
         told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in failed.items())
         super().__init__(
-            f"held after the commit, what was served stays: {told}; correct the source, or let it pass: "
+            f"held after the commit, the serving store keeps its last state: {told}; correct the source, or accept it: "
             f"publish accept --table {next(iter(failed), '')} --because …"
         )
 
@@ -294,6 +294,6 @@ class ChecksUndecidedError(TransientError):
     def __init__(self, *, tables: list[str], result: JobResult) -> None:
         self.tables, self.result = tables, result
         super().__init__(
-            f"{result.counters['missing']} of {result.counters['checks']} checks cannot be asked: there is no commit "
+            f"{result.counters['missing']} of {result.counters['checks']} checks cannot be run: there is no commit "
             f"of {', '.join(tables)} yet; run the jobs that make them, or name other tables (--tables)"
         )

@@ -152,7 +152,7 @@ def _check_names(names: Collection[str], mirror: TableSpec) -> None:
     other |= {_name_of(source): "is dropped, and never reaches the lake" for source in mirror.drop}
     other |= dict.fromkeys(TECHNICAL, "is none that readers see")
     if unfit := sorted((set(names) - declared) & {*other}):
-        raise ContractError(f"column {show(unfit[0])} of {mirror.name} {other[unfit[0]]}; ask another one")
+        raise ContractError(f"column {show(unfit[0])} of {mirror.name} {other[unfit[0]]}; name another one")
 
 
 def _name_of(source: str) -> str:

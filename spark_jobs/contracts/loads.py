@@ -61,7 +61,7 @@ class FileFormat(StrEnum):
 class LoadSpec:
     """One such table: one row per key, as the newest load left it.
 
-    The partition is one of the key's columns, else a row could stand in two of them. A timestamp is written as its day
+    The partition is one of the key's columns, else a row could be in two of them. A timestamp is written as its day
     (UTC), in a column of its own; with ``keep_days`` a text has to be a day.
     """
 
@@ -83,7 +83,7 @@ class LoadSpec:
         if wrong := [name for name in names if name == CELL_ID or "__" in name]:
             raise self._refused(f"column {show(wrong[0])} is a name kept for technical columns; call it otherwise")
         if not self.key or len(set(self.key)) != len(self.key):
-            raise self._refused("needs a key: the columns that tell its rows apart, each once")
+            raise self._refused("needs a key: the columns that identify a row, each once")
         if missing := [name for name in self.key if name not in names]:
             raise self._refused(f"key columns {show_all(missing)} are not among its columns")
         if self.buckets < 1:
@@ -101,7 +101,7 @@ class LoadSpec:
             return
         if self.partition not in self.key:
             raise self._refused(
-                f"partition {show(self.partition)} is not in its key {list(self.key)}, so a row could stand in two "
+                f"partition {show(self.partition)} is not in its key {list(self.key)}, so a row could be in two "
                 f"partitions; add it to the key"
             )
         column = self.column(self.partition)

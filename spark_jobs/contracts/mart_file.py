@@ -73,7 +73,7 @@ def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
     parts: dict[str, Any] = {"sql": sql, "mode": None, "reads": ()}
     with found.of(entry):
         if "sql" in entry:
-            reason = f"{what}: its SQL stands in the file beside this one; take the entry sql out"
+            reason = f"{what}: its SQL is in the file beside this one; take the entry sql out"
             raise ContractError(reason, at=("sql",))
     with found.of(entry):
         parts["mode"] = choice(MartMode, entry.get("mode", MartMode.FULL), what, at=("mode",))

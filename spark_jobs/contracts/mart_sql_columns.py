@@ -70,7 +70,8 @@ def _named(mart: MartSpec, query: exp.Expr, mirrors: list[str], known: frozenset
         elif name not in known and name not in made and name:
             if len(mirrors) > 1:
                 raise ContractError(
-                    f"nobody can say whose column {name} is; write its table before it, for example {mirrors[0]}.{name}"
+                    f"column {name} could be of several tables; write its table before it, for example "
+                    f"{mirrors[0]}.{name}"
                 )
             named[mirrors[0]].add(name)
     for read in mart.reads:

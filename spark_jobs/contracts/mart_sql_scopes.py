@@ -111,7 +111,7 @@ def _source(item: exp.Expr, tables: Mapping[str, Relation]) -> tuple[str, Relati
     if isinstance(item, exp.Subquery) and is_plain and isinstance(item.this, exp.Query):
         return item.alias.lower(), _relation(item.this, tables).renamed(_column_names(item))
     raise ContractError(
-        f"mode scoped cannot tell the scope of {item.sql('spark')}; read plain tables, or use mode full"
+        f"mode scoped cannot determine the scope of {item.sql('spark')}; read plain tables, or use mode full"
     )
 
 
@@ -133,7 +133,7 @@ def _join(join: exp.Join, sources: Sources, tables: Mapping[str, Relation]) -> N
             key = ", ".join(sorted(right.keys)) or "its key, which it does not select"
             raise ContractError(
                 f"the lookup {right.lookup} is joined otherwise than by {alias}.{key} = {right.by} of the scoped rows, "
-                f"so nobody could tell whom a change of it concerns; join it so, or use mode full"
+                f"so it is not known which scopes a change of it concerns; join it so, or use mode full"
             )
     elif not any(
         sources.scope_owner(one) == alias and sources.scope_owner(other) not in (None, alias) for one, other in pairs

@@ -101,7 +101,7 @@ def implied_of_mirror(spec: LakeSpec, mirror: TableSpec, columns: Sequence[Colum
             kind=Kind.UNIQUE,
             columns=(ROW_KEY,),
             action=Action.STOP,
-            says="A key stands in one row.",
+            says="A key is in one row only.",
             is_implied=True,
         )
 

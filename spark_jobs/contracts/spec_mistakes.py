@@ -126,8 +126,8 @@ def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
         at = ("reads", number, "table")
         if read.table in made:
             yield ContractError(
-                f"mart {mart.name} reads {read.table}, whose versions of long ago a late event may change; read "
-                f"{made[read.table]}, or ask the versions in a view (docs/time-travel.md)",
+                f"mart {mart.name} reads {read.table}, whose old versions a late event may change; read "
+                f"{made[read.table]}, or query the versions in a view (docs/time-travel.md)",
                 at=at,
             )
             continue

@@ -72,7 +72,7 @@ class Request:
         for option, (asked, known) in pairs.items():
             if asked is not None and asked != known:
                 raise ContractError(
-                    f"--{option} {asked} differs from this run's {known}; leave it out, or start anew without --resume"
+                    f"--{option} {asked} differs from this run's {known}; leave it out, or start again without --resume"
                 )
 
     def same_plan(self, plan: Plan) -> Plan:

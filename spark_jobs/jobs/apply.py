@@ -92,7 +92,7 @@ def _keep_states(engine: Engine, plan: LakePlan, marts: list[MartSpec]) -> None:
 
 
 def _result(engine: Engine, plan: LakePlan, outcomes: list[TableOutcome]) -> JobResult:
-    way_back = [f"the way back: undo --plan {engine.arguments.options['plan']}"] if plan.recomputed else []
+    way_back = [f"to undo: undo --plan {engine.arguments.options['plan']}"] if plan.recomputed else []
     left = [change.describe() for change in plan.changes if change not in plan.recomputed]
     return JobResult(
         job=engine.arguments.job,

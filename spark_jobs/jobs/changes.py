@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", required=True, help="the table")
     parser.add_argument("--from", dest="after", required=True, metavar="MOMENT", help="after this instant or time")
     parser.add_argument("--to", dest="up_to", metavar="MOMENT", help="up to this instant or time (default: the newest)")
-    parser.add_argument("--max-commits", type=int, help="at most so many commits after --from")
+    parser.add_argument("--max-commits", type=int, help="at most this number of commits after --from")
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
     add_export_options(parser)
 

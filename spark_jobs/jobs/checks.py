@@ -57,19 +57,19 @@ class CheckOutcome:
     @property
     def cells(self) -> tuple[str, str, int | None, str]:
         """One line of the table that is printed."""
-        state = "not asked" if self.missing else "broken" if self.rows else "holds"
+        state = "not run" if self.missing else "broken" if self.rows else "holds"
         return self.check.id, state, None if self.missing else self.rows, self.told
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("action", choices=["list", "run"], help="list: which checks there are; run: ask them")
+    parser.add_argument("action", choices=["list", "run"], help="list: which checks there are; run: run them")
     parser.add_argument("--tables", default="", metavar="A,B", help="checks of these tables alone")
     parser.add_argument(
         "--engine",
         choices=[Engine.SPARK.value, Engine.ATHENA.value],
         default=Engine.SPARK.value,
-        help="who is asked: Spark reads the lake, Athena the views that 'views apply' made (default spark)",
+        help="what runs them: Spark over the lake, Athena over the views that 'views apply' made (default spark)",
     )
 
 
@@ -172,6 +172,6 @@ def _result(arguments: JobArguments, outcomes: Sequence[CheckOutcome], *, listed
         },
         messages=(
             *(f"{outcome.check.id}: {outcome.rows} rows, such as {outcome.told}" for outcome in broken),
-            *(f"{outcome.check.id}: not asked, {outcome.told}" for outcome in missing),
+            *(f"{outcome.check.id}: not run, {outcome.told}" for outcome in missing),
         ),
     )

@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["list", "register", "forget"],
-        help="list: all of them; register: a reader outside the lake, or how far it has come; forget: it reads no more",
+        help="list: all of them; register: a reader outside the lake, or its new checkpoint; forget: remove a reader",
     )
     parser.add_argument("--name", help="the consumer to register or forget")
     parser.add_argument("--table", help="the table it reads")
@@ -56,7 +56,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         _forget(registry, spec, options.get("name") or "")
     consumers = registry.all()
     rows = [row for name, state in sorted(consumers.items()) for row in _rows(name, state, settings)]
-    print(format_table(_HEAD, rows) if rows else "nobody has read anything yet")
+    print(format_table(_HEAD, rows) if rows else "no consumer has read anything yet")
     clock = format_clock(arguments.clock)
     return JobResult(job=arguments.job, status=DONE, clock=clock, counters={"consumers": len(consumers)})
 

@@ -40,7 +40,11 @@ log = logging.getLogger(__name__)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("action", choices=["check", "repair"], help="check: look and explain; repair: what is safe")
+    parser.add_argument(
+        "action",
+        choices=["check", "repair"],
+        help="check: find problems and explain them; repair: those that can be repaired safely",
+    )
     parser.add_argument("--table", help="one table alone")
     parser.add_argument("--deep", action="store_true", help="also count keys and look at what was cleaned, with Spark")
 

@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{each.role.replace('_', '-')}", metavar="ID", help=f"the key of the {each.role} to be erased"
         )
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
@@ -57,7 +57,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     eraser = Eraser(spark=spark, spec=spec, settings=settings, arguments=arguments, person=person).with_names()
     if is_stand_in_taken(spark, spec, person, settings):
         raise ContractError(
-            f"key {STAND_IN} is somebody's own among the {person.spec.role}s of this lake; erased people have it as "
+            f"key {STAND_IN} is a real one among the {person.spec.role}s of this lake; erased people have it as "
             f"their stand-in"
         )
     landing = eraser.search_landing(eraser.landing_parts({}))
@@ -66,7 +66,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     has_work = bool(said)
     if not is_meant or not has_work:
         print(format_table(_HEAD[:-1], [(place, what, count) for (place, what), count in found.items()]))
-        said += [f"{reader}: has to read on first, or be forgotten" for reader in eraser.readers_behind()]
+        said += [f"{reader}: has to catch up first, or be forgotten" for reader in eraser.readers_behind()]
         said += [f"cannot be searched, so nothing could begin: {file}" for file in problems_of(landing)]
         said.append("nothing was changed; do it with --yes" if has_work else f"nothing names this {person.spec.role}")
         return _result(arguments, found, said, is_done=False)
@@ -90,7 +90,7 @@ def _person(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Pers
             raise ContractError(f"--{each.role} {show(id_)}: {each.key} is a whole number")
         id_ = str(int(id_))
     if id_ == str(STAND_IN):
-        raise ContractError(f"--{each.role} {id_}: that stands for everybody who was erased before")
+        raise ContractError(f"--{each.role} {id_}: that is the stand-in for everybody who was erased before")
     pending = Erasures(settings).pending()
     if pending and (pending.role, pending.id) != (each.role, id_):
         raise ContractError(f"the erasure of another {pending.role} was cut off; run that one again first")

@@ -34,7 +34,7 @@ class Export:
 
 def add_export_options(parser: argparse.ArgumentParser) -> None:
     """Options of a job whose rows can be written to files."""
-    group = parser.add_argument_group("files", "all rows into files that other programs read, instead of a table here")
+    group = parser.add_argument_group("files", "write all rows to files instead of printing a table")
     group.add_argument(
         "--output",
         default="",
@@ -46,7 +46,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--for-spreadsheets",
         action="store_true",
-        help="CSV: put an apostrophe before texts that begin with =, +, - or @, which spreadsheets would carry out",
+        help="CSV: put an apostrophe before texts that begin with =, +, - or @, which spreadsheets would execute",
     )
 
 

@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("--max-events", type=int, help="most events to take in this run (LAKEHOUSE_MAX_EVENTS)")
+    parser.add_argument("--max-events", type=int, help="most events to read in this run (LAKEHOUSE_MAX_EVENTS)")
     parser.add_argument(
         "--accept-loss",
         default="",
         metavar="TOPIC,TOPIC",
-        help="Kafka's topics that go on although messages are gone that were never read",
+        help="topics of Kafka to continue although messages were lost before they were read",
     )
 
 

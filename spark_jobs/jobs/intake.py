@@ -119,8 +119,8 @@ class Intake:
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
-        passed_over = (f"passed over: events of tables that are no mirror: {', '.join(others)}",) if others else ()
-        return (*passed_over, *column_messages(self.columns[-1], self.spec))
+        skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
+        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec))
 
     @property
     def alerts(self) -> tuple[str, ...]:

@@ -35,16 +35,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="from_path",
         required=True,
         metavar="PATH",
-        help="a file, or a folder whose files belong together",
+        help="a file, or a folder whose files are one load",
     )
     parser.add_argument(
-        "--format", choices=[each.value for each in FileFormat], help="how they are written (default: by their names)"
+        "--format",
+        choices=[each.value for each in FileFormat],
+        help="format of the files (default: by their names)",
     )
-    parser.add_argument("--delimiter", default=",", help="what stands between values of CSV (default: a comma)")
+    parser.add_argument("--delimiter", default=",", help="the separator of values in CSV (default: a comma)")
     parser.add_argument(
-        "--operation", choices=[each.value for each in LoadOperation], help="another one than the spec names"
+        "--operation",
+        choices=[each.value for each in LoadOperation],
+        help="another operation than in the lake spec",
     )
-    parser.add_argument("--again", action="store_true", help="also when the table has taken in the same files before")
+    parser.add_argument("--again", action="store_true", help="also when the same files were loaded before")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:

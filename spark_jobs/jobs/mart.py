@@ -29,10 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--layer", required=True, help="the layer whose marts are refreshed, such as fast or slow")
     parser.add_argument("--mart", help="one mart of the layer alone")
-    parser.add_argument("--full", action="store_true", help="compute everything anew")
-    parser.add_argument(
-        "--move-cut", action="store_true", help="bring the caches of stitch marts to the newest instant"
-    )
+    parser.add_argument("--full", action="store_true", help="full refresh: compute all rows again")
+    parser.add_argument("--move-cut", action="store_true", help="move the cut of stitch marts to the newest instant")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, _settings: Settings) -> None:

@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--table", help="one table alone; needed to delete")
     parser.add_argument("--partition", default="", metavar="VALUE,VALUE", help="delete: which ones")
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

@@ -34,7 +34,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         write_plan(plan, output)
         messages.append(f"{plan.id} is in {output}")
     else:
-        print("every mart and table is what the files say")
+        print("every mart and table is as the files define it")
     if plan.recomputed:
         messages.append(f"next: preview --plan {output}, then: apply --plan {output}")
     return JobResult(

@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--table", help="accept: the table")
     parser.add_argument("--because", help="accept: why its batch is right; kept with the commit")
-    parser.add_argument("--by", help="accept: who says so (default: the user of this machine)")
+    parser.add_argument("--by", help="accept: who decided (default: the user of this machine)")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

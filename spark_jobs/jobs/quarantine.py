@@ -39,7 +39,7 @@ from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, wi
 _CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
 _CHOOSING["discard"] = ("record", "reason", "rule")
 _NO_EVENT = (
-    "rows of files that were loaded are no events: mend the file, load it again, and discard what is left of it here"
+    "rows of files that were loaded are no events: correct the file, load it again, and discard its records here"
 )
 
 
@@ -48,8 +48,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["list", "show", "replay", "discard"],
-        help="list: what is kept, and why; show: one record and its history; replay: put records through the way of "
-        "ingest once more; discard: set records down for good, they stay in the table",
+        help="list: what is kept, and why; show: one record and its history; replay: process records as ingest does, "
+        "once more; discard: mark records as discarded, they stay in the table",
     )
     parser.add_argument("--record", metavar="HASH", help="show, replay, discard: the beginning of one record's hash")
     parser.add_argument("--reason", help="list, replay, discard: open records with this reason")
@@ -59,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--raw", action="store_true", help="show: its bytes too; they may be about people")
     parser.add_argument("--repaired", metavar="FILE", help="replay --record: a file with the record as it should be")
     parser.add_argument("--because", help="replay, discard: why; kept with the record")
-    parser.add_argument("--by", help="replay, discard: who says so (default: the user of this machine)")
+    parser.add_argument("--by", help="replay, discard: who decided (default: the user of this machine)")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
@@ -79,7 +79,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
         return
     if action == "replay" and options.get("reason") == Reason.BROKEN_ROW:
         raise ContractError(_NO_EVENT)
-    check_said(options, missing=f"{action} needs --because: it stands in the history of each record")
+    check_said(options, missing=f"{action} needs --because: it is kept in the history of each record")
     if options.get("repaired") is not None:
         if action != "replay" or not options.get("record"):
             raise ContractError("--repaired goes with replay --record: a repaired file is one record's")

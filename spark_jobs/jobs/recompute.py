@@ -34,8 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="from_date", metavar="DATE", help="first date, such as 2025-01-01")
     parser.add_argument("--to", dest="to_date", metavar="DATE", help="last date, included")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing, also with --yes")
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
-    parser.add_argument("--undo", metavar="ID", help="bring back what a recompute replaced (with --yes)")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
+    parser.add_argument("--undo", metavar="ID", help="restore what a recompute replaced (with --yes)")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
@@ -108,7 +108,7 @@ def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
     except ValueError as error:
         raise ContractError(f"--from and --to are dates such as 2025-01-31, not {given}") from error
     if last < first:
-        raise ContractError(f"--to {last} lies before --from {first}")
+        raise ContractError(f"--to {last} is before --from {first}")
     utc = ZoneInfo("UTC")
     return Interval(
         start=datetime.combine(first, time(), utc), end=datetime.combine(last + timedelta(days=1), time(), utc)
@@ -128,7 +128,7 @@ def _result(engine: Engine, plans: list[RewritePlan], outcomes: list[TableOutcom
     print(format_table(HEADER, [plan.cells() for plan in plans]))
     said = [f"{plan.mart}: {plan.describe()}" for plan in plans]
     if way_back:
-        said.append(f"the way back: recompute --undo {way_back} --yes")
+        said.append(f"to undo: recompute --undo {way_back} --yes")
     elif not _is_meant(engine.arguments) and any(plan.rows for plan in plans):
         said.append("nothing was changed; do it with --yes")
     return _done(engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))

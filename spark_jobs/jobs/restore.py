@@ -21,7 +21,7 @@ from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "newest commit", "back to", "what happens")
-_AFTER = "what the landing folder got since then is taken in again by the next ingest; its files must still be there"
+_AFTER = "what the landing folder got since then is ingested again by the next ingest; its files must still be there"
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--to", required=True, metavar="SAVEPOINT", help="which one; see savepoint list")
-    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
@@ -54,7 +54,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     ways = plan_restore(spec, record, settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
     planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
-    planned += [f"savepoint {each.id}: is of a later state: let go" for each in later_records(records.all(), record)]
+    planned += [f"savepoint {each.id}: later state, to be deleted" for each in later_records(records.all(), record)]
     if spark is None or not arguments.options.get("yes"):
         return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
     outcomes, messages = _restore(spark, spec, record, arguments, settings)

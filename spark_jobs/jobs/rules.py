@@ -27,7 +27,7 @@ _FIRST_MONTH, _LAST_MONTH = "0001-01", "9999-12"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("action", choices=("list", "diff"), help="list the versions, or lay two of them side by side")
+    parser.add_argument("action", choices=("list", "diff"), help="list the versions, or compare two of them")
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="of diff: the two, for example v1 v2")
     parser.add_argument("--from", dest="first_month", default="", metavar="MONTH", help="of diff: first month, yyyy-MM")
     parser.add_argument("--to", dest="last_month", default="", metavar="MONTH", help="of diff: last month, inclusive")

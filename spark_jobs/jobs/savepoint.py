@@ -34,10 +34,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["create", "list", "delete"],
-        help="create: keep the lake as it is now; list: what is kept; delete: let it go",
+        help="create: keep the lake as it is now; list: the savepoints; delete: delete one",
     )
     parser.add_argument("--label", default="manual", help="create: the first part of its name (default: manual)")
-    parser.add_argument("--keep", type=int, metavar="N", help="create: let all but the newest N of this label go")
+    parser.add_argument("--keep", type=int, metavar="N", help="create: delete all but the newest N of this label")
     parser.add_argument("--name", help="delete: which one")
 
 
@@ -75,7 +75,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     elif options["action"] == "delete" and spark is not None:
         record = records.read(options.get("name") or "")
         records.release(spark, record)
-        said = [f"let go: {record.id}"]
+        said = [f"deleted: {record.id}"]
     kept = records.all()
     print(format_table(_HEAD, [_row(record) for record in kept]) if kept else "no savepoint is kept")
     return JobResult(
@@ -104,7 +104,7 @@ def _create(
     same = [each for each in records.all() if each.made_by == JOB and each.what == record.what]
     for old in same[: -keep if keep else 0]:
         records.release(spark, old)
-        said.append(f"let go: {old.id}")
+        said.append(f"deleted: {old.id}")
     return said
 
 

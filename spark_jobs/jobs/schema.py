@@ -1,8 +1,8 @@
-"""schema: the columns of mirrors: which there are, what ever happened to them, and reviewed changes of them.
+"""schema: the columns of tables with ``from``: a list of them, their history, and reviewed changes of them.
 
 What is declared in the lake spec is what is wanted. ``plan`` says how the tables differ from that, ``apply`` changes
-them: first what is known of the columns, in a commit of the log, then each mirror, written anew. A run that dies in
-between leaves the rest to the next ``apply``, or to the next ``split`` that has something for that mirror.
+them: first what is known of the columns, in a commit of the log, then each table, written again. A run that dies in
+between leaves the rest to the next ``apply``, or to the next ``split`` that has something for that table.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 
-_COLUMNS = ("mirror", "column", "type", "at the source", "since", "state")
-_CHANGES = ("at", "mirror", "what", "column", "before", "after", "by", "from event", "read from")
-_PLANNED = ("mirror", "what", "column", "before", "after", "result")
+_COLUMNS = ("table", "column", "type", "at the source", "since", "state")
+_CHANGES = ("at", "table", "what", "column", "before", "after", "by", "from event", "read from")
+_PLANNED = ("table", "what", "column", "before", "after", "result")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,11 +48,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["list", "history", "plan", "apply"],
-        help="list: the columns; history: what happened to them; plan: what the spec asks for; apply: do it",
+        help="list: the columns; history: their changes; plan: how they differ from the spec; apply: change them",
     )
-    parser.add_argument("--tables", default="", metavar="PATTERNS", help="these mirrors alone")
-    parser.add_argument("--yes", action="store_true", help="apply: do it; without it the plan is shown")
-    parser.add_argument("--by", help="apply: who says so (default: the user of this machine)")
+    parser.add_argument("--tables", default="", metavar="PATTERNS", help="only tables that fit these patterns")
+    parser.add_argument("--yes", action="store_true", help="apply: carry out the plan; by default it is only shown")
+    parser.add_argument("--by", help="apply: who decided (default: the user of this machine)")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
@@ -61,7 +61,7 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when the lake has no such mirror, or who says so is no line."""
+    """Raise ContractError when the lake has no such table, or who says so is no line."""
     _chosen(spec, arguments)
     check_line(arguments.options, "by")
 
@@ -70,7 +70,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     """Show columns, their history or the plan; or carry the plan out.
 
     Raises:
-        ContractError: the lake has no such mirror, or the plan cannot be carried out. Nothing was changed.
+        ContractError: the lake has no such table, or the plan cannot be carried out. Nothing was changed.
     """
     spec = read_lake_spec(settings)
     mirrors, action = _chosen(spec, arguments), arguments.options["action"]
@@ -130,7 +130,7 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
     chosen = tuple(mirror for mirror in spec.mirrors if matches(mirror.name, patterns))
     if not chosen:
         known = show_all(mirror.name for mirror in spec.mirrors)
-        raise ContractError(f"no mirror is called like that; the lake's mirrors are {known}")
+        raise ContractError(f"no table with from fits --tables; this lake has {known}")
     return chosen
 
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("action", choices=["plan", "run"], help="plan: what is due and why; run: do it")
+    parser.add_argument("action", choices=["plan", "run"], help="plan: what is due and why; run: run what is due")
     parser.add_argument("--table", help="one table alone")
     parser.add_argument("--service", choices=[service.value for service in Service], help="one service alone")
     parser.add_argument("--all", action="store_true", help="plan: also what is not due; run: due or not")

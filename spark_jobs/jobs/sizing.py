@@ -23,12 +23,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--days", type=int, default=365, metavar="N", help="days that the lake is simulated for (default: 365)")
     minutes = "minutes between two batches, one number for all or one for each size (default: 5)"
     add("--batch-minutes", type=int, nargs="+", default=[5], metavar="N", help=minutes)
-    add("--peak", type=float, default=3.0, metavar="X", help="the busiest batch by the mean one (default: 3)")
-    skew = (
-        "how much rather events are about new keys: 0 not at all (default: 1.5, the exponent of Zipf's law over days)"
+    add(
+        "--peak",
+        type=float,
+        default=3.0,
+        metavar="X",
+        help="busiest batch as a multiple of the mean one (default: 3)",
     )
+    skew = "how much more events are about new keys: 0 not at all (default: 1.5, the exponent of Zipf's law over days)"
     add("--skew", type=float, default=1.5, metavar="X", help=skew)
-    add("--weights", default=str(RESULTS), metavar="FOLDER", help="where sizes.json and growth.json of `bench` are")
+    add("--weights", default=str(RESULTS), metavar="FOLDER", help="the folder of sizes.json and growth.json of `bench`")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

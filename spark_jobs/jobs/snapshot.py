@@ -55,12 +55,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--decimals",
         choices=[PACKED_DECIMALS, TEXT_DECIMALS],
         default=PACKED_DECIMALS,
-        help="as the connector's decimal.handling.mode has them, so that a mirror gets one type (default: precise)",
+        help="as the connector's decimal.handling.mode, so that a column of a table has one type (default: precise)",
     )
     parser.add_argument("--parts", type=int, help="how many parts (default: one for 50,000 rows)")
     parser.add_argument("--max-rows", type=int, help="about as many rows a commit (LAKEHOUSE_MAX_EVENTS)")
     parser.add_argument("--max-parts", type=int, help="most parts to read in this run; the next one goes on")
-    parser.add_argument("--again", action="store_true", help="begin anew, whatever was read before")
+    parser.add_argument("--again", action="store_true", help="start from scratch, whatever was read before")
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:

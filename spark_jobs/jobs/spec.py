@@ -32,7 +32,7 @@ _EXPECTED = ("expectation", "action", "expected", "result")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument(
-        "action", choices=["check"], help="check: tell every mistake in the spec, its marts, rules and expectations"
+        "action", choices=["check"], help="check: report every mistake in the spec, its marts, rules and expectations"
     )
 
 

@@ -29,10 +29,10 @@ _MOST_REASON = 200
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument(
-        "--databases", default="", metavar="PATTERNS", help="tables with from in these databases or schemas alone"
+        "--databases", default="", metavar="PATTERNS", help="only tables with from in these databases or schemas"
     )
     parser.add_argument(
-        "--tables", default="", metavar="PATTERNS", help="tables alone that are called so, e.g. 'order*,customers'"
+        "--tables", default="", metavar="PATTERNS", help="only tables whose names fit, e.g. 'order*,customers'"
     )
 
 

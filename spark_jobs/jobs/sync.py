@@ -47,10 +47,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["plan", "apply", "ddl"],
-        help="plan: what differs; apply: bring the catalog up to date; ddl: statements for a catalog without sync",
+        help="plan: what differs; apply: update the catalog; ddl: statements for a catalog without sync",
     )
     parser.add_argument("--table", help="one table alone; nothing is dropped then")
-    parser.add_argument("--all", action="store_true", help="look also at partitions of tables that did not move")
+    parser.add_argument("--all", action="store_true", help="also compare partitions of tables without a new commit")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:

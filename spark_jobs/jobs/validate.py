@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--increment",
         action="store_true",
-        help="ask the rows that came since they were asked last, of tables for which that is long enough ago "
+        help="check the rows that came since the last check, of tables whose last check is long enough ago "
         "(quality: every_minutes in the lake spec); without it, whole tables",
     )
 

@@ -148,7 +148,7 @@ class Validation:
                 timeline.check_version()
                 if timeline.last is None:
                     raise ContractError(
-                        f"{table} was never made; run the job that makes it before what refers to it is asked"
+                        f"{table} was never made; run the job that makes it before what refers to it is checked"
                     )
                 instants[table] = timeline.last
             whole_df = read_as_of(self.spark, self.settings.table_path(table), instants[table])
@@ -160,7 +160,7 @@ class Validation:
             kinds = ROW_KINDS | WHOLE_KINDS if ask.is_whole else ROW_KINDS
             asked = tuple(each for each in self.expected.of(ask.table) if each.kind in kinds)
             if asked:
-                log.info("asking %s: %d expectations", ask.table, len(asked))
+                log.info("checking %s: %d expectations", ask.table, len(asked))
                 rows_df = rows(ask.table) if ask.is_whole else self._increment(ask)
                 verdicts = suites.ask(ask.table, rows_df, asked, rows, as_of=ask.instant)
                 yield ask.table, Found(instant=ask.instant, verdicts=verdicts)

@@ -31,7 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "drop there what has no file any more",
     )
     engines = [engine.value for engine in Engine]
-    parser.add_argument("--engine", choices=engines, default=Engine.ATHENA.value, help="who reads (default athena)")
+    parser.add_argument(
+        "--engine", choices=engines, default=Engine.ATHENA.value, help="engine of the views (default athena)"
+    )
     parser.add_argument(
         "--if-configured",
         action="store_true",

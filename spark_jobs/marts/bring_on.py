@@ -204,6 +204,6 @@ class Engine:
                 return stitch(refresh, cache, window)
 
     def _tell(self, mart: MartSpec, why_anew: str) -> None:
-        message = f"{mart.name}: computed anew, because: {why_anew}"
+        message = f"{mart.name}: full refresh because {why_anew}"
         log.info("%s", message)
         self.messages.append(message)

@@ -117,7 +117,7 @@ class Refresh:
     def why_anew(self) -> str:
         """Why the whole mart has to be computed anew, or "" when what is new is enough."""
         if self.arguments.options.get("full"):
-            return "asked for"
+            return "--full was given"
         known = self.note(DEFINITION)
         if self.definition_changes:
             return "its definition changed"
@@ -125,7 +125,7 @@ class Refresh:
             if source.pull.resync_reason:
                 return source.pull.resync_reason
         if any(source.is_new for source in self.sources):
-            return "first computed" if known is None else "its place in a source was lost"
+            return "it was never computed" if known is None else "its checkpoint of a source was lost"
         return ""
 
     @cached_property

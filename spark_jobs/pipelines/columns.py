@@ -37,7 +37,7 @@ from spark_jobs.transforms.log import is_usable, with_reason
 _SAID = {
     Kind.ADDED: "column {column} ({after}) was added",
     Kind.WIDENED: "column {column} is {after} now, was {before}",
-    Kind.DROPPED: "column {column} is gone at the source; it stays, null from then on",
+    Kind.DROPPED: "column {column} is gone at the source; it stays, and is null in later rows",
     Kind.RETURNED: "column {column} is there again",
     Kind.REFUSED: "column {column} came as {after} and is {before}: those events are in the quarantine",
     Kind.REKEYED: "records say that its key is {after}; its table keeps {before}",

@@ -25,7 +25,7 @@ th, td { text-align: left; padding: .35rem .7rem; border-bottom: 1px solid #ddd;
 nav ol { padding-left: 0; list-style: none }
 </style>
 """
-_HEAD = ("table", "as of", "expectation", "what is expected", "rows asked", "rows that break it", "outcome")
+_HEAD = ("table", "as of", "expectation", "what is expected", "rows checked", "rows that break it", "outcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def first_page(lake: str, clock: str, lines: Iterable[Line]) -> str:
     rows = sorted(lines, key=lambda line: (not line.broken, line.table, line.name))
     broken = sum(bool(line.broken) for line in rows)
     title = f"Quality of the lake {escape(lake)}"
-    said = f"{len(rows)} expectations, {broken} broken; asked at {escape(clock)}. Counts alone: no value is shown."
+    said = f"{len(rows)} expectations, {broken} broken; checked at {escape(clock)}. Counts alone: no value is shown."
     head = "".join(f"<th>{name}</th>" for name in _HEAD)
     body = "\n".join(line.html for line in rows)
     return (

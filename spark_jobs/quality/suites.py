@@ -176,7 +176,7 @@ def _with_reference(rows_df: DataFrame, each: Expectation, others: Others, colum
 def _verdict(each: Expectation, found: Mapping[str, Any]) -> Verdict:
     if "element_count" not in found:
         raise ContractError(
-            f"expectation {each.id}: Great Expectations cannot ask it of these rows; look whether its SQL fits them"
+            f"expectation {each.id}: Great Expectations cannot check it on these rows; see whether its SQL fits them"
         )
     # Of no rows at all it gives no number.
     asked, broken = (int(found[count] or 0) for count in ("element_count", "unexpected_count"))

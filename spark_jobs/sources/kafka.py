@@ -155,7 +155,7 @@ class KafkaCluster:
         servers = self.properties["bootstrap.servers"]
         if said := next((each for each in (error, *self._said) if each.code() in refused), None):
             return SettingsError(
-                f"Kafka at {servers} does not let us in ({plain(said.name())}); correct the connection lakehouse_kafka "
+                f"Kafka at {servers} refuses access ({plain(said.name())}); correct the connection lakehouse_kafka "
                 f"or LAKEHOUSE_KAFKA_PROPERTIES, and what its user may read"
             )
         return TransientError(

@@ -74,7 +74,7 @@ def find_files(
         except (OSError, ValueError, csv.Error, CutOffError, DamagedError) as error:
             reason = plain(str(error) or "it ends in the middle")[:_MOST_REASON]
             raise ContractError(
-                f"{show_path(entry.path)} cannot be read as {kind.value} ({reason}); nothing was loaded: mend the file"
+                f"{show_path(entry.path)} cannot be read as {kind.value} ({reason}); nothing was loaded: correct it"
             ) from error
         messages += _check_columns(entry, load, operation, columns)
         digest.update(json.dumps([_name_of(entry), entry.size, content.hexdigest()]).encode())
@@ -120,7 +120,7 @@ def _format_of(entries: Iterable[FileEntry], path: str) -> FileFormat:
     found = {_ENDINGS.get(os.path.splitext(_name_of(entry).removesuffix(".gz"))[1].lower()) for entry in entries}
     kind = found.pop()
     if found or kind is None:
-        raise ContractError(f"the names of the files at {show_path(path)} do not tell one format; give --format")
+        raise ContractError(f"the names of the files at {show_path(path)} do not give one format; give --format")
     return kind
 
 

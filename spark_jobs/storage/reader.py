@@ -170,7 +170,7 @@ def _why_not(timeline: Timeline, window: InstantRange) -> str:
     for write in timeline.writes_in(window):
         # Clustering is a replacecommit too, but its rows keep their commit times: a pull gives none of them again.
         if write.action == "replacecommit" and not timeline.is_service(write):
-            return f"{timeline.table} was written anew at {write.time}, after checkpoint {window.after}"
+            return f"{timeline.table} was rewritten at {write.time}, after checkpoint {window.after}"
     return ""
 
 

@@ -70,7 +70,7 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
             continue
         if back_to not in timeline.savepoints or not timeline.holds(back_to):
             raise ContractError(
-                f"{name}: its state of {back_to} is not kept any more (the table was made anew, or its savepoint "
+                f"{name}: its state of {back_to} is not kept any more (the table was made again, or its savepoint "
                 f"deleted by hand); delete savepoint {record.id} and take another one"
             )
         later = sum(1 for time in (*(write.time for write in timeline.writes), *timeline.pending) if time > back_to)

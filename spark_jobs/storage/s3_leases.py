@@ -177,7 +177,7 @@ class Lease:
         try:
             yield
         except NoCredentialsError as error:
-            raise SettingsError(f"{name} cannot be asked for ({error}); give the job a role or credentials") from error
+            raise SettingsError(f"{name} cannot be requested ({error}); give the job a role or credentials") from error
         except ClientError as error:
             said = error.response["Error"]
             told = f"{name}: {said.get('Code')}: {said.get('Message')}"
@@ -185,4 +185,4 @@ class Lease:
                 raise TransientError(f"{told}; run again later") from error
             raise SettingsError(f"{told}; a writer needs s3:GetObject and s3:PutObject there") from error
         except BotoCoreError as error:
-            raise TransientError(f"{name} cannot be asked for ({error}); run again later") from error
+            raise TransientError(f"{name} cannot be requested ({error}); run again later") from error

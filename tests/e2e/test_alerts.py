@@ -97,11 +97,11 @@ def test_what_lasts_is_told_of_once_and_then_that_it_is_over(watched: Watched):
     assert [title for title, _ in told if title == "freshness.check failed"] == ["freshness.check failed"]
     (watched.landing / "waiting.jsonl").unlink()
     run_once(watched, "success")
-    wait_until(lambda: "freshness.check is well again" in dict(told), "the good news", limit_seconds=LIMIT_SECONDS)
+    wait_until(lambda: "freshness.check recovered" in dict(told), "the good news", limit_seconds=LIMIT_SECONDS)
     run_once(watched, "success")
     assert [title for title, _ in told if title.startswith("freshness")] == [
         "freshness.check failed",
-        "freshness.check is well again",
+        "freshness.check recovered",
     ]
     assert not any(run.is_active for run in api.runs("freshness"))
 

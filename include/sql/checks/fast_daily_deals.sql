@@ -33,7 +33,7 @@ CROSS JOIN days
 WHERE fast_daily_deals.day <> days.newest;
 
 -- check: deals_add_up_to_the_sales
--- The day's deals and their total are those of the sales signed on it (UTC), once the layer was brought on.
+-- The day's deals and their total are those of the sales signed on it (UTC), once the layer was refreshed.
 WITH marked AS (
     SELECT
         TRY_CAST(day AS DATE) AS day,

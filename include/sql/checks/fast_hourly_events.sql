@@ -33,7 +33,7 @@ CROSS JOIN hours
 WHERE fast_hourly_events.event_hour <= hours.newest - INTERVAL '24' HOUR;
 
 -- check: hours_add_up_to_the_log
--- Between the first and the last hour it has as many events of each hour as the log, once the layer was brought on.
+-- Between the first and the last hour it has as many events of each hour as the log, once the layer was refreshed.
 WITH marked AS (
     SELECT
         event_hour,

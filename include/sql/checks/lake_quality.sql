@@ -1,5 +1,5 @@
 -- check: result_is_kept_once
--- The same question to the same state is one row, however often it was asked.
+-- The same expectation of the same state is one row, however often it was checked.
 SELECT result_id
 FROM lake_quality
 GROUP BY result_id
@@ -12,7 +12,7 @@ FROM lake_quality
 WHERE expectation = 'every_record_is_accounted_for' AND outcome <> 'held';
 
 -- check: no_more_rows_break_than_are_asked
--- Of the rows that were asked, some break an expectation, at most all.
+-- Of the rows that were checked, some break an expectation, at most all.
 SELECT result_id
 FROM lake_quality
 WHERE rows_broken > rows_asked OR rows_broken < 0 OR rows_asked < 0;

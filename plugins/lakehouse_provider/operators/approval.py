@@ -46,7 +46,7 @@ class PlanApprovalOperator(ApprovalOperator):
             raise AirflowSkipException("nothing would change")
         dag_run = context["dag_run"]
         if dag_run.run_type == "backfill" and (dag_run.conf or {}).get("approved") is True:
-            self.log.info("approved when the backfill was asked for")
+            self.log.info("approved when the backfill was requested")
             return {"chosen_options": [self.APPROVE], "params_input": {}}
         self.body = plan_page(plan)
         return super().execute(context)

@@ -90,7 +90,7 @@ class Eraser(Search):
             check_definitions(touched, self.spec, self.settings)
         if landing_problems:
             reasons = "; ".join(landing_problems)
-            raise ContractError(f"cannot be searched: {reasons}; mend or remove them, then run it again")
+            raise ContractError(f"cannot be searched: {reasons}; repair or remove them, then run it again")
 
     def _erase_delivered(self, found: Places) -> tuple[Eraser, Places]:
         """Quarantine, log and landing files, and again while what was delivered meanwhile names the person.
@@ -118,7 +118,7 @@ class Eraser(Search):
         if pending := Erasures(self.settings).pending():
             return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
         while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
-            log.info("taking in what was delivered: %d records", taken.counters["records_read"])
+            log.info("ingesting what was delivered: %d records", taken.counters["records_read"])
         return _ledger_of(taken)
 
     def _begin(self, found: Places, ledger: Mapping[str, LedgerEntry]) -> Places:
@@ -137,7 +137,7 @@ class Eraser(Search):
         records = SavepointRecords(self.settings)
         for record in records.all():
             if set(record.tables) & set(self.touched):
-                log.info("savepoint %s: let go", record.id)
+                log.info("savepoint %s: deleted", record.id)
                 records.release(self.spark, record)
 
     def _edit_delivered(self, ledger: Mapping[str, LedgerEntry]) -> None:
@@ -162,7 +162,7 @@ class Eraser(Search):
         named = [part for part in parts if part.path in found]
         done = edit_files(self.spark, self.spec, self.person, self.settings.landing_path, named)
         if problems := problems_of(done):
-            raise TransientError(f"{'; '.join(problems)}; see to it and run the erasure again")
+            raise TransientError(f"{'; '.join(problems)}; correct that and run the erasure again")
 
     def _erase_in_tables(self) -> None:
         """The tables themselves, then what is new in the log, the stand-in's own row with it.

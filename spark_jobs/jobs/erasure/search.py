@@ -141,7 +141,7 @@ class Search:
             if now:
                 problems.append(f"{place}: {now} {what}")
         if problems:
-            raise TransientError(f"still named: {'; '.join(problems)}; see to it and run the erasure again")
+            raise TransientError(f"still named: {'; '.join(problems)}; correct that and run the erasure again")
         return findings
 
     @contextmanager
@@ -161,7 +161,7 @@ class Search:
         entries, _ = list_landing(files, self.spec.source.topics)
         if files.unreadable:
             raise ContractError(
-                f"names are not UTF-8, so nobody can search there: {show_path(files.unreadable[0])}; rename it"
+                f"names are not UTF-8, so they cannot be searched: {show_path(files.unreadable[0])}; rename it"
             )
         settled = self.arguments.clock - timedelta(seconds=self.settings.truncated_after_seconds)
         return parts_of(entries, ledger, settled_before_ns=int(settled.timestamp() * 1e9))

@@ -143,7 +143,7 @@ class JdbcDatabase:
         reason = spell(match[1].strip().rstrip("."))[:_MOST_SAID]
         if _REFUSED.search(reason):
             return SettingsError(
-                f"the database at {where} does not let us in ({reason}); correct LAKEHOUSE_JDBC_URL, "
+                f"the database at {where} refuses access ({reason}); correct LAKEHOUSE_JDBC_URL, "
                 f"LAKEHOUSE_JDBC_USER or LAKEHOUSE_JDBC_PASSWORD"
             )
         if _NO_RIGHTS.search(reason):

@@ -60,7 +60,7 @@ def _of_postgresql(table: SourceTable, ask: Ask) -> dict[str, Any]:
     found = ask(_WAL)[0]
     if found["lsn"] is None:
         raise SettingsError(
-            "the PostgreSQL server is a standby, which does not tell which transactions were open at its position; "
+            "the PostgreSQL server is a standby, which does not report which transactions were open at its position; "
             "name its primary in LAKEHOUSE_JDBC_URL"
         )
     _await_transactions(ask)
@@ -95,8 +95,8 @@ def _of_mysql(table: SourceTable, ask: Ask) -> dict[str, Any]:
         found = ask(_MYSQL_BINLOG)[0]  # the server makes it agree with the tables itself
     if not found["file"] or not found["pos"]:
         raise SettingsError(
-            "the server keeps no binlog, so changes that come after a snapshot could not be told from earlier ones; "
-            "turn it on (log_bin, binlog_format=ROW)"
+            "the server keeps no binlog, so changes that come after a snapshot could not be distinguished from earlier "
+            "ones; turn it on (log_bin, binlog_format=ROW)"
         )
     block = {"connector": "mariadb" if is_mariadb else "mysql", "db": table.schema, "table": table.name}
     return {**block, "file": found["file"], "pos": max(int(found["pos"]) - 1, 0), "row": 0}

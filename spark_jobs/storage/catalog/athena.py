@@ -56,7 +56,7 @@ def _cursor(settings: Settings, **options: Any) -> Iterator[Any]:
         ):
             yield cursor
     except (NoCredentialsError, NoRegionError) as error:
-        raise SettingsError(f"Athena cannot be asked ({error}); give the job a role and AWS_DEFAULT_REGION") from error
+        raise SettingsError(f"Athena cannot be called ({error}); give the job a role and AWS_DEFAULT_REGION") from error
     except BotoCoreError as error:
         raise TransientError(f"Athena does not answer ({error}); run again") from error
     except (Error, AssertionError) as error:

@@ -35,7 +35,7 @@ class Glue:
             config = Config(retries={"mode": "standard", "max_attempts": _ATTEMPTS}, connect_timeout=5, read_timeout=30)
             self._client: Any = boto3.client("glue", config=config)
         except BotoCoreError as error:
-            raise SettingsError(f"AWS Glue cannot be asked ({error}); set AWS_DEFAULT_REGION") from error
+            raise SettingsError(f"AWS Glue cannot be called ({error}); set AWS_DEFAULT_REGION") from error
         self.database = database
 
     def has_database(self) -> bool:
@@ -115,7 +115,7 @@ class Glue:
         try:
             yield
         except NoCredentialsError as error:
-            raise SettingsError(f"AWS Glue cannot be asked ({error}); give the job a role or credentials") from error
+            raise SettingsError(f"AWS Glue cannot be called ({error}); give the job a role or credentials") from error
         except ClientError as error:
             said = error.response.get("Error", {})
             told = f"Glue database {self.database}: {said.get('Code')}: {said.get('Message')}"

@@ -87,7 +87,7 @@ class HiveSync:
 
     def _bring(self, table: CatalogTable) -> None:
         if self.spark is None:
-            raise ValueError("a metastore is brought up to date in a Spark session")
+            raise ValueError("a metastore is updated in a Spark session")
         options = {
             _TABLE: table.name,
             _STRATEGY: "RO" if table.is_read_optimized else "RT",

@@ -34,7 +34,7 @@ def check_version(timeline: Timeline) -> Iterator[Finding]:
             table=timeline.table,
             ailment=Ailment.VERSION,
             what=f"is of version {error.found}: Athena and Trino cannot read it, and every job refuses to write it",
-            then=f"find the writer that upgraded it; move the table away, or bring it back to version {TABLE_VERSION}",
+            then=f"find the writer that upgraded it; move the table away, or take it back to version {TABLE_VERSION}",
         )
 
 
@@ -72,8 +72,8 @@ def check_consumers(timelines: Mapping[str, Timeline], consumers: Mapping[str, C
             yield Finding(
                 table=table,
                 ailment=Ailment.CONSUMER,
-                what=f"consumer {name} stands at {place}, {where} its timeline: it will read the whole table",
-                then="nothing, if the table was restored or made anew; else look who archived or rolled back",
+                what=f"consumer {name} is at {place}, {where} its timeline: it will read the whole table",
+                then="nothing, if the table was restored or made again; else find out who archived or rolled back",
             )
 
 
@@ -87,7 +87,7 @@ def check_checkpoints(timelines: Mapping[str, Timeline]) -> Iterator[Finding]:
                     table=table,
                     ailment=Ailment.CHECKPOINT,
                     what=f"holds {source} up to {place}, which {source} has no more (its newest is {read.newest})",
-                    then=f"bring it to a state that agrees: restore it too, or compute it anew from {source}",
+                    then=f"make the two agree: restore it too, or compute it again from {source}",
                 )
 
 
@@ -123,7 +123,7 @@ def _pending(timeline: Timeline) -> Iterator[Finding]:
         yield Finding(
             table=timeline.table,
             ailment=Ailment.PENDING_RESTORE,
-            what=f"a restore that began at {instant} did not end: nobody can write the table",
+            what=f"a restore that began at {instant} did not end: no job can write the table",
             then="run the same restore once more",
         )
     for instant in timeline.unfinished:

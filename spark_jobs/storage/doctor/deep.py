@@ -28,8 +28,8 @@ def check_deep(spark: SparkSession, state: TableState, clock: datetime) -> Itera
         yield Finding(
             table=table,
             ailment=Ailment.DUPLICATES,
-            what=f"keys that stand in it more than once: {', '.join(str(row[key]) for row in twice[:_SHOWN])}{more}",
-            then="look for files of no commit (doctor check); else make the table anew from what it is made of",
+            what=f"keys that are in it more than once: {', '.join(str(row[key]) for row in twice[:_SHOWN])}{more}",
+            then="look for files of no commit (doctor check); else make the table again from what it is made of",
         )
     earliest = cleaned_up_to(spark, state.timeline)
     left = [file for file in state.superseded(earliest) if is_old(file.modified_ns, clock)] if earliest else []

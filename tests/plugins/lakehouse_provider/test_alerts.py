@@ -47,7 +47,7 @@ def test_a_failure_is_told_with_its_reason(service: AlertService):
 
 def test_a_process_that_ended_without_a_word_is_told_of_too(service: AlertService):
     failure_alert()(failed(exception=None))
-    assert service.told[0][1].startswith("its process ended without a word")
+    assert service.told[0][1].startswith("its process exited without an error message")
 
 
 def test_what_a_reason_says_is_no_template(service: AlertService):
@@ -71,13 +71,13 @@ def test_without_a_connection_the_log_says_that_nobody_is_told(monkeypatch: pyte
     alert, said = LakehouseAlert(title="a title", body="a body"), list[str]()
     monkeypatch.setattr(type(alert), "log", SimpleNamespace(warning=lambda text, *words: said.append(text % words)))
     alert(failed())
-    assert said == ["nobody is told, there is no connection lakehouse_alerts: a title: a body"]
+    assert said == ["no alert was sent, there is no connection lakehouse_alerts: a title: a body"]
     assert service.told == []
 
 
 def test_what_somebody_has_to_decide_is_told_line_by_line(service: AlertService):
     tell_to_decide("ingest_sales.ingest", ("column a came as string", "column b came as int"))
-    title = "ingest_sales.ingest: somebody has to decide"
+    title = "ingest_sales.ingest: a decision is needed"
     assert service.told == [(title, "column a came as string"), (title, "column b came as int")]
 
 
@@ -123,7 +123,7 @@ def test_that_it_is_over_is_told_once_and_then_it_is_news_again(service: AlertSe
     all_clear()(failed())
     ongoing_alert()(failed())
     titles = [title for title, _ in service.told]
-    assert titles == ["fast_layer.fast failed", "fast_layer.fast is well again", "fast_layer.fast failed"]
+    assert titles == ["fast_layer.fast failed", "fast_layer.fast recovered", "fast_layer.fast failed"]
 
 
 def test_what_nobody_was_told_of_is_news_as_soon_as_somebody_listens(
@@ -163,7 +163,7 @@ def test_each_task_is_told_of_by_itself(service: AlertService, variables: KeptVa
     assert [title for title, _ in service.told] == [f"{dag_id}.{task_id} failed" for dag_id, task_id in tasks]
     service.told.clear()
     all_clear()(failed(ti=SimpleNamespace(dag_id="freshness", task_id="check", try_number=1)))
-    assert [title for title, _ in service.told] == ["freshness.check is well again"]
+    assert [title for title, _ in service.told] == ["freshness.check recovered"]
     assert len(variables.kept) == 3
 
 

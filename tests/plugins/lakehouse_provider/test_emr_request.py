@@ -54,5 +54,5 @@ def test_a_secret_in_the_conf_is_refused_by_name_and_its_value_is_not_shown(
         asked(tmp_path, jars, conf=conf)
     assert str(raised.value) == (
         "connection lakehouse_spark: conf sets spark.authenticate.secret, spark.hadoop.fs.s3a.secret.key, and EMR "
-        "shows what a job run is given; let the execution role or AWS Secrets Manager bring it"
+        "shows what a job run is given; let the execution role or AWS Secrets Manager supply it"
     )

@@ -95,7 +95,7 @@ def test_a_long_plan_is_cut_and_an_empty_one_says_so() -> None:
     lines = plan_page({"messages": [str(number) for number in range(MOST_LINES + 7)]}).splitlines()
     assert len(lines) == MOST_LINES + 1
     assert lines[-1] == "- and 7 lines more in the log"
-    assert "says nothing" in plan_page({})
+    assert "The plan is empty" in plan_page({})
 
 
 @dataclass

@@ -100,7 +100,7 @@ def test_what_is_no_check_is_refused_by_its_file(tmp_path: Path, text: str, reas
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    told = r"sales\.sql cannot be read as text in UTF-8 \(.*\); mend it"
+    told = r"sales\.sql is not text in UTF-8 \(.*\); correct it"
     (tmp_path / "sales.sql").write_bytes(GOOD.encode() + b" -- gr\xfcn")
     with pytest.raises(ContractError, match=told):
         load_checks(tmp_path, SPEC)

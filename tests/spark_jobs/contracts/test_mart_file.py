@@ -99,7 +99,7 @@ def test_a_folder_gives_its_marts_by_file_name(path):
         ("buckets: 3", "buckets: many", "buckets is 'many'; give a whole number"),
         ("buckets: 3", "rules: 1", "rules is 1; give true or false"),
         ("buckets: 3", "bukkets: 3", "unknown entries ['bukkets']"),
-        ("buckets: 3", "sql: SELECT 1", "its SQL stands in the file beside this one; take the entry sql out"),
+        ("buckets: 3", "sql: SELECT 1", "its SQL is in the file beside this one; take the entry sql out"),
         ("reads:\n", "reads: orders\nreads_:\n", "reads must be a list"),
         ("  - {table: buyers, by: buyer_id}", "  - buyers", "a read must be a mapping of names to values"),
         ("by: buyer_id", "key: buyer_id", "a read: unknown entries ['key']"),

@@ -122,7 +122,7 @@ def test_an_entry_of_the_same_name_takes_the_place_of_an_implied_one():
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ({"column": "total", "not_null": True}, "column 'total' of orders is called amount in the lake; ask another"),
+        ({"column": "total", "not_null": True}, "column 'total' of orders is called amount in the lake; name another"),
         ({"holds": "note <> ''"}, "column 'note' of orders is dropped, and never reaches the lake"),
         ({"column": "row_order", "not_null": True}, "column 'row_order' of orders is none that readers see"),
         ({"column": "carts", "refers_to": "carts.is_deleted"}, "'is_deleted' of carts is none that readers see"),

@@ -56,7 +56,7 @@ def test_defaults_are_ninety_days_up_to_the_clock():
 )
 def test_another_life_cannot_be_resumed(options, sentence):
     plan = Request(clock=CLOCK).new_plan()
-    with pytest.raises(ContractError, match="start anew without --resume") as refusal:
+    with pytest.raises(ContractError, match="start again without --resume") as refusal:
         Request(clock=CLOCK, **options).check_same_run(plan)
     assert sentence in str(refusal.value)
 

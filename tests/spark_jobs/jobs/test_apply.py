@@ -166,7 +166,7 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     assert shop.stored() == before
     assert [record.made_by for record in SavepointRecords(shop.lake.settings).all()] == ["apply"]
     applied = shop.run("apply")
-    assert (applied.status, applied.messages[-1]) == (DONE, f"the way back: undo --plan {shop.plan_file}")
+    assert (applied.status, applied.messages[-1]) == (DONE, f"to undo: undo --plan {shop.plan_file}")
     assert shop.stored() == shop.sums(is_signed)
     assert shop.run("apply").status == NOTHING_TO_DO, "done already"
     shop.refresh()

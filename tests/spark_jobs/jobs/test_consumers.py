@@ -40,7 +40,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
 
 def test_nobody_has_read_anything(settings: Settings, capsys: pytest.CaptureFixture[str]):
     assert run(settings, "list").counters == {"consumers": 0}
-    assert capsys.readouterr().out == "nobody has read anything yet\n"
+    assert capsys.readouterr().out == "no consumer has read anything yet\n"
 
 
 def test_all_are_listed_with_how_far_they_are(settings: Settings, capsys: pytest.CaptureFixture[str]):

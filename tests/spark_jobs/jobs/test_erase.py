@@ -157,7 +157,7 @@ def test_a_reader_who_is_behind_stops_it_before_anything_changes(people: PeopleL
         lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
     assert lake.instants() == before
     plan = lake.run("erase", clock=people.clock, agent=AGENT)
-    assert "consumer report of sales: has to read on first, or be forgotten" in plan.messages
+    assert "consumer report of sales: has to catch up first, or be forgotten" in plan.messages
 
 
 def test_what_is_refused(people: PeopleLake):
@@ -165,7 +165,7 @@ def test_what_is_refused(people: PeopleLake):
         ({}, "name one person: --agent ID or --customer ID"),
         ({"agent": 7, "customer": 8}, "name one person"),
         ({"agent": "Ann"}, "agent_id is a whole number"),
-        ({"agent": "0"}, "stands for everybody who was erased before"),
+        ({"agent": "0"}, "stand-in for everybody who was erased before"),
     ):
         with pytest.raises(ContractError, match=message):
             people.lake.run("erase", clock=people.clock, **options)

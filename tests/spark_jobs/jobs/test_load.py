@@ -187,7 +187,7 @@ def test_every_row_that_does_not_fit_is_kept_with_what_it_says(spark: SparkSessi
     assert json.loads(kept[4]["raw"])["row"] == {"team": "x", "month": "2026-02-01", "amount": "1", "Final?": "1"}
     assert json.loads(kept[9]["raw"]) == {"load": "budgets", "line": "6,2026-02-01,1"}
     assert lake.run("quarantine", action="replay", all=True, because="so").status == NOTHING_TO_DO
-    with pytest.raises(ContractError, match="are no events: mend the file, load it again"):
+    with pytest.raises(ContractError, match="are no events: correct the file, load it again"):
         lake.run("quarantine", action="replay", record=kept[4]["record_hash"], because="so")
 
 

@@ -199,7 +199,7 @@ def test_a_version_that_was_edited_after_it_counted_stops_the_layer_until_a_pers
         ({"rules": "v9"}, "v9"),
         ({"layer": "fast", "rules": "v2"}, "no mart of layer fast counts by rules"),
         ({"layer": "nowhere"}, "no mart .* is of layer 'nowhere'"),
-        ({"to_date": "2023-01-01"}, "lies before"),
+        ({"to_date": "2023-01-01"}, "is before"),
         ({"from_date": "yesterday"}, "dates such as"),
         ({"from_date": None}, "needs --layer, --from and --to"),
     ],

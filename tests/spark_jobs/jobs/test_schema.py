@@ -125,6 +125,6 @@ def test_a_plan_that_would_lose_something_is_refused(shop):
     declare(shop, {"name": "total", "source": "total", "type": "decimal", "precision": 4, "scale": 2})
     with pytest.raises(ContractError, match=r"decimal\(4,2\) does not hold what is there as decimal\(10,2\)"):
         shop.run("schema", action="apply", yes=True)
-    with pytest.raises(ContractError, match="no mirror is called like that"):
+    with pytest.raises(ContractError, match="no table with from fits --tables"):
         shop.run("schema", action="list", tables="carts")
     assert shop.instants() == before

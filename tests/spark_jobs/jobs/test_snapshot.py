@@ -174,10 +174,10 @@ def test_what_cannot_be_read_is_one_line(spark, tmp_path, source):
         return SnapshotLake(spark=spark, folder=tmp_path, spec=lake.spec, url=url, password=password)
 
     assert "has no such table" in refusal(ContractError, lake, f"{schema}.NOTHING")
-    assert "does not let us in" in refusal(SettingsError, another(password="not-it"), table)
+    assert "refuses access" in refusal(SettingsError, another(password="not-it"), table)
     nowhere = another(jdbc_url(server, source.database, port=free_port()))
     assert "does not answer" in refusal(TransientError, nowhere, table)
-    assert "does not let us in" in refusal(SettingsError, another(jdbc_url(server, "no_such_database")), table)
+    assert "refuses access" in refusal(SettingsError, another(jdbc_url(server, "no_such_database")), table)
     assert "LAKEHOUSE_JDBC_URL is not set" in refusal(SettingsError, another(""), table)
     assert "has a login in it" in refusal(SettingsError, another(f"{at}?user=a&password=hidden-word"), table)
     assert "neither a number nor a date" in refusal(ContractError, lake, table, partition_column="UnitName")

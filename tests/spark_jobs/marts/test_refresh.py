@@ -116,7 +116,7 @@ def test_it_is_up_to_date_until_any_one_of_its_sources_moves(made: Path, moved: 
 
 def test_why_everything_is_computed_again(made: Path):
     assert refresh_of(made).why_anew == ""
-    assert refresh_of(made, full=True).why_anew == "asked for"
+    assert refresh_of(made, full=True).why_anew == "--full was given"
     changed = replace(MART, sql=MART.sql.replace("SELECT", "SELECT DISTINCT", 1))
     assert refresh_of(made, mart=changed).why_anew == "its definition changed"
     commented = replace(MART, sql=f"-- a comment\n{MART.sql}")
@@ -131,7 +131,7 @@ def test_a_source_of_which_the_checkpoint_is_lost_is_read_as_a_whole(tmp_path: P
     table(tmp_path, MART.name, 4, **kept)
     refresh = refresh_of(tmp_path)
     assert [each.table for each in refresh.sources if each.is_new] == [source]
-    assert refresh.why_anew == "its place in a source was lost"
+    assert refresh.why_anew == "its checkpoint of a source was lost"
 
 
 @pytest.mark.parametrize("source", SOURCES)

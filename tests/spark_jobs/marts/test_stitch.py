@@ -189,7 +189,7 @@ def test_a_cache_that_was_tampered_with_is_made_anew(story):
     story.stitch()
     tamper_with_cells(story, agent=5)
     story.tell([deal(3, 13, 6, "5.0000")])
-    assert story.stitch() == ("stitch_agent_days: computed anew, because: its cells are not what was committed",)
+    assert story.stitch() == ("stitch_agent_days: full refresh because its cells are not what was committed",)
     assert story.stitch() == ()
 
 
@@ -204,7 +204,7 @@ def test_a_cache_whose_file_was_changed_in_place_is_made_anew(story):
     pq.write_table(rows.set_column(place, rows.schema.field(place), changed), file)
     file.with_name(f".{file.name}.crc").unlink()
     story.tell([deal(3, 13, 6, "5.0000")])
-    assert story.stitch() == ("stitch_agent_days: computed anew, because: its cells are not what was committed",)
+    assert story.stitch() == ("stitch_agent_days: full refresh because its cells are not what was committed",)
     assert story.stitch() == ()
 
 
@@ -219,7 +219,7 @@ def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(
     assert story.lake.instants() == before
     tamper_with_cells(story, agent=6)
     assert story.stitch() == ()  # these cells lie outside the year
-    assert "computed anew" in story.stitch(interval=days[0])[0]
+    assert "full refresh" in story.stitch(interval=days[0])[0]
     assert story.stitch(interval=days[0]) == ()
 
 
@@ -238,7 +238,7 @@ def test_a_changed_definition_of_the_cache_blocks_its_mart_until_it_is_applied(s
     found = story.lake.run("preview", clock=NOON, plan=plan, samples=5).findings["stitch_agent_days"]
     assert (found["rows_now"], found["rows_then"], found["gone"]) == (2, 1, 1)
     applied = story.lake.run("apply", clock=NOON, plan=plan)
-    assert "stitch_agent_days: computed anew, because: its definition changed" in applied.messages
+    assert "stitch_agent_days: full refresh because its definition changed" in applied.messages
     assert story.answer() == {5: (1, Decimal("100.0000"))}
     story.lake.run("undo", clock=NOON, plan=plan)
     assert story.answer() == before

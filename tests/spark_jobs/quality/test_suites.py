@@ -161,6 +161,8 @@ def test_keys_that_stand_twice_and_references_that_lead_nowhere(spark: SparkSess
 def test_what_cannot_be_asked_is_said_without_a_value(spark: SparkSession, suites: Suites):
     rows_df = spark.createDataFrame([("Canary Person",)], "name string")
     wrong = Expectation(table="agents", name="wrong", kind=Kind.NOT_NULL, columns=("missing",))
-    with pytest.raises(ContractError, match=r"expectation agents\.wrong: Great Expectations cannot ask it") as refused:
+    with pytest.raises(
+        ContractError, match=r"expectation agents\.wrong: Great Expectations cannot check it"
+    ) as refused:
         suites.ask("agents", rows_df, [wrong], nobody)
     assert "Canary" not in str(refused.value)

@@ -121,7 +121,7 @@ def test_a_pattern_that_no_topic_matches_finds_none(broker):
 @pytest.mark.parametrize(
     ("code", "kind", "told"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, SettingsError, "does not let us in (TOPIC_AUTHORIZATION_FAILED)"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, SettingsError, "refuses access (TOPIC_AUTHORIZATION_FAILED)"),
         (KafkaError._TIMED_OUT, TransientError, "does not answer (_TIMED_OUT)"),
     ],
 )

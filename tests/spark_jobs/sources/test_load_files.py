@@ -59,7 +59,7 @@ def test_the_format_is_told_by_names_or_by_the_caller(tmp_path: Path):
     zipped.write_bytes(gzip.compress(b"currency,day,rate\nEUR,2026-01-01,1\n"))
     assert find(zipped).format is FileFormat.CSV
     write_csv(tmp_path / "1" / "b.csv", [ROW])
-    with pytest.raises(ContractError, match="do not tell one format; give --format"):
+    with pytest.raises(ContractError, match="do not give one format; give --format"):
         find(tmp_path / "1")
     odd = write_csv(tmp_path / "4" / "rates.txt", [ROW])
     with pytest.raises(ContractError, match="give --format"):

@@ -74,7 +74,7 @@ def test_a_table_that_was_written_anew_is_read_from_its_start(
     write(spark, settings, [31])
     for instant in instants:
         plan, values = pull(spark, settings, instant)
-        assert plan.resync_reason == f"events was written anew at {anew}, after checkpoint {instant}"
+        assert plan.resync_reason == f"events was rewritten at {anew}, after checkpoint {instant}"
         assert values == [11, 21, 22, 31]
     plan, values = pull(spark, settings, anew)
     assert (plan.resync_reason, values) == ("", [31])

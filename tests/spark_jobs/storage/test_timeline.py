@@ -196,7 +196,7 @@ def test_a_pull_past_a_commit_that_wrote_the_table_anew_reads_everything(tmp_pat
     names = ("1.commit", "2.replacecommit", "3.commit", "4.replacecommit.requested")
     pull = plan_pull(timeline_of(tmp_path, *names, n2={"operationType": operation}), after=at(after))
     assert pull.window == InstantRange(after=BEGINNING if is_resync else at(after), up_to=at(3))
-    wanted = f"units was written anew at {at(2)}, after checkpoint {at(after)}" if is_resync else ""
+    wanted = f"units was rewritten at {at(2)}, after checkpoint {at(after)}" if is_resync else ""
     assert pull.resync_reason == wanted
 
 

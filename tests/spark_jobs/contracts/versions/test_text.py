@@ -89,5 +89,5 @@ def test_marts_read_newest_values(table):
         reads=(ReadSpec(table=table),),
         sql=f"SELECT shop_id FROM {table}",
     )
-    with pytest.raises(ContractError, match=rf"totals reads {table}, .* read prices, or ask the versions in a view"):
+    with pytest.raises(ContractError, match=rf"totals reads {table}, .* read prices, or query the versions in a view"):
         lake_of([mart])

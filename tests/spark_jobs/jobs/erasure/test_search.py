@@ -116,7 +116,7 @@ def test_it_begins_when_every_file_can_be_searched_and_goes_on_when_it_is_the_sa
     make(tmp_path, "agents")
     eraser, erasures = eraser_of(tmp_path), Erasures(Settings(base_path=str(tmp_path)))
     eraser._check([])
-    with pytest.raises(ContractError, match="cannot be searched: a is torn; b is torn; mend or remove them"):
+    with pytest.raises(ContractError, match="cannot be searched: a is torn; b is torn; repair or remove them"):
         eraser._check(["a is torn", "b is torn"])
     erasures.begin(Pending(role="agent", id="17", names=("Ann",)))
     behind = ConsumerState(checkpoints={"agents": at(3)})

@@ -92,7 +92,7 @@ def test_who_is_not_let_in_is_told_what_to_correct(broker, authority, tmp_path, 
     properties = properties_of(WRONG if what == "password" else PASSWORD, authority if what == "password" else other)
     done = ingest(tmp_path, broker, properties)
     assert done.returncode == 2
-    assert f"Kafka at {broker.address} does not let us in" in done.stderr
+    assert f"Kafka at {broker.address} refuses access" in done.stderr
     assert "correct the connection lakehouse_kafka" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert "canary" not in done.stdout + done.stderr

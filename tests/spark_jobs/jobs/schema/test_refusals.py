@@ -17,9 +17,9 @@ SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
     [
         (
             ["list", "--tables", "invoices,bask*"],
-            "the lake's mirrors are ['customers', 'products', 'orders', 'order_lines']",
+            "this lake has ['customers', 'products', 'orders', 'order_lines']",
         ),
-        (["history", "--tables", "sales_log"], "no mirror is called like that"),
+        (["history", "--tables", "sales_log"], "no table with from fits --tables"),
         (["apply", "--yes", "--by", "Ann\nand Bob"], "--by"),
     ],
 )

@@ -19,7 +19,7 @@ LOGIN = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
 
 def test_without_a_region_it_cannot_be_asked(monkeypatch: pytest.MonkeyPatch):
     forget_aws(monkeypatch, **LOGIN)
-    told = r"^Athena cannot be asked .*region.*; give the job a role and AWS_DEFAULT_REGION$"
+    told = r"^Athena cannot be called .*region.*; give the job a role and AWS_DEFAULT_REGION$"
     with pytest.raises(SettingsError, match=told):
         run_statements(["SELECT 1"], Settings())
     with pytest.raises(SettingsError, match=told):

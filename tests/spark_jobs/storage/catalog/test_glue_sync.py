@@ -203,7 +203,7 @@ def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(
     client.create_table(DatabaseName="sales", TableInput={"Name": "sales_log", "Parameters": owner, "Description": "x"})
     before = table("sales_log")
     assert lake.run("plan").counters["refused"] == 1
-    with pytest.raises(CatalogConflictError, match="sales_log are somebody else's and were left"):
+    with pytest.raises(CatalogConflictError, match="sales_log are not this lake's and were left"):
         lake.run()
     assert table("sales_log") == before
     assert names() == {"sales_log", "sales_ro", "sales_rt"}

@@ -180,7 +180,7 @@ def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(lake: Hiv
         client.alter_table(lake.database, "sales_ro", foreign)
     before = lake.entry("sales_ro")
     assert lake.sync("plan").counters["refused"] == 1
-    with pytest.raises(CatalogConflictError, match="sales_ro are somebody else's and were left"):
+    with pytest.raises(CatalogConflictError, match="sales_ro are not this lake's and were left"):
         lake.sync()
     assert lake.entry("sales_ro") == before
     assert {"sales_rt", "sales_log", "units_ro"} <= lake.names()

@@ -111,8 +111,8 @@ def test_another_version_is_named(units: MadeTable, version: str):
 @pytest.mark.parametrize(
     ("place", "what"),
     [
-        (2, f"consumer report stands at {at(2)}, no longer on its timeline: it will read the whole table"),
-        (9, f"consumer report stands at {at(9)}, ahead of its timeline: it will read the whole table"),
+        (2, f"consumer report is at {at(2)}, no longer on its timeline: it will read the whole table"),
+        (9, f"consumer report is at {at(9)}, ahead of its timeline: it will read the whole table"),
         (4, ""),
     ],
 )

@@ -58,7 +58,7 @@ def test_without_credentials_the_job_is_to_be_given_some(monkeypatch: pytest.Mon
     forget_aws(monkeypatch, AWS_DEFAULT_REGION="eu-central-1")
     held = hold_object(open_client(), "s3a://bucket/lake", table="units", who="me", wait=0)
     with (
-        pytest.raises(SettingsError, match=r"cannot be asked for .*; give the job a role or credentials$") as caught,
+        pytest.raises(SettingsError, match=r"cannot be requested .*; give the job a role or credentials$") as caught,
         held,
     ):
         pytest.fail("a lease of nobody")

@@ -15,13 +15,13 @@ LOGIN = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
 
 def test_without_a_region_it_cannot_be_asked(monkeypatch: pytest.MonkeyPatch):
     forget_aws(monkeypatch, **LOGIN)
-    with pytest.raises(SettingsError, match=r"^AWS Glue cannot be asked .*region.*; set AWS_DEFAULT_REGION$"):
+    with pytest.raises(SettingsError, match=r"^AWS Glue cannot be called .*region.*; set AWS_DEFAULT_REGION$"):
         Glue("sales")
 
 
 def test_without_credentials_the_job_is_to_be_given_some(monkeypatch: pytest.MonkeyPatch):
     forget_aws(monkeypatch, **REGION)
-    with pytest.raises(SettingsError, match=r"^AWS Glue cannot be asked .*; give the job a role or credentials$"):
+    with pytest.raises(SettingsError, match=r"^AWS Glue cannot be called .*; give the job a role or credentials$"):
         Glue("sales").has_database()
 
 

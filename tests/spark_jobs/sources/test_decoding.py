@@ -53,7 +53,7 @@ MIRRORED = [
 ]
 FOUND = [line_of(keyed(change(op, "found", {"id": 5, "line": n}, n), ["id", "line"])) for n, op in enumerate("cud", 1)]
 FOUND += [line_of(change("c", "found", {"id": 5, "line": 4}, 4)), b'{"key":{"id":5},"value":null}']
-ENTRIES = [
+ENTRIES: list[dict[str, Any]] = [
     *({"name": name, "key": ["id"]} for name in ("orders", "lines")),
     {"name": "{table}", "from": {"database": "shop", "table": "found*"}},
 ]

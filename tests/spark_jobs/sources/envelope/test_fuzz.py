@@ -1,7 +1,7 @@
 """No record can break a batch: whatever stands in it, it is decoded or rejected, and both can be stored.
 
-Each example is a good record (PostgreSQL's or SQL Server's, with a schema, with its key beside it or bare) in which a few places,
-chosen anywhere in it, hold any JSON value.
+Each example is a good record (PostgreSQL's or SQL Server's, with a schema, with its key beside it, or bare) in which a
+few places, chosen anywhere in it, hold any JSON value.
 """
 
 from __future__ import annotations

@@ -116,6 +116,7 @@ class Reading:
     alerts: list[str] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _columns: list[JdbcColumn] = field(default_factory=list)
+    _key: tuple[str, ...] = ()
     _parts_read: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
@@ -139,7 +140,7 @@ class Reading:
             self._end(snapshot)
             return
         if not self._columns:
-            self._columns = self._find_columns()
+            self._columns, self._key = self._find_columns(), self._find_key()
         if snapshot is None or self._is_again:
             snapshot, self._is_again = self._begin(snapshot), False
             if snapshot.is_finished:
@@ -152,7 +153,7 @@ class Reading:
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
-                builder=EnvelopeBuilder(self._columns, snapshot.source),
+                builder=EnvelopeBuilder(self._columns, snapshot.source, key=self._key),
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
@@ -214,6 +215,12 @@ class Reading:
         if left_out:
             self.messages.append(f"{self.origin}: columns {show_all(left_out)} are of types that are not read")
         return columns
+
+    def _find_key(self) -> tuple[str, ...]:
+        """The table's primary key, where its rows have to say it: a pattern finds it, and no entry declares its key."""
+        origin = origin_of(self.table.schema, self.table.name)
+        pattern = self.spec.pattern_of(origin)
+        return self.database.primary_key(self.table) if pattern and not pattern.key_of(origin) else ()
 
     def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
         """How far the snapshot is after the next commit, and the parts of that as conditions."""

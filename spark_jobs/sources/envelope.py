@@ -26,7 +26,7 @@ from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
 from spark_jobs.sources.record_keys import key_columns
-from spark_jobs.sources.records import parse_record
+from spark_jobs.sources.records import is_keyed, parse_record
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 UPSERTS, DELETE = frozenset("cru"), "d"
@@ -73,16 +73,16 @@ class EnvelopeDecoder:
         self._has_mirrors = bool(spec.mirrors or spec.patterns)
 
     def decode(self, line: bytes, key: bytes = b"") -> DecodedEvent | None:
-        """The event in ``line``; None for a tombstone (a bare ``null``) or a blank line.
+        """The event in ``line``; None for a tombstone (``null``, with or without its key) or a blank line.
 
-        ``key`` is the key of its record where there is one. It says which columns are the key of a table whose key no
-        entry of the lake spec declares.
+        ``key`` is the key of its record where there is one; a line may have it beside the envelope too. It says which
+        columns are the key of a table whose key no entry of the lake spec declares, and nothing else.
 
         Raises:
             RejectedRecordError: the record cannot be used; carries the reason for the quarantine.
             OtherTableError: it is of a table that the lake does not take.
         """
-        record = parse_record(line)
+        record, beside = _without_key(parse_record(line))
         if record is None:
             return None
         payload, schema = _unwrap(record)
@@ -104,7 +104,7 @@ class EnvelopeDecoder:
         connector = str(source.get("connector"))
         values, mirrored = self._row(op, image, source, connector, schema)
         if mirrored and mirrored.origin in self._learns:
-            mirrored = replace(mirrored, key=key_columns(key, image))
+            mirrored = replace(mirrored, key=key_columns(key or beside, image))
         order = f"{position_of(source, connector, payload)}-{tie_of(op, payload.get('before'), payload.get('after'))}"
         return DecodedEvent(
             event_id=f"{qualified_table_of(source, connector)}:{order}",
@@ -188,6 +188,20 @@ def _is_message(op: Any, payload: dict[str, Any]) -> bool:
         return bool(op == _MESSAGE)
     is_heartbeat = "ts_ms" in payload and payload.keys() <= _HEARTBEAT
     return is_heartbeat or payload.keys() >= _SCHEMA_CHANGE
+
+
+def _without_key(record: dict[str, Any] | None) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """The record, None for a tombstone, and the key that was beside it."""
+    if record is None or not is_keyed(record):
+        return record, {}
+    key, value = record["key"], record["value"]
+    for name, part in (("key", key), ("value", value)):
+        if part is not None and not isinstance(part, dict):
+            # Of a key that is no object nobody could say which column it is, or whom it names.
+            raise RejectedRecordError(
+                Reason.NOT_AN_ENVELOPE, f"{name} is no object; let the sink's {name}.converter be JsonConverter"
+            )
+    return value, key or {}
 
 
 def _unwrap(record: dict[str, Any]) -> tuple[dict[str, Any], Any]:

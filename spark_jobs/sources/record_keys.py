@@ -1,4 +1,8 @@
-"""The key columns of a table by the key that Debezium gives a record: a struct of them, with or without its schema."""
+"""The key columns of a table by the key of a record: a struct of them, with or without its schema.
+
+Debezium gives it to messages, sinks of Kafka Connect write it beside the envelope, and a snapshot has it from the
+database's catalog.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,23 @@ _OF_DEBEZIUM = "__dbz__"
 """Fields that Debezium's routing adds to keys; no table has such a column."""
 
 
-def key_columns(key: bytes, image: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Names of the columns that a record's key has, in their order there.
+def _parse(key: bytes) -> Any:
+    """What the bytes of a key say; None when that is no JSON."""
+    if not key or len(key) > _MOST_BYTES:
+        return None
+    try:
+        return json.loads(key)
+    except (ValueError, RecursionError):
+        return None
+
+
+def key_columns(key: bytes | Mapping[str, Any], image: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Names of the columns that a record's key has, as bytes or parsed, in their order there.
 
     None when it does not say: keys that are no JSON or no struct, and keys with something that the row, whose ``image``
     is given, does not have.
     """
-    if not key or len(key) > _MOST_BYTES:
-        return None
-    try:
-        said = json.loads(key)
-    except (ValueError, RecursionError):
-        return None
+    said = _parse(key) if isinstance(key, bytes) else key
     if isinstance(said, dict) and isinstance(said.get("schema"), dict) and "payload" in said:
         said = said["payload"]
     if not isinstance(said, dict):

@@ -7,6 +7,7 @@ tell; to make sure of that again takes the time they save.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Never
 
@@ -34,6 +35,15 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"a {type(record).__name__} instead of an object")
     return record
+
+
+def is_keyed(record: Mapping[str, Any]) -> bool:
+    """True for a record with its key beside it, ``{"key": …, "value": …}``, as sinks of Kafka Connect write both.
+
+    Whatever else is there (offset, timestamp, headers) says nothing of the row. No envelope looks like that: it has
+    ``op`` or ``payload``.
+    """
+    return "op" not in record and "payload" not in record and "key" in record and "value" in record
 
 
 def _read_json(line: bytes) -> Any:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.contracts.naming import event_namings
 from spark_jobs.contracts.people import STAND_IN, Person
@@ -19,6 +20,7 @@ from spark_jobs.contracts.table_sources import origin_of
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.positions import table_of
+from spark_jobs.sources.records import is_keyed
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _NULL, _EMPTY = b"null", b'""'
@@ -98,10 +100,17 @@ class Redactor:
         return redacted
 
     def _namings(self, record: bytes) -> tuple[RecordNaming, ...]:
-        """How this record names people: as its table at the source does, or as the wide log."""
-        if self.tables and (namings := self.tables.get(origin_in(record))):
-            return namings
-        return (self.wide,) if self.wide else ()
+        """How this record names people: as its table at the source does, or as the wide log.
+
+        A key without a row, which marks a deleted one, may be of any table.
+        """
+        wide = (self.wide,) if self.wide else ()
+        if not self.tables:
+            return wide
+        content = _read(record)
+        if content is None:
+            return (*wide, *(naming for namings in self.tables.values() for naming in namings))
+        return self.tables.get(origin_in(content)) or wide
 
     def mentions(self, text: str) -> bool:
         """True when one of the names stands in the text."""
@@ -129,14 +138,22 @@ class Redactor:
         return True
 
 
-def origin_in(record: bytes) -> str:
-    """The table at the source that a record is of; "" when it does not say."""
+def _read(record: bytes) -> Any:
+    """What is in a record, without the key beside it; None where that is all there is."""
     try:
         content = json.loads(record)
+    except (ValueError, RecursionError):
+        return ""
+    return content["value"] if isinstance(content, dict) and is_keyed(content) else content
+
+
+def origin_in(content: Any) -> str:
+    """The table at the source that a record is of, by what is in it; "" when it does not say."""
+    try:
         body = content.get("payload", content) if isinstance(content, dict) else None
         source = body.get("source") if isinstance(body, dict) else None
         return origin_of(*table_of(source, str(source.get("connector")))) if isinstance(source, dict) else ""
-    except (ValueError, RecursionError, AttributeError):
+    except (ValueError, AttributeError):
         return ""
 
 

@@ -1,8 +1,8 @@
 """Laws 1, 2 and 4 of tables that patterns find, through Hudi: whatever tables appear in whatever order, all are right.
 
 Two databases have tables of the same names, one of which has a key of two columns; ``orders_*`` of both are shards of
-one table. Ids are few, so that every table has the same ones. Events come in any order, some of them again, so that a
-delete may be the first that is seen of a table.
+one table. Keys are declared, or are beside the envelopes alone. Ids are few, so that every table has the same ones.
+Events come in any order, some of them again, so that a delete may be the first that is seen of a table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.envelopes import Envelope
-from tests.support.mirrors import TYPES, change, fold
+from tests.support.mirrors import TYPES, change, fold, keyed
 from tests.support.shop_lakes import ShopLake, make_shop_lake
 
 pytestmark = pytest.mark.hudi
@@ -28,18 +28,19 @@ KEYS = {
 FIELDS = {"id": TYPES["bigint"], "line": TYPES["int"], "text": TYPES["string"]}
 
 
-def entries(rng: random.Random) -> list[dict[str, Any]]:
+def entries(rng: random.Random, *, has_keys: bool) -> list[dict[str, Any]]:
     def words() -> dict[str, Any]:
         deletes, type_ = rng.choice(["tombstone", "remove"]), rng.choice(["merge_on_read", "copy_on_write"])
         return {"deletes": deletes, "type": type_, "buckets": rng.randint(1, 2)}
 
-    every, keys = {"database": ["shop", "crm"], "table": "*"}, {"default": "id", "for": {"lines": ["id", "line"]}}
+    every = {"database": ["shop", "crm"], "table": "*"}
+    keys = {"key": {"default": "id", "for": {"lines": ["id", "line"]}}} if has_keys else {}
     shards = {"database": "*", "table": "orders_?"}
     return [
         {
             "name": "{database}_{table}",
             "from": every,
-            "key": keys,
+            **keys,
             **words(),
         },
         {"name": "orders", "from": shards, "key": ["id"], "origin": "shard", **words()},
@@ -59,12 +60,12 @@ def changes(rng: random.Random, count: int) -> list[Envelope]:
     return records
 
 
-def delivered(record: Envelope) -> Envelope:
-    """As the source sends it."""
+def delivered(record: Envelope, *, has_key: bool) -> Envelope:
+    """As the source sends it, with or without the record's key."""
     sent = copy.deepcopy(record)
     source = sent["payload"]["source"]
     source["schema"], _, source["table"] = source["table"].partition(".")
-    return sent
+    return keyed(sent, KEYS[record["payload"]["source"]["table"]]) if has_key else sent
 
 
 def assert_equal(lake: ShopLake, records: Sequence[Envelope]) -> None:
@@ -81,14 +82,14 @@ def assert_equal(lake: ShopLake, records: Sequence[Envelope]) -> None:
 @pytest.mark.slice(name="laws")
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_tables_appear_in_whatever_order_each_is_right(spark, tmp_path: Path, seed: int):
-    rng = random.Random(seed)
-    lake = make_shop_lake(spark, tmp_path, entries(rng))
+    rng, is_keyed = random.Random(seed), bool(seed % 2)
+    lake = make_shop_lake(spark, tmp_path, entries(rng, has_keys=not is_keyed))
     records = changes(rng, 100)
     shuffled = [*records, *rng.sample(records, 20)]
     rng.shuffle(shuffled)
     parts = rng.randint(2, 3)
     for number in range(parts):
-        lake.deliver(f"part-{number}", map(delivered, shuffled[number::parts]))
+        lake.deliver(f"part-{number}", [delivered(each, has_key=is_keyed) for each in shuffled[number::parts]])
         lake.run("split")
     assert_equal(lake, records)
     assert lake.rows("shop_quarantine") == []

@@ -87,6 +87,11 @@ class JdbcDatabase:
         columns = {row["name"]: self.sql.column(row["name"], row["type"], row["digits"]) for row in rows}
         return [each for each in columns.values() if each], [name for name, each in columns.items() if not each]
 
+    def primary_key(self, table: SourceTable) -> tuple[str, ...]:
+        """The columns of the table's primary key, in the key's order; none when it has no primary key."""
+        rows = self.ask(self.sql.primary_key(table))
+        return tuple(row["name"] for row in sorted(rows, key=lambda row: int(row["place"])))
+
     def read(
         self, table: SourceTable, columns: Sequence[JdbcColumn], *, key: str, predicates: Sequence[str]
     ) -> DataFrame:

@@ -25,7 +25,7 @@ class JdbcDelivery:
 
     Args:
         rows_df: what ``JdbcDatabase.read`` gives, pinned: read again, the table might be another one.
-        builder: makes the event of a row.
+        builder: makes the event of a row, and its key.
         origin: server, schema and table.
         first: the number of the first part.
         records: rows of ``rows_df``.
@@ -64,7 +64,8 @@ class JdbcDelivery:
             decoder = RecordDecoder(spec)
             for batch in batches:
                 for part, place, *values in rows_of(batch):
-                    decoder.add(place_of(origin, first + part), place, builder.build(values))
+                    line, key = builder.build(values), builder.build_key(values)
+                    decoder.add(place_of(origin, first + part), place, line, key=key)
                     yield from decoder.full()
             yield decoder.flush()
 

@@ -114,6 +114,29 @@ _COLUMNS = {
         "FROM INFORMATION_SCHEMA.COLUMNS c WHERE c.TABLE_SCHEMA = "
     ),
 }
+_PRIMARY_KEYS = {
+    # Not information_schema, which hides constraints from users that may only read the table.
+    Dialect.POSTGRESQL: (
+        "SELECT k.place AS place, CAST(a.attname AS text) AS name FROM pg_catalog.pg_constraint c "
+        "JOIN pg_catalog.pg_class t ON t.oid = c.conrelid "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace "
+        "CROSS JOIN LATERAL unnest(c.conkey) WITH ORDINALITY AS k(number, place) "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number "
+        "WHERE c.contype = 'p' AND n.nspname = '{schema}' AND t.relname = '{name}'"
+    ),
+    Dialect.MYSQL: (
+        "SELECT s.seq_in_index AS place, s.column_name AS name FROM information_schema.statistics s "
+        "WHERE s.index_name = 'PRIMARY' AND s.table_schema = '{schema}' AND s.table_name = '{name}'"
+    ),
+    Dialect.SQLSERVER: (
+        "SELECT CAST(k.key_ordinal AS int) AS place, c.name AS name FROM sys.schemas s "
+        "JOIN sys.tables t ON t.schema_id = s.schema_id "
+        "JOIN sys.indexes i ON i.object_id = t.object_id AND i.is_primary_key = 1 "
+        "JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id AND k.key_ordinal > 0 "
+        "JOIN sys.columns c ON c.object_id = k.object_id AND c.column_id = k.column_id "
+        "WHERE s.name = '{schema}' AND t.name = '{name}'"
+    ),
+}
 SESSION_INIT = {Dialect.MYSQL: "SET time_zone = '+00:00'"}
 """What every session begins with: the text of MySQL's moments depends on its zone."""
 
@@ -143,6 +166,10 @@ class Sql:
         # Neither has a quote or a backslash in it: SourceTable takes none.
         table_column = "c.TABLE_NAME" if self.dialect is Dialect.SQLSERVER else "c.table_name"
         return f"{_COLUMNS[self.dialect]}'{table.schema}' AND {table_column} = '{table.name}'"
+
+    def primary_key(self, table: SourceTable) -> str:
+        """Asks for the columns of the primary key: place, name; none when the table has no primary key."""
+        return _PRIMARY_KEYS[self.dialect].format(schema=table.schema, name=table.name)  # neither has a quote in it
 
     def column(self, name: str, type_: str, digits: str | None = None) -> JdbcColumn | None:
         """The column as it is read; None when its type is none that is. ``digits`` are ``precision,scale``."""

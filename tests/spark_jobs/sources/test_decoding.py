@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources import decoding, file_blocks, file_scan
 from spark_jobs.sources.decoding import decode_chunks, decode_records, read_lines
@@ -33,7 +33,8 @@ from spark_jobs.storage.filesystem import Filesystem
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
 from tests.support.in_process import Frame, Session, rows_of
-from tests.support.mirrors import TYPES, UNAVAILABLE, change, line_of, shop_of
+from tests.support.mirrors import TYPES, UNAVAILABLE, change, keyed, line_of
+from tests.support.shop_lakes import shop_spec
 
 SESSION: Any = Session()
 BROKEN_LINES = [make(1) for kind, (_, make) in BROKEN.items() if kind in ("not json", "key is text", "unknown op")]
@@ -50,9 +51,15 @@ MIRRORED = [
         ]
     )
 ]
+FOUND = [line_of(keyed(change(op, "found", {"id": 5, "line": n}, n), ["id", "line"])) for n, op in enumerate("cud", 1)]
+FOUND += [line_of(change("c", "found", {"id": 5, "line": 4}, 4)), b'{"key":{"id":5},"value":null}']
+ENTRIES: list[dict[str, Any]] = [
+    *({"name": name, "key": ["id"]} for name in ("orders", "lines")),
+    {"name": "{table}", "from": {"database": "shop", "table": "found*"}},
+]
 LAKES = {
     "wide log": (load_lake_spec(Settings().lake_spec), [line(good(key)) for key in range(4)]),
-    "mirrors": (shop_of("orders", "lines"), MIRRORED),
+    "mirrors and found tables": (parse_lake_spec(shop_spec(ENTRIES)), [*MIRRORED, *FOUND]),
 }
 both_lakes = pytest.mark.parametrize(("spec", "good_lines"), LAKES.values(), ids=LAKES)
 
@@ -120,6 +127,7 @@ def said_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
         row = event.mirrored
         said |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}
         said |= {"row_unknown": [*row.unknown] if row.unknown else None}
+        said |= {"key_columns": [*row.key] if row.key else None}
     return {name: value for name, value in said.items() if value is not None}
 
 

@@ -9,7 +9,7 @@ import pytest
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.record_keys import key_columns
-from tests.support.mirrors import change, line_of
+from tests.support.mirrors import TYPES, change, keyed, line_of
 
 ROW = {"id": 5, "line": 2, "text": None}
 SCHEMA = {"type": "struct", "fields": [{"type": "int32", "field": "id"}], "optional": False, "name": "erp.orders.Key"}
@@ -35,6 +35,8 @@ SCHEMA = {"type": "struct", "fields": [{"type": "int32", "field": "id"}], "optio
 )
 def test_the_columns_that_a_key_names(key: object, columns: tuple[str, ...] | None):
     assert key_columns(json.dumps(key).encode(), ROW) == columns
+    if isinstance(key, dict):
+        assert key_columns(key, ROW) == columns
 
 
 @pytest.mark.parametrize("key", [b"", b"\x00\x01id", b"{", b"[" * 50_000, b"x" * 70_000], ids=len)
@@ -50,9 +52,29 @@ ENTRIES = [
 LAKE = parse_lake_spec({"lake": "s", "source": {"topics": ["*"]}, "log": "l", "quarantine": "q", "tables": ENTRIES})
 
 
-@pytest.mark.parametrize(("table", "key"), [("orders", ("line",)), ("declared", None), ("own", None)])
-def test_a_key_is_learnt_where_no_entry_declares_it(table: str, key: tuple[str, ...] | None):
-    event = EnvelopeDecoder(LAKE).decode(line_of(change("c", table, ROW, 1)), b'{"line": 2}')
+FIELDS = {"id": TYPES["bigint"], "line": TYPES["int"], "text": TYPES["string"]}
+
+
+def learnt(line: bytes, key: bytes = b"") -> tuple[str, tuple[str, ...] | None]:
+    event = EnvelopeDecoder(LAKE).decode(line, key)
     assert event is not None
     assert event.mirrored is not None
-    assert (event.mirrored.origin, event.mirrored.key) == (f"shop.{table}", key)
+    return event.mirrored.origin, event.mirrored.key
+
+
+@pytest.mark.parametrize("fields", [None, FIELDS], ids=["bare", "with schemas"])
+@pytest.mark.parametrize(("table", "key"), [("orders", ("line",)), ("declared", None), ("own", None)])
+def test_a_key_is_learnt_where_no_entry_declares_it(table: str, key: tuple[str, ...] | None, fields):
+    record = change("c", table, ROW, 1, fields=fields)
+    assert learnt(line_of(record), b'{"line": 2}') == (f"shop.{table}", key)
+    assert learnt(line_of(keyed(record, ["line"]))) == (f"shop.{table}", key)
+
+
+def test_the_key_of_a_message_comes_before_one_that_is_in_it():
+    record = change("c", "orders", ROW, 1)
+    assert learnt(line_of(keyed(record, ["line"])), b'{"id": 5}') == ("shop.orders", ("id",))
+
+
+@pytest.mark.parametrize("key", [None, {}, {"other": 5}, {"schema": SCHEMA, "payload": None}], ids=str)
+def test_a_key_beside_the_envelope_that_names_no_columns_of_the_row_says_nothing(key: object):
+    assert learnt(line_of({"key": key, "value": change("c", "orders", ROW, 1)})) == ("shop.orders", None)

@@ -1,7 +1,8 @@
 """Every type of value that a snapshot reads, from real databases, and rows that the lake cannot hold.
 
 Fixture: a table "Things" with two good rows, one of values at their ends and one of nulls; then rows that each have one
-thing that cannot be used, and one that breaks a rule.
+thing that cannot be used, and one that breaks a rule. For a lake that declares no key it has one, as "Lines" has, and
+"Loose" has none.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import yaml
 
 from local_stack.databases import Server
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.storage.lake_specs import read_lake_spec
 from tests.support.envelopes import envelope, line, wrapped
 from tests.support.lakes import in_utc
 from tests.support.mirrors import decimal_field
@@ -179,38 +181,80 @@ CONNECTORS_FIELDS: list[dict[str, Any]] = [
 """As Debezium's connector of PostgreSQL describes the table, with decimals in bytes."""
 
 
+KEYED_TABLES = (
+    "ALTER TABLE {Things} ADD PRIMARY KEY ({Id})",
+    "CREATE TABLE {Lines} ({Note} varchar(20), {Line} integer, {OrderId} bigint, PRIMARY KEY ({OrderId}, {Line}))",
+    "INSERT INTO {Lines} VALUES ('a', 1, 7), ('b', 2, 7), ('c', 1, 8)",
+    "CREATE TABLE {Loose} ({Id} bigint NOT NULL UNIQUE)",
+    "INSERT INTO {Loose} VALUES (1)",
+)
+LINES_FIELDS = [
+    {"field": "Note", "type": "string"},
+    {"field": "Line", "type": "int32"},
+    {"field": "OrderId", "type": "int64"},
+]
+
+
+def add_tables(server: Server, database: str) -> None:
+    """A key for Things, a table whose key has another order than its columns, and one that has no primary key."""
+    engine = sa.create_engine(server.url(database), poolclass=sa.NullPool)
+    quote = engine.dialect.identifier_preparer.quote_identifier
+    quoted = {name: quote(name) for name in ("Things", "Lines", "Loose", "Id", "Note", "Line", "OrderId")}
+    with engine.begin() as connection:
+        for statement in KEYED_TABLES:
+            connection.exec_driver_sql(statement.format(**quoted))
+
+
 @pytest.mark.slice(name="databases")
-def test_a_mirror_takes_it_and_then_what_the_connector_sends(spark, tmp_path, postgresql: Server):
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_whole_database_is_found_by_its_primary_keys_and_takes_what_the_connector_sends(
+    spark, tmp_path, kind: str, request: pytest.FixtureRequest
+):
+    server = request.getfixturevalue(kind)
+    database = server.new_database()
+    schema = "public" if kind == "postgresql" else database
     document = {
         "lake": "things",
         "source": {"topics": ["erp.*"]},
         "log": "things_log",
         "quarantine": "quarantine",
-        "mirrors": [{"name": "things", "database": "public", "table": "Things", "key": ["Id"]}],
+        "tables": [{"name": "{table}", "from": {"database": schema, "table": "*"}}],
     }
     spec = tmp_path / "lake.yaml"
     spec.write_text(yaml.safe_dump(document), encoding="utf-8")
-    database = postgresql.new_database()
-    fill(postgresql, database, [VALUES, {"Id": 1, "Small": 3, "Words": "a"}])
-    lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=jdbc_url(postgresql, database))
-    lake.take("public.Things", partition_column="Id", parts=2, max_rows=1)
-    position = lake.snapshot("public.Things", log="things_log").source
+    fill(server, database, [VALUES, {"Id": 1, "Small": 3, "Words": "a"}])
+    add_tables(server, database)
+    lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=jdbc_url(server, database))
+    lake.take(f"{schema}.Things", partition_column="Id", parts=2, max_rows=1)
+    lake.take(f"{schema}.Lines")
+    assert any("loose: is not made, because its records do not say" in m for m in lake.take(f"{schema}.Loose").messages)
+    found = read_lake_spec(lake.settings)
+    assert {table.name: table.key for table in found.tables} == {"things": ("Id",), "lines": ("OrderId", "Line")}
+
+    position = lake.snapshot(f"{schema}.Things", log="things_log").source
+    place = "lsn" if kind == "postgresql" else "pos"
+    source = {**position, "snapshot": "false", place: position[place] + 500_000}
     changed = {**dict.fromkeys(COLUMNS), "Id": 1, "Small": 4, "Day": 0}
-    source = {**position, "snapshot": "false", "lsn": position["lsn"] + 500}
-    lake.land(
-        "changes.jsonl", [line(wrapped(envelope("u", changed, source), CONNECTORS_FIELDS))], topic="erp.public.Things"
-    )
+    is_exact = kind == "mariadb"  # its numbers have a scale, and the blanks of a char are not kept
+    amount = {"field": "Amount", **(decimal_field(38, 12) if is_exact else {"type": "string"})}
+    fields = [amount if each["field"] == "Amount" else each for each in CONNECTORS_FIELDS]
+    lake.land("things.jsonl", [line(wrapped(envelope("u", changed, source), fields))], topic="erp.a")
+    events = [("u", {"Note": "z", "Line": 2, "OrderId": 7}), ("d", {"Note": "c", "Line": 1, "OrderId": 8})]
+    source["table"] = "Lines"
+    lake.land("lines.jsonl", [line(wrapped(envelope(*each, source), LINES_FIELDS)) for each in events], topic="erp.b")
     lake.run("ingest")
     lake.run("split")
     assert lake.rows("quarantine") == []
     rows = {row["id"]: {name: in_utc(value) for name, value in row.items()} for row in lake.rows("things")}
     expected = {name.lower(): value for name, (_, value) in COLUMNS.items()} | {
-        "amount": BIG,
+        "amount": Decimal(BIG) if is_exact else BIG,
         "price": Decimal("-0.0100"),
-        "padded": "ab  ",
+        "padded": "ab" if is_exact else "ab  ",
         "bytes": bytearray(b"\x00\xff"),
         "day": date(2026, 2, 28),
     }
     expected["is_good"] = expected.pop("isgood")
     assert {name: rows[2**62][name] for name in expected} == expected
     assert (rows[1]["small"], rows[1]["words"], rows[1]["day"]) == (4, None, date(1970, 1, 1))
+    live = [(row["order_id"], row["line"], row["note"]) for row in lake.rows("lines") if not row["is_deleted"]]
+    assert sorted(live) == [(7, 1, "a"), (7, 2, "z")]

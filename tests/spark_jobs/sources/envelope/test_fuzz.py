@@ -1,7 +1,7 @@
 """No record can break a batch: whatever stands in it, it is decoded or rejected, and both can be stored.
 
-Each example is a good record (PostgreSQL's or SQL Server's, wrapped with a schema or not) in which a few places,
-chosen anywhere in it, hold any JSON value.
+Each example is a good record (PostgreSQL's or SQL Server's, with a schema, with its key beside it, or bare) in which a
+few places, chosen anywhere in it, hold any JSON value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from tests.support.hostile_names import HOSTILE
 DECODER = EnvelopeDecoder(load_lake_spec(Settings().lake_spec))
 DECLARED = {column.source for column in load_lake_spec(Settings().lake_spec).source.columns}
 ROW = {"SaleId": 7, "UnitId": 3, "ContractSubtotal": "1.5", "ContractSigningDate": 1}
-RECORDS = [sqlserver("c", ROW, 5), postgres("d", ROW, 5), wrapped(postgres("u", ROW, 5), CONNECT_FIELDS)]
+RECORDS = [
+    sqlserver("c", ROW, 5),
+    postgres("d", ROW, 5),
+    wrapped(postgres("u", ROW, 5), CONNECT_FIELDS),
+    {"key": {"SaleId": 7}, "value": sqlserver("u", ROW, 6), "offset": 3},
+]
 
 scalars = (
     st.none()

@@ -128,6 +128,17 @@ def test_sqlserver_is_asked_for_its_rows_and_ends():
     )
 
 
+def test_every_dialect_is_asked_for_the_key_of_one_table_and_for_nothing_that_is_no_primary_key():
+    asked = {dialect: Sql(dialect=dialect).primary_key(TABLE) for dialect in Dialect}
+    assert asked[Dialect.SQLSERVER].endswith("WHERE s.name = 'dbo' AND t.name = 'SALES'")
+    assert "i.is_primary_key = 1" in asked[Dialect.SQLSERVER]
+    assert asked[Dialect.MYSQL].endswith(
+        "WHERE s.index_name = 'PRIMARY' AND s.table_schema = 'dbo' AND s.table_name = 'SALES'"
+    )
+    assert asked[Dialect.POSTGRESQL].endswith("WHERE c.contype = 'p' AND n.nspname = 'dbo' AND t.relname = 'SALES'")
+    assert "information_schema" not in asked[Dialect.POSTGRESQL], "a user who may only read sees no constraints there"
+
+
 def answering(*answers: Mapping[str, Any]) -> Ask:
     left = list(answers)
 

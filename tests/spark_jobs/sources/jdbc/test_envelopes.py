@@ -19,6 +19,7 @@ from spark_jobs.contracts.tables import ColumnSpec, ColumnType, SourceSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
+from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.values import unpack_decimal
 from tests.support.envelopes import START_MS, line, postgres, wrapped
 
@@ -112,6 +113,24 @@ def test_a_later_change_wins_over_it_with_or_without_a_schema():
         change = postgres("u", {"Id": 1}, place)
         for record in (change, wrapped(change)):
             assert (decode(line(record)).event_order > snapshot.event_order) is is_later
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ((), b""),
+        (("Id",), b'{"Id":7}'),
+        (("Day", "Id"), b'{"Day":1,"Id":7}'),
+        (("Id", "Place"), b'{"Id":7,"Place":null}'),
+    ],
+    ids=["none", "one column", "in the order of the key", "a column that is not read"],
+)
+def test_the_key_of_a_row_is_that_of_its_table(key: tuple[str, ...], said: bytes):
+    columns = [JdbcColumn(name=name, kind=KINDS[name], before="", behind="") for name in ("Id", "Day")]
+    builder = EnvelopeBuilder(columns, {"ts_ms": START_MS}, key=key)
+    assert builder.build_key(["7", "1970-01-02"]) == said
+    image = json.loads(builder.build(["7", "1970-01-02"]))["payload"]["after"]
+    assert key_columns(builder.build_key(["7", "1970-01-02"]), image) == (key if set(key) <= {*image} and key else None)
 
 
 @pytest.mark.parametrize(

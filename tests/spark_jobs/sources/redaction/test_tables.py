@@ -10,7 +10,7 @@ import pytest
 from spark_jobs.contracts.people import Naming, Person, PersonSpec
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.sources.redaction import Redactor
-from tests.support.mirrors import change, line_of
+from tests.support.mirrors import TYPES, change, keyed, line_of
 
 SPEC = parse_lake_spec(
     {
@@ -59,6 +59,29 @@ def redacted(table: str, op: str = "u", **row: Any) -> dict[str, Any]:
 def test_the_columns_of_its_own_table_alone_are_looked_at(table: str, row: dict[str, Any], expected: dict[str, Any]):
     assert redacted(table, **row) == expected
     assert redacted(table, "d", **row) == expected
+
+
+@pytest.mark.parametrize("has_schema", [False, True])
+def test_the_key_beside_a_record_is_looked_at_as_the_record_is(has_schema: bool):
+    fields = {"id": TYPES["bigint"], "client": TYPES["bigint"]} if has_schema else None
+    for table, row, expected in (
+        ("clients", {"id": 17, "name": "Zoë Quux"}, {"id": 0, "name": None}),
+        ("orders", {"id": 17, "client": 17}, {"id": 17, "client": 0}),
+        ("visits", {"no": 17, "id": 17}, {"no": 17, "id": 17}),
+    ):
+        record = keyed(change("u", table, row, 5, fields=fields), ["id"])
+        found = json.loads(REDACTOR.redact(line_of(record)))
+        key, body = found["key"], found["value"]
+        body = body["payload"] if has_schema else body
+        assert (key["payload"] if has_schema else key)["id"] == expected["id"]
+        assert body["after"] == expected
+
+
+def test_a_key_without_a_row_may_be_of_any_table():
+    record = b'{"key":{"id":17},"value":null}'
+    assert REDACTOR.redact(record) == b'{"key":{"id":0 },"value":null}'
+    other = b'{"key":{"id":18},"value":null}'
+    assert REDACTOR.redact(other) == other
 
 
 def test_a_record_that_nobody_can_use_is_blank_when_it_has_a_name_and_stays_when_it_has_a_number_like_the_key():

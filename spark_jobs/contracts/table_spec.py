@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
@@ -84,11 +84,14 @@ class TableSpec:
     found: tuple[str, ...] = ()
     is_found: bool = False
     history: bool = False
+    has_default_deletes: bool = field(default=False, init=False, repr=False, compare=False)
+    """True when its entry does not declare ``deletes``."""
 
     def __post_init__(self) -> None:
         if self.shards and self.key[:1] != (ORIGIN,):
             object.__setattr__(self, "key", (ORIGIN, *self.key))
         if self.deletes is None:
+            object.__setattr__(self, "has_default_deletes", True)
             object.__setattr__(self, "deletes", Deletes.TOMBSTONE if self.is_mirror else Deletes.IGNORE)
         if self.nulls is None and self.is_mirror:
             object.__setattr__(self, "nulls", Nulls.VALUE)
@@ -252,6 +255,20 @@ class TableSpec:
                     f"the same source; align them",
                     *("declare", number, "type"),
                 )
+
+    def mistakes_of_deletes(self, others: Iterable[TableSpec]) -> Iterator[ContractError]:
+        """Of a table beside ``others`` of the same source with another key, which has to declare ``deletes``.
+
+        A row at the source has one key. By the default a delete of it would also delete the row of a table whose key
+        many rows at the source share, such as the vendor of a deleted purchase.
+        """
+        other = next((each for each in others if {*each.source_key} != {*self.source_key}), None)
+        if other and self.has_default_deletes:
+            yield self._wrong(
+                f"its key differs from that of {other.name}, of the same source, so it has to say what a delete does; "
+                f"write deletes: ignore, or deletes: {self.deletes} if this is the key of the rows there",
+                "deletes",
+            )
 
 
 def lake_name(source: str) -> str:

@@ -101,3 +101,20 @@ def test_tables_of_one_source_agree_on_what_the_log_keeps_of_it():
             ("declare", 0, "type"),
         ),
     ]
+
+
+def test_a_table_with_another_key_than_one_of_the_same_source_says_what_a_delete_does():
+    """By the default a deleted line would take the order with it, which has other lines."""
+    lines, heads = orders(), orders(name="heads", key=("Id",))
+    (error,) = heads.mistakes_of_deletes([lines])
+    assert str(error).startswith(
+        "table heads: its key differs from that of orders, of the same source, so it has to say"
+    )
+    assert (str(error).partition("; ")[2], error.at) == (
+        "write deletes: ignore, or deletes: tombstone if this is the key of the rows there",
+        ("deletes",),
+    )
+    assert [*lines.mistakes_of_deletes([heads])], "which of the two keys is that of the rows, nobody knows"
+    assert not [*orders(key=("Line", "Id")).mistakes_of_deletes([lines])]
+    for deletes in Deletes:
+        assert not [*replace(heads, deletes=deletes).mistakes_of_deletes([lines])]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
@@ -86,6 +86,8 @@ class TableSpec:
     history: bool = False
     has_default_deletes: bool = field(default=False, init=False, repr=False, compare=False)
     """True when its entry does not declare ``deletes``."""
+    names_beside: Mapping[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By name at the source, the lake's name of columns that another table of the same source declares."""
 
     def __post_init__(self) -> None:
         if self.shards and self.key[:1] != (ORIGIN,):
@@ -229,9 +231,15 @@ class TableSpec:
 
     @property
     def names(self) -> dict[str, str]:
-        """By name at the source, the lake's name of columns that are declared."""
+        """By name at the source, the lake's name of columns that are declared, by whichever table of the source."""
         own = {ORIGIN: self.origin_column} if self.shards else {}
-        return own | {column.source: column.name for column in self.declared}
+        return {**self.names_beside, **own, **{column.source: column.name for column in self.declared}}
+
+    def with_names_beside(self, names: Mapping[str, str]) -> TableSpec:
+        """The same table, which knows what others of its source declare: the log has one name for a column."""
+        table = replace(self)
+        object.__setattr__(table, "names_beside", names)
+        return table
 
     def column_name(self, source: str) -> str:
         """The lake's name of a column at the source: as it is declared, else made of its own."""
@@ -246,15 +254,18 @@ class TableSpec:
         for what, own, others in (("drop", self.drop, other.drop), ("mask", self.mask, other.mask)):
             if set(own) != set(others):
                 yield self._wrong(f"{what} differs from {other.name}, which has the same source; align them", what)
-        known = {column.source: f"{column.name} {column.sql_type}" for column in other.declared}
+        known = {column.source: replace(column, comment="") for column in other.declared}
         for number, column in enumerate(self.declared):
-            own_form = f"{column.name} {column.sql_type}"
-            if known.get(column.source, own_form) != own_form:
-                yield self._wrong(
-                    f"column {show(column.source)} is {own_form} here and {known[column.source]} in {other.name}, of "
-                    f"the same source; align them",
-                    *("declare", number, "type"),
-                )
+            beside = known.get(column.source)
+            if beside and beside != replace(column, comment=""):
+                forms = f"{column.name} {column.sql_type} here and {beside.name} {beside.sql_type} in {other.name}"
+                reason = f"column {show(column.source)} is {forms}, of the same source; align them"
+                if (column.name, column.sql_type) == (beside.name, beside.sql_type):
+                    reason = (
+                        f"column {show(column.source)} is read otherwise than in {other.name}, of the same source; "
+                    )
+                    reason += "declare the same unit, max_length and packed"
+                yield self._wrong(reason, "declare", number, "type")
 
     def mistakes_of_deletes(self, others: Iterable[TableSpec]) -> Iterator[ContractError]:
         """Of a table beside ``others`` of the same source with another key, which has to declare ``deletes``.

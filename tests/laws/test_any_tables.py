@@ -5,14 +5,15 @@ table at the source, shards, a pattern and a load, each with random words. Then 
 each, and how that is delivered (tests.support.any_events): in any order, some of it again, in several parts, by runs
 that die (tests.support.crashes) and are repeated or left to the next part, with services between them, a row index
 that is lost, and runs for some of the tables. In the end both jobs run until nothing is left. Then every table, as
-readers see it in Spark and as the Rust reader reads it, and all versions of its rows equal the oracle, and one more
-run commits nothing.
+readers see it in Spark and as the Rust reader reads it, and all versions of its rows equal the oracle; one more run
+and a backfill of all days commit nothing.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,16 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.arguments import Interval
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
 from tests.support.any_events import AnyEvent, draw_events, key_names, rows_of, said_of
-from tests.support.any_tables import LOAD, AnyLake, AnyTable, draw_lake
+from tests.support.any_tables import LOAD, OTHERS, AnyLake, AnyTable, draw_lake
 from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
 from tests.support.lakes import in_utc
 from tests.support.loading_lakes import write_csv
 from tests.support.mirrors import line_of
+from tests.support.oracle import EPOCH
 from tests.support.oracle_versions import in_order, versions_of
 from tests.support.service_lakes import run_services
 from tests.support.shop_lakes import HIDDEN, ShopLake
@@ -36,6 +39,7 @@ pytestmark = pytest.mark.hudi
 
 SMALL = 0
 SEEDS = [SMALL, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in (1, 2, 3))]
+ALL_DAYS = Interval(start=EPOCH, end=EPOCH + timedelta(days=40_000))
 BROKEN = (b'{"op": "c", "after"', b"[1]", b'{"op": "c", "after": null, "source": {}}')
 DEATHS = {
     "ingest": CRASHES["ingest"],
@@ -159,5 +163,8 @@ def check_seed(spark: SparkSession, folder: Path, seed: int, *, is_small: bool) 
     assert {row["currency"]: row["rate"] for row in lake.rows("rates")} == rates
     before = lake.instants()
     assert [lake.run(job).status for job in ("ingest", "split")] == ["nothing_to_do"] * 2
+    again = lake.run("split", interval=ALL_DAYS)
+    assert again.counters["events_read"] == len([event for event in events if event.source != OTHERS])
+    assert again.status == "nothing_to_do"
     assert lake.instants() == before
     return deaths

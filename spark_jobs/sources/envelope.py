@@ -61,9 +61,8 @@ class EnvelopeDecoder:
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
         key = spec.columns_by_name.get(spec.source.key)
-        self._key, self._no_key = (key.source if key else ""), [None]
-        if key and key.type is ColumnType.STRING:
-            self._no_key.append("")
+        self._key = key.source if key else ""
+        self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
         self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
         self._wide, self._is_wide = spec.source.tables, dict[str, bool]()

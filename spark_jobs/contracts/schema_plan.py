@@ -27,8 +27,11 @@ class PlannedChange:
 
 
 def plan_changes(mirrors: Iterable[TableSpec], book: SchemaBook) -> tuple[PlannedChange, ...]:
-    """What the declared columns ask for beyond what is known; tables of which nothing came yet ask for nothing."""
-    return tuple(
+    """What the declared columns ask for beyond what is known; tables of which nothing came yet ask for nothing.
+
+    What several tables of one source declare of a column is planned once, for the first of them.
+    """
+    changes = (
         change
         for mirror in mirrors
         for origin in mirror.origins
@@ -36,6 +39,10 @@ def plan_changes(mirrors: Iterable[TableSpec], book: SchemaBook) -> tuple[Planne
         for declared in mirror.declared
         for change in _changes_of(mirror, origin, declared, book[origin])
     )
+    planned = dict[tuple[str, Kind, str], PlannedChange]()
+    for change in changes:
+        planned.setdefault((change.origin, change.kind, change.column), change)
+    return tuple(planned.values())
 
 
 def apply_changes(book: SchemaBook, changes: Iterable[PlannedChange], *, at: str, by: str) -> SchemaBook:

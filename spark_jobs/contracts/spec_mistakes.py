@@ -5,7 +5,7 @@ Places are the ways to it from the top of the document; marts and expectations, 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -88,12 +88,17 @@ def _of_tables_together(spec: LakeSpec) -> Iterator[ContractError]:
         yield ContractError(
             "the tables' columns are not declared; add them below source: columns, and its key", at=("source",)
         )
-    first = dict[str, TableSpec]()
-    shards = [table for table in spec.tables if table.shards]
+    of_source, shards = defaultdict[str, list[TableSpec]](list), [table for table in spec.mirrors if table.shards]
+    for table in spec.mirrors:
+        of_source[table.origin].append(table)
     for number, table in enumerate(spec.tables):
-        beside = [first.setdefault(table.origin, table)] if table.is_mirror else []
-        beside += [of for of in shards if of is not table and any(map(of.is_from, table.origins))]
-        for error in (error for other in beside for error in table.mistakes_beside(other)):
+        if not table.is_mirror:
+            continue
+        around = [of for of in shards if of is not table and any(map(of.is_from, table.origins))]
+        inside = [of for of in spec.mirrors if any(map(table.is_from, of.origins))] if table.shards else []
+        same = of_source[table.origin]
+        errors = [error for other in (same[0], *around) for error in table.mistakes_beside(other)]
+        for error in (*errors, *table.mistakes_of_deletes((*same, *around, *inside))):
             yield error.inside("tables", number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ class LakeSpec:
     def __post_init__(self) -> None:
         self._arrange()
         raise_all(mistakes_of(self))
+        self._share_names()
 
     def _arrange(self) -> None:
         object.__setattr__(self, "columns_by_name", {column.name: column for column in self.source.columns})
@@ -65,6 +67,16 @@ class LakeSpec:
         object.__setattr__(self, "_shards", tuple(table for table in self.tables if table.shards))
         with suppress(ContractError):  # a circle, which is among the mistakes
             object.__setattr__(self, "marts", sort_marts(self.marts))
+
+    def _share_names(self) -> None:
+        """What one of several tables of a source declares names columns of the others too."""
+        names = defaultdict[str, dict[str, str]](dict)
+        for table in self.mirrors:
+            names[table.origin] |= {column.source: column.name for column in table.declared}
+        tables = [t.with_names_beside(names[t.origin]) if names.get(t.origin) else t for t in self.tables]
+        if any(names.values()):
+            object.__setattr__(self, "tables", tuple(tables))
+            self._arrange()
 
     @property
     def table_names(self) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
@@ -84,11 +84,16 @@ class TableSpec:
     found: tuple[str, ...] = ()
     is_found: bool = False
     history: bool = False
+    has_default_deletes: bool = field(default=False, init=False, repr=False, compare=False)
+    """True when its entry does not declare ``deletes``."""
+    names_beside: Mapping[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By name at the source, the lake's name of columns that another table of the same source declares."""
 
     def __post_init__(self) -> None:
         if self.shards and self.key[:1] != (ORIGIN,):
             object.__setattr__(self, "key", (ORIGIN, *self.key))
         if self.deletes is None:
+            object.__setattr__(self, "has_default_deletes", True)
             object.__setattr__(self, "deletes", Deletes.TOMBSTONE if self.is_mirror else Deletes.IGNORE)
         if self.nulls is None and self.is_mirror:
             object.__setattr__(self, "nulls", Nulls.VALUE)
@@ -226,9 +231,15 @@ class TableSpec:
 
     @property
     def names(self) -> dict[str, str]:
-        """By name at the source, the lake's name of columns that are declared."""
+        """By name at the source, the lake's name of columns that are declared, by whichever table of the source."""
         own = {ORIGIN: self.origin_column} if self.shards else {}
-        return own | {column.source: column.name for column in self.declared}
+        return {**self.names_beside, **own, **{column.source: column.name for column in self.declared}}
+
+    def with_names_beside(self, names: Mapping[str, str]) -> TableSpec:
+        """The same table, which knows what others of its source declare: the log has one name for a column."""
+        table = replace(self)
+        object.__setattr__(table, "names_beside", names)
+        return table
 
     def column_name(self, source: str) -> str:
         """The lake's name of a column at the source: as it is declared, else made of its own."""
@@ -243,15 +254,32 @@ class TableSpec:
         for what, own, others in (("drop", self.drop, other.drop), ("mask", self.mask, other.mask)):
             if set(own) != set(others):
                 yield self._wrong(f"{what} differs from {other.name}, which has the same source; align them", what)
-        known = {column.source: f"{column.name} {column.sql_type}" for column in other.declared}
+        known = {column.source: replace(column, comment="") for column in other.declared}
         for number, column in enumerate(self.declared):
-            own_form = f"{column.name} {column.sql_type}"
-            if known.get(column.source, own_form) != own_form:
-                yield self._wrong(
-                    f"column {show(column.source)} is {own_form} here and {known[column.source]} in {other.name}, of "
-                    f"the same source; align them",
-                    *("declare", number, "type"),
-                )
+            beside = known.get(column.source)
+            if beside and beside != replace(column, comment=""):
+                forms = f"{column.name} {column.sql_type} here and {beside.name} {beside.sql_type} in {other.name}"
+                reason = f"column {show(column.source)} is {forms}, of the same source; align them"
+                if (column.name, column.sql_type) == (beside.name, beside.sql_type):
+                    reason = (
+                        f"column {show(column.source)} is read otherwise than in {other.name}, of the same source; "
+                    )
+                    reason += "declare the same unit, max_length and packed"
+                yield self._wrong(reason, "declare", number, "type")
+
+    def mistakes_of_deletes(self, others: Iterable[TableSpec]) -> Iterator[ContractError]:
+        """Of a table beside ``others`` of the same source with another key, which has to declare ``deletes``.
+
+        A row at the source has one key. By the default a delete of it would also delete the row of a table whose key
+        many rows at the source share, such as the vendor of a deleted purchase.
+        """
+        other = next((each for each in others if {*each.source_key} != {*self.source_key}), None)
+        if other and self.has_default_deletes:
+            yield self._wrong(
+                f"its key differs from that of {other.name}, of the same source, so it has to say what a delete does; "
+                f"write deletes: ignore, or deletes: {self.deletes} if this is the key of the rows there",
+                "deletes",
+            )
 
 
 def lake_name(source: str) -> str:

@@ -1,8 +1,8 @@
 """schema: the columns of tables with ``from``: a list of them, their history, and reviewed changes of them.
 
 What is declared in the lake spec is what is wanted. ``plan`` says how the tables differ from that, ``apply`` changes
-them: first what is known of the columns, in a commit of the log, then each table, written again. A run that dies in
-between leaves the rest to the next ``apply``, or to the next ``split`` that has something for that table.
+them: first what is known of the columns, in a commit of the log, then each table and its history, written again. A run
+that dies in between leaves the rest to the next ``apply``, or to the next ``split`` that has something for that table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.lake_specs import read_book, read_lake_spec
-from spark_jobs.storage.layouts import log_layout, table_layout
+from spark_jobs.storage.layouts import history_layout, log_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
@@ -94,7 +94,9 @@ def _apply(
     arguments: JobArguments,
     settings: Settings,
 ) -> JobResult:
-    names = [mirror.name for mirror in mirrors]
+    layouts = [(mirror, table_layout(mirror)) for mirror in mirrors]
+    layouts += [(mirror, history_layout(mirror)) for mirror in mirrors if mirror.history]
+    names = [layout.name for _, layout in layouts]
     with hold_tables((spec.log, *names), job=arguments.job, settings=settings):
         log_timeline = settled_timeline(spark, spec.log, settings)
         timelines = settled_timelines(spark, names, settings)
@@ -104,12 +106,11 @@ def _apply(
         by = said_by(arguments.options)
         book = apply_changes(book, planned, at=format_clock(arguments.clock), by=by)
         outcomes = [_keep_book(spark, spec, book, log_timeline, settings)] if planned else []
-        for mirror, timeline in zip(mirrors, timelines, strict=True):
-            table = merged_table(mirror, spec, book)
-            layout = fit_layout(table_layout(mirror), timeline)
-            if timeline.last and (done := write_again(spark, table, timeline, layout, settings)):
+        for (mirror, layout), timeline in zip(layouts, timelines, strict=True):
+            table, fit = merged_table(mirror, spec, book), fit_layout(layout, timeline)
+            if timeline.last and (done := write_again(spark, table, timeline, fit, settings)):
                 outcomes.append(
-                    TableOutcome(table=mirror.name, instant=done.instant, rows=done.rows, is_committed=True)
+                    TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
     return _result(arguments, planned, outcomes=outcomes)
 

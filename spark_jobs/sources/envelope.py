@@ -21,7 +21,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_patterns import NewTables
 from spark_jobs.contracts.table_sources import matches, origin_of
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
@@ -60,7 +60,9 @@ class EnvelopeDecoder:
 
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
-        self._key = spec.columns_by_name[spec.source.key].source if spec.source.key else ""
+        key = spec.columns_by_name.get(spec.source.key)
+        self._key = key.source if key else ""
+        self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
         self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
         self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
@@ -153,7 +155,7 @@ class EnvelopeDecoder:
         return tuple(name for name, source in self._names if image.get(source, UNAVAILABLE) == UNAVAILABLE) or None
 
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
-        if image.get(self._key) is None:
+        if image.get(self._key) in self._no_key:
             raise RejectedRecordError(Reason.MISSING_KEY, f"{self._key} is missing")
         converters = self._converters.get(connector)
         if converters is None:

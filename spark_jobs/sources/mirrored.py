@@ -12,6 +12,7 @@ from spark_jobs.contracts.column_types import reads
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.schemas import UNKNOWN_TYPE
 from spark_jobs.contracts.table_patterns import NO_KEY
+from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.contracts.table_spec import MASK, TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
@@ -48,8 +49,8 @@ class MirrorReader:
     """
 
     def __init__(self, origin: str, mirrors: Sequence[TableSpec]) -> None:
-        self._origin, self._keys = origin, tuple(mirror.source_key for mirror in mirrors if mirror.key != NO_KEY)
-        self._key_columns = frozenset(name for key in self._keys for name in key)
+        self._origin, self._keys = origin, tuple(mirror.key for mirror in mirrors if mirror.key != NO_KEY)
+        self._key_columns = frozenset(name for key in self._keys for name in key if name != ORIGIN)
         self._drop = frozenset(name for mirror in mirrors for name in mirror.drop)
         self._mask = frozenset(name for mirror in mirrors for name in mirror.mask)
         self._declared = {column.source: column for mirror in mirrors for column in mirror.declared}
@@ -92,7 +93,7 @@ class MirrorReader:
         )
 
     def _check_key(self, image: dict[str, Any]) -> None:
-        missing = [next((name for name in key if image.get(name) is None), None) for key in self._keys]
+        missing = [_missing_of(key, image) for key in self._keys]
         if missing and all(missing):
             raise RejectedRecordError(Reason.MISSING_KEY, f"{missing[0]} is missing")
 
@@ -132,6 +133,12 @@ class MirrorReader:
             return ("string" if reads("string", own_type) else own_type), own
         chosen = build_schema_converter(column, dict(field)) or build_converter(column, connector)
         return column.sql_type, _to_text(chosen)
+
+
+def _missing_of(key: tuple[str, ...], image: Mapping[str, Any]) -> str | None:
+    """The first column of a key that the image lacks. Alone, an empty text is no key: no table can store it."""
+    none = (None, "") if len(key) == 1 else (None,)
+    return next((name for name in key if name != ORIGIN and image.get(name) in none), None)
 
 
 def _to_text(convert: Callable[[Any], Any]) -> Reader:

@@ -1,9 +1,10 @@
 """Events of the log as keyed rows (:mod:`spark_jobs.transforms.keyed_rows`): what the tables would be of them alone.
 
 An event of the wide log says something about every table whose key it has. An event of a table at the source is about
-the tables that are made of it; a value that did not travel is not known and leaves what is there. A column that an
-event lacks is null in it, unless the event is older than the column: then it says nothing of it. Of a table that
-several at the source become, which of them an event is of is a value of its row like others, and part of the key.
+the tables that are made of it whose keys it has; an empty text alone is no key, because Hudi stores none. A value that
+did not travel is not known and leaves what is there. A column that an event lacks is null in it, unless the event is
+older than the column: then it says nothing of it. Of a table that several at the source become, which of them an event
+is of is a value of its row like others, and part of the key.
 
 What null means is declared for each column: the value (``value``), or nothing (``unknown``).
 """
@@ -130,7 +131,7 @@ def _entry(table: MergedTable, width: int) -> Column:
         deleted_order.alias(DELETED_ORDER),
         *padded(slots, width),
     )
-    is_about = F.col(key).isNotNull()
+    is_about = F.col(key) != "" if table.key_type == "string" else F.col(key).isNotNull()
     return F.when(is_about if table.spec.follows_deletes else is_about & ~is_delete, entry)
 
 
@@ -160,7 +161,8 @@ def _of_tables_at_the_source(
         )
     is_delete, order = F.col("op") == "d", F.col("event_order")
     keys = F.transform("keys", _value_of)
-    is_about = ~F.exists(keys, lambda key: key.isNull()) & ~(is_delete & F.col("ignores"))
+    is_key = ~F.exists(keys, lambda key: key.isNull()) & (keys != F.array(F.lit("")))
+    is_about = is_key & ~(is_delete & F.col("ignores"))
     slots = [_slot(number).alias(name) for number, name in enumerate(slot_names(width))]
     return known_df.where(is_about).select(
         F.col("name").alias(TABLE),

@@ -28,7 +28,6 @@ from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, fol
 from tests.support.shop_lakes import TOPIC, ShopLake, make_shop_lake
 
 pytestmark = pytest.mark.hudi
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in (1,))]
 
 FIELDS = {
     "id": TYPES["bigint"],
@@ -141,7 +140,8 @@ def test_whatever_is_delivered_in_whatever_order_gives_the_same_tables(spark, tm
     assert lake.instants() == before
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.slice(name="laws")
+@pytest.mark.parametrize("seed", range(2))
 def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tmp_path, monkeypatch, seed):
     """In any order too, each delivery is ingested and split by runs that die, and then by some that do not.
 

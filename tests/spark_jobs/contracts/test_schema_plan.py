@@ -59,6 +59,14 @@ def test_what_is_declared_otherwise_is_planned_for_each_mirror_and_column():
     ]
 
 
+def test_what_two_tables_of_one_source_declare_is_changed_once():
+    buyers = replace(ORDERS, name="buyers", key=("Buyer",))
+    planned = plan_changes([ORDERS, buyers], BOOK)
+    assert planned == plan_changes([ORDERS], BOOK)
+    names = [name for _, name, _ in facts(apply_changes(BOOK, planned, at=AT, by=BY), "shop.orders")]
+    assert names == ["id", "amount", "remark", "paid"]
+
+
 def test_all_of_it_is_made_and_nothing_else():
     book = apply_changes(BOOK, plan_changes([ORDERS, CARTS], BOOK), at=AT, by=BY)
     assert facts(book, "shop.orders") == [

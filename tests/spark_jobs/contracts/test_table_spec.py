@@ -9,9 +9,10 @@ import pytest
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit
 
 TOTAL = ColumnSpec(name="total", source="Total", type=ColumnType.BIGINT)
+PAID_AT = ColumnSpec(name="paid_at", source="PaidAt", type=ColumnType.TIMESTAMP)
 
 
 def orders(**changes: Any) -> TableSpec:
@@ -101,3 +102,24 @@ def test_tables_of_one_source_agree_on_what_the_log_keeps_of_it():
             ("declare", 0, "type"),
         ),
     ]
+    micros, same = replace(PAID_AT, unit=(("default", NumberUnit.MICROSECONDS),)), replace(PAID_AT, comment="by card")
+    (error,) = orders(name="notes", declared=(micros,)).mistakes_beside(orders(declared=(PAID_AT,)))
+    assert "column 'PaidAt' is read otherwise than in orders, of the same source; declare the same unit" in str(error)
+    assert not [*orders(declared=(same,)).mistakes_beside(orders(declared=(PAID_AT,)))]
+
+
+def test_a_table_with_another_key_than_one_of_the_same_source_says_what_a_delete_does():
+    """By the default a deleted line would take the order with it, which has other lines."""
+    lines, heads = orders(), orders(name="heads", key=("Id",))
+    (error,) = heads.mistakes_of_deletes([lines])
+    assert str(error).startswith(
+        "table heads: its key differs from that of orders, of the same source, so it has to say"
+    )
+    assert (str(error).partition("; ")[2], error.at) == (
+        "write deletes: ignore, or deletes: tombstone if this is the key of the rows there",
+        ("deletes",),
+    )
+    assert [*lines.mistakes_of_deletes([heads])], "which of the two keys is that of the rows, nobody knows"
+    assert not [*orders(key=("Line", "Id")).mistakes_of_deletes([lines])]
+    for deletes in Deletes:
+        assert not [*replace(heads, deletes=deletes).mistakes_of_deletes([lines])]

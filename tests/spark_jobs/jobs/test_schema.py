@@ -117,6 +117,26 @@ def test_what_does_not_fit_waits_for_a_person_and_the_rest_goes_on(shop, capsys)
     assert "Ada" in capsys.readouterr().out
 
 
+@pytest.mark.slice(name="jobs")
+def test_a_history_gets_new_names_with_its_table(spark, tmp_path):
+    """Null says nothing of ``total``, and nothing of ``amount`` either, as which it is declared later."""
+    entry = {"name": "orders", "key": ["id"], "history": True}
+    nulls = {"default": "value", "columns": {"total": "unknown"}}
+    lake = make_shop_lake(spark, tmp_path, [{**entry, "nulls": nulls}])
+    totals = (packed(5), None)
+    lake.deliver(
+        "one", [change("u", "orders", {"id": 1, "total": t}, n, fields=FIRST) for n, t in enumerate(totals, 1)]
+    )
+    lake.run("split")
+    declare(lake, {"name": "amount", "source": "total", "type": "decimal", "precision": 10, "scale": 2})
+    applied = lake.run("schema", action="apply", yes=True)
+    assert [table.table for table in applied.tables] == ["shop_log", "orders", "orders_history"]
+    lake.run("query", sql="SELECT 1 AS one", rows=1)
+    versions = spark.table("orders_versions").collect()
+    assert [(row["id"], row["amount"], row["valid_to"]) for row in versions] == [(1, Decimal("0.05"), None)]
+    assert lake.run("schema", action="apply", yes=True).status == "nothing_to_do"
+
+
 def test_a_plan_that_would_lose_something_is_refused(shop):
     declare(shop, {"name": "id", "source": "total", "type": "decimal", "precision": 4, "scale": 2})
     before = shop.instants()

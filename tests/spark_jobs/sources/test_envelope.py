@@ -15,7 +15,7 @@ import pytest
 
 from spark_jobs.contracts.rejections import RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from tests.support import oracle
 from tests.support.broken import BROKEN, nested
@@ -167,3 +167,17 @@ def test_values_at_the_edge_are_read_as_the_oracle_reads_them(column, value):
     expected = oracle.read_line(text)
     assert expected is not None
     assert row_of(decode(text)) == expected.row
+
+
+@pytest.mark.parametrize(("type_", "reason"), [("string", "missing_key"), ("bigint", "bad_integer")])
+def test_an_empty_text_is_no_key_of_the_wide_log(type_, reason):
+    columns = [
+        {"name": "id", "source": "SaleId", "type": type_},
+        {"name": "unit", "source": "UnitName", "type": "string"},
+    ]
+    document = {"lake": "shop", "source": {"topics": ["t"], "key": "id", "columns": columns}, "log": "log"}
+    tables = [{"name": "units", "key": "id", "columns": ["unit"]}]
+    decoder = EnvelopeDecoder(parse_lake_spec({**document, "quarantine": "bad", "tables": tables}))
+    with pytest.raises(RejectedRecordError) as refused:
+        decoder.decode(line(sqlserver("c", {**ROW, "SaleId": ""}, 5)))
+    assert refused.value.reason == reason

@@ -205,6 +205,14 @@ def test_a_row_without_a_column_of_its_key(op, missing, is_null):
     assert [name for name, _ in mirrored.values] == ["id", "line", "part", "more"]
 
 
+def test_an_empty_text_alone_is_no_key():
+    """No table could store it, and one such row would stop the others; beside another column it is a value."""
+    with pytest.raises(RejectedRecordError, match="id is missing") as refused:
+        decode(change("c", "orders", {"id": ""}, 5))
+    assert refused.value.reason is Reason.MISSING_KEY
+    assert decode(change("c", "orders", {"id": 1, "line": ""}, 5), spec_of(key=["id", "line"])).mirrored is not None
+
+
 def test_events_of_other_tables_are_told_from_broken_ones():
     with pytest.raises(OtherTableError, match=r"shop\.basket"):
         decode(change("c", "basket", {"id": 1}, 5))

@@ -60,3 +60,29 @@ def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path, old, new, told
     begin, _, rest = text.rpartition(old)
     found = problems(begin + new + rest, tmp_path)
     assert [f":{line}: " in each and told in each and remedy in each for each in found] == [True], found
+
+
+def test_tables_of_one_source_with_different_keys_both_say_what_a_delete_does(tmp_path):
+    """A third one with the key of the first, and shards of which one is an entry's table too, are looked at as well."""
+    entries = """  - {name: shelves, from: {database: shop, table: order_lines}, key: [shelf], drop: [note_to_packer]}
+  - {name: lines_2, from: {database: Shop, table: Order_Lines}, key: [line, order_id], drop: [note_to_packer]}
+  - {name: sold, from: {database: shop, table: "sold_*"}, key: [id], origin: shard}
+  - {name: cities, from: {database: shop, table: sold_1}, key: [city]}
+"""
+    text = SHOP.read_text(encoding="utf-8").replace("\nquarantine_limit", f"{entries}\nquarantine_limit")
+    found = problems(text, tmp_path)
+    assert [line.partition("key differs from that of ")[2].partition(",")[0] for line in found] == [
+        *("shelves", "order_lines", "shelves", "cities", "sold")
+    ]
+    places = [int(line.split(":")[1]) for line in found]
+    lines = text.splitlines()
+    assert [lines[place - 1].split("name: ")[1].split(",")[0] for place in places] == [
+        *("order_lines", "shelves", "lines_2", "sold", "cities")
+    ]
+    assert all("write deletes: ignore, or deletes: tombstone if" in line for line in found)
+    said = text.replace("key: [shelf]", "key: [shelf], deletes: ignore").replace("[city]", "[city], deletes: ignore")
+    said = said.replace("[order_id, line]", "[order_id, line]\n    deletes: tombstone")
+    said = said.replace("[line, order_id]", "[line, order_id], deletes: remove").replace(
+        "shard}", "shard, deletes: remove}"
+    )
+    assert problems(said, tmp_path) == []

@@ -50,6 +50,16 @@ def test_a_table_of_the_key_alone_has_versions_too():
     assert query_of(select, "trino").named_selects == ["shop_id", "order", "valid_from", "valid_to"]
 
 
+def test_a_column_is_called_as_another_table_of_the_source_declares_it():
+    """The log has one name for it, so the key of ``prices`` is stored under that too."""
+    declared = [{"name": "shop", "source": "ShopId", "type": "bigint"}]
+    shops = {**ENTRY, "name": "shops", "key": ["ShopId"], "history": False, "deletes": "ignore", "declare": declared}
+    spec = lake_of(tables=[{**ENTRY, "deletes": "tombstone"}, shops])
+    for table, key in (("prices", ("shop", "order")), ("shops", ("shop",))):
+        stored = (*key, "group", "row_order", "is_deleted")
+        assert history_columns(spec.table(table), stored) == (*key, "group")
+
+
 def test_its_history_is_a_table_of_the_lake():
     spec = lake_of()
     assert spec.histories == ("prices_history",)

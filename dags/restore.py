@@ -10,7 +10,8 @@ Only a person starts it; the form asks to which savepoint (`python -m spark_jobs
    tables have.
 
 - **There is no way back** from it but taking in again what the landing folder still has, which the next runs of the
-  other DAGs do by themselves. To undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+  other DAGs do by themselves. To undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`;
+  to undo a changed definition alone: `undo_changes`.
 - **Readers:** queries that run meanwhile may fail; ask again. Readers outside that had read more are named in the log.
 - **Safe to retry:** a killed run is run again; jobs that come between find a lake they can work on.
 - **Downstream:** tables whose instant moved are announced, and the serving store follows with the next runs.

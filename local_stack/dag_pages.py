@@ -21,7 +21,7 @@ HEAD = """# DAGs
     landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─┬─> fast_layer
                                                                                                └─> stitch_layer
     by the clock, once a day: slow_layer              when a person or a backfill asks: recompute
-    when a person asks: snapshot ─(sales_log)
+    when a person asks: snapshot ─(sales_log)         when a mart's definition changed: apply_changes, undo_changes
 
 These are the ids of the lake `sales`, and of a lake that is alone. Among several lakes those of another one begin with
 its name: `shop_ingest`, `shop_split`, `shop_fast_layer` ([lakes.md](lakes.md)).

@@ -11,7 +11,8 @@ Only a person starts it; the form takes the name of the savepoint (`python -m sp
    tables have.
 
 - **It cannot be undone.** What the landing folder still has is ingested again by the next runs of the other DAGs. To
-  undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+  undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`; to undo a changed definition
+  alone: `undo_changes`.
 - **Readers:** queries that run meanwhile may fail; run them again. Readers outside the lake that had read more are
   named in the log.
 - **Safe to retry:** run a killed run again; jobs that run in between find a lake that they can work on.

@@ -17,6 +17,7 @@ from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from local_stack.services import RunFolder, run_path
+from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.quality.docs_site import DOCS
 
@@ -33,8 +34,10 @@ WIDE, HIGH, TALL = (1440, 940), (1440, 1300), (1180, 1560)
 def run(argv: list[str]) -> int:
     """Take the pictures named, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m local_stack.pictures", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}; none: all")
-    names = parser.parse_args(argv).names or list(PICTURES)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}; none: all but {', '.join(BY_NAME)}"
+    )
+    names = parser.parse_args(argv).names or [name for name in PICTURES if name not in BY_NAME]
     folder = RunFolder(run_path(os.environ) / "up")
     if folder.find("api-server") is None or not set(names) <= set(PICTURES):
         raise SetupError(f"pictures are taken of what make up left running, and are called {', '.join(PICTURES)}")
@@ -83,23 +86,37 @@ def _show_dags(browser: Chrome, airflow: AirflowHome) -> None:
     _find(browser, "//a[text()='stitch_layer']")
 
 
+def _show_lakes(browser: Chrome, airflow: AirflowHome) -> None:
+    """What the lakes of this Airflow take in: DAGs of the same kinds, each with its lake as a tag."""
+    others = sorted(dag_id for dag_id in airflow.api.dag_ids() if dag_id.endswith("_ingest"))
+    if not others:
+        raise SetupError("this Airflow has one lake; make down, set LAKEHOUSE_LAKES as docs/lakes.md says, and make up")
+    browser.get(f"{airflow.url}/dags?tags=ingest&tags=split&tags_match_mode=any")
+    for dag_id in (DAG_IDS[0], *others):
+        _find(browser, f"//a[text()='{dag_id}']")
+
+
 def _show_backfills(browser: Chrome, airflow: AirflowHome) -> None:
     browser.get(f"{airflow.url}/dags/slow_layer/backfills")
     _find(browser, "//*[text()='Max Active Runs']")
 
 
-def _show_recompute_approval(browser: Chrome, airflow: AirflowHome) -> None:
+def _show_approval(dag_id: str) -> Show:
     """The question of the newest run that waits for an answer."""
-    waiting = [
-        run.run_id
-        for run in airflow.api.runs("recompute")
-        if run.is_active
-        and any(task["state"] == "awaiting_input" for task in airflow.api.tasks("recompute", run.run_id))
-    ]
-    if not waiting:
-        raise SetupError("no run of recompute waits for an answer; start one, without dry run")
-    browser.get(f"{airflow.url}/dags/recompute/runs/{waiting[0]}/tasks/approve/required_actions")
-    _find(browser, "//button[text()='Approve']")
+
+    def show(browser: Chrome, airflow: AirflowHome) -> None:
+        waiting = [
+            run.run_id
+            for run in airflow.api.runs(dag_id)
+            if run.is_active
+            and any(task["state"] == "awaiting_input" for task in airflow.api.tasks(dag_id, run.run_id))
+        ]
+        if not waiting:
+            raise SetupError(f"no run of {dag_id} waits for an answer; start one, without dry run")
+        browser.get(f"{airflow.url}/dags/{dag_id}/runs/{waiting[0]}/tasks/approve/required_actions")
+        _find(browser, "//button[text()='Approve']")
+
+    return show
 
 
 def _show_recompute_form(browser: Chrome, airflow: AirflowHome) -> None:
@@ -168,11 +185,15 @@ PICTURES: dict[str, tuple[tuple[int, int], Show]] = {
     "airflow-asset-sales-log": (WIDE, _show_asset("sales/sales_log")),
     "airflow-asset-split": (WIDE, _show_asset("sales/sales_log/split")),
     "recompute-form": (TALL, _show_recompute_form),
-    "recompute-approval": (WIDE, _show_recompute_approval),
+    "recompute-approval": (WIDE, _show_approval("recompute")),
     "backfill-slow-layer": (WIDE, _show_backfills),
     "data-docs": (WIDE, _show_data_docs),
     "data-quality-failed": (WIDE, _show_failed_run),
+    "airflow-lakes": (HIGH, _show_lakes),
+    "changes-approval": (HIGH, _show_approval("apply_changes")),
 }
+BY_NAME = ("airflow-lakes", "changes-approval")
+"""They need another state than all others: several lakes in the Airflow, a mart whose file was edited."""
 
 
 if __name__ == "__main__":

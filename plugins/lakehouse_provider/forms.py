@@ -55,6 +55,17 @@ def savepoint_param() -> Param:
     )
 
 
+def plan_param() -> Param:
+    """The id of a plan that was applied."""
+    return Param(
+        "",
+        type="string",
+        pattern=f"^(plan-[0-9]{{8}}T[0-9]{{6}})?{_END}",
+        title="Plan",
+        description="Its id, such as plan-20260131T000000",
+    )
+
+
 def topics_param() -> Param:
     """Topics of Kafka, with commas, or none."""
     return Param(
@@ -67,9 +78,38 @@ def topics_param() -> Param:
     )
 
 
-def dry_run_param() -> Param:
-    """On unless it is switched off: the plan and nothing else."""
-    return Param(True, type="boolean", title="Dry run", description="On: only the plan. Off: waits for approval")
+def dry_run_param(shown: str = "the plan") -> Param:
+    """On unless it is switched off: what is shown and nothing else."""
+    return Param(True, type="boolean", title="Dry run", description=f"On: only {shown}. Off: waits for approval")
+
+
+def changes_params(marts: list[str]) -> dict[str, Param]:
+    """Which changed marts are computed by their new definition, and what is shown before a person decides."""
+    return {
+        "marts": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "string", "enum": marts},
+            examples=marts,
+            title="Marts",
+            description="These alone, with the changed marts that they read; empty: every mart that changed",
+        ),
+        "preview": Param(
+            True,
+            type="boolean",
+            title="Preview",
+            description="Compute the marts beside their rows and show the difference; takes as long as a full refresh",
+        ),
+        "samples": Param(
+            0,
+            type="integer",
+            minimum=0,
+            maximum=100,
+            title="Sample keys",
+            description="Of new, changed and gone rows, so many keys each; they stay in Airflow's log and database",
+        ),
+        "dry_run": dry_run_param("the plan and the preview"),
+    }
 
 
 def table_params() -> dict[str, Param]:

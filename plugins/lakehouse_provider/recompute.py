@@ -1,11 +1,8 @@
-"""The form of the DAG ``recompute``, and its plan as a page that a person can approve."""
+"""The form of the DAG ``recompute``."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from airflow.sdk import Param
 
@@ -13,10 +10,6 @@ from lakehouse_provider.forms import choice_param, dry_run_param
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import is_identifier
-
-_MARKS = re.compile(r"[\\`*_\[\]<>|]")
-MOST_LINES = 200
-"""A plan of more lines is cut here; the log of the task that made it has them all."""
 
 
 def rules_versions(settings: Settings | None = None) -> list[str]:
@@ -50,29 +43,5 @@ def recompute_params(spec: LakeSpec, versions: list[str]) -> dict[str, Param]:
     }
 
 
-def plan_page(result: Mapping[str, Any]) -> str:
-    """A plan in Markdown: its numbers as a table, what it says as a list. ``result`` is the job's result as a dict.
-
-    What the job tells people at a shell, to say ``--yes``, is left out: here they press a button.
-    """
-    counters: Mapping[str, int] = result.get("counters") or {}
-    messages: list[str] = list(result.get("messages") or [])
-    numbers = [f"| {name.replace('_', ' ')} | {value:,} |" for name, value in counters.items() if value]
-    table = ["| what | number |", "|---|---:|", *numbers, ""] if numbers else []
-    said = [
-        f"- {_plain(line)}"
-        for message in messages
-        for line in message.splitlines()
-        if line.strip() and "--yes" not in line
-    ]
-    more = [f"- and {len(said) - MOST_LINES} lines more in the log"] if len(said) > MOST_LINES else []
-    return "\n".join([*table, *said[:MOST_LINES], *more]) or "The plan is empty; look at the log of its task."
-
-
 def _date(title: str, description: str) -> Param:
     return Param(None, type=["null", "string"], format="date", title=title, description=description)
-
-
-def _plain(line: str) -> str:
-    """A line that Markdown shows as it is: a name in it becomes no emphasis, no link and no element."""
-    return _MARKS.sub(r"\\\g<0>", line.strip())

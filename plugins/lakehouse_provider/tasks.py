@@ -97,13 +97,7 @@ def approved_tasks(
     plan = LakehouseJobOperator(
         task_id="plan", job=job, arguments=arguments, runs_by_clock=runs_by_clock, skips_idle=False
     )
-    approve = PlanApprovalOperator(
-        task_id="approve",
-        plan_task_id=plan.task_id,
-        counter=counter,
-        subject=subject,
-        max_active_tis_per_dag=None,  # it writes nothing, and may wait for a day
-    )
+    approve = _approval(plan, counter=counter, subject=subject)
     apply = LakehouseJobOperator(
         task_id="apply",
         job=job,
@@ -113,3 +107,35 @@ def approved_tasks(
         outlets=list(outlets),
     )
     plan >> approve >> apply
+
+
+def change_tasks(marts: str, *, skips_preview: str, samples: str, subject: str, outlets: Sequence[Asset]) -> None:
+    """``plan``, ``preview``, ``approve`` and ``apply`` of changed definitions; the plan is kept in the lake meanwhile.
+
+    Args:
+        marts: names with commas, "" for every mart that changed (templated, as the others).
+        skips_preview: why there is no preview, so that the person decides by the plan alone; "" for one.
+        samples: how many keys the preview shows.
+        subject: the question that the person is asked.
+        outlets: tables that may have changed afterwards.
+    """
+    plan = LakehouseJobOperator(task_id="plan", job="plan", arguments={"marts": marts, "keep": True}, skips_idle=False)
+    # Not from the run's clock, which is another one when a person clears a failed task.
+    of_plan = {"plan": f"{{{{ ti.xcom_pull(task_ids='{plan.task_id}')['findings']['plan'] }}}}"}
+    preview = LakehouseJobOperator(
+        task_id="preview",
+        job="preview",
+        arguments={**of_plan, "samples": samples},
+        skip_reason=skips_preview,
+        skips_idle=False,
+    )
+    approve = _approval(
+        plan, counter="to_recompute", subject=subject, preview_task_id=preview.task_id, trigger_rule="none_failed"
+    )
+    apply = LakehouseJobOperator(task_id="apply", job="apply", arguments=of_plan, outlets=list(outlets))
+    plan >> preview >> approve >> apply
+
+
+def _approval(plan: LakehouseJobOperator, **kwargs: Any) -> PlanApprovalOperator:
+    """A person's word on a plan. It writes nothing and may wait for a day, so it is no writer that others wait for."""
+    return PlanApprovalOperator(task_id="approve", plan_task_id=plan.task_id, max_active_tis_per_dag=None, **kwargs)

@@ -14,7 +14,8 @@ _WITH_A_NAME_OF_THEIR_OWN = {"ingest": "ingest_sales", "split": "split_sales"}
 _LAYER = "_layer"
 KINDS = (
     *("ingest", "split", "fast_layer", "stitch_layer", "slow_layer"),
-    *("recompute", "table_services", "savepoints", "restore", "erase", "snapshot", "catalog_sync"),
+    *("recompute", "apply_changes", "undo_changes"),
+    *("table_services", "savepoints", "restore", "erase", "snapshot", "catalog_sync"),
     *("data_quality", "freshness"),
 )
 """One DAG of each is made for a lake, in the order in which data flows, then those that only look."""

@@ -215,8 +215,8 @@ class DefinitionChangedError(TerminalError):
         self.changed, self.result = changed, result
         parts = "; ".join(f"{table}: {', '.join(names)} changed" for table, names in changed.items())
         super().__init__(
-            f"blocked, the rows stay as they were computed: {parts}; see what that would change with: plan, then: "
-            f"preview and apply, or put the files back"
+            f"blocked, the rows stay as they were computed: {parts}; see what that would change with the DAG "
+            f"apply_changes, or with: plan, then: preview and apply; or put the files back"
         )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,11 @@ HEADER = ("table", "changed", "what apply does", "rows", "partitions", "bytes", 
 APPLY = "apply"
 """The job that carries a plan out; its savepoint is the plan's way back."""
 _ID = re.compile(r"plan-[0-9]{8}T[0-9]{6}")
+
+
+def is_plan_id(text: str) -> bool:
+    """Whether a text is the id of a plan, and so none of a file."""
+    return bool(_ID.fullmatch(text))
 
 
 class Action(StrEnum):
@@ -57,6 +62,20 @@ class DefinitionChange:
         """One line for the log."""
         return f"{self.table}: {', '.join(self.changed)} changed: {self.action}{f': {self.remedy}' * bool(self.remedy)}"
 
+    def facts(self) -> dict[str, Any]:
+        """Itself for YAML and JSON."""
+        content = asdict(self)
+        return {**content, "action": self.action.value, **{name: list(content[name]) for name in _LISTS}}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> DefinitionChange:
+        """What :meth:`facts` gave; ValueError, TypeError or KeyError when it is something else."""
+        lists = {name: tuple(map(str, facts[name])) for name in _LISTS}
+        return cls(**{**facts, **lists, "action": Action(facts["action"]), "instant": str(facts["instant"])})
+
+
+_LISTS = ("changed", "downstream")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakePlan:
@@ -77,7 +96,7 @@ class LakePlan:
         """The text of a plan file."""
         import yaml
 
-        content = {**asdict(self), "changes": [_plain(change) for change in self.changes]}
+        content = {**asdict(self), "changes": [change.facts() for change in self.changes]}
         text: str = yaml.safe_dump(content, sort_keys=False, width=120)
         return text
 
@@ -88,13 +107,29 @@ class LakePlan:
 
         try:
             content = yaml.safe_load(text)
-            changes = tuple(_change(entry) for entry in content.pop("changes"))
+            changes = tuple(map(DefinitionChange.from_facts, content.pop("changes")))
             plan = cls(changes=changes, **{name: str(value) for name, value in content.items()})
         except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ContractError(f"{show(path)} is no plan file; make one with: plan --output FILE") from error
-        if not _ID.fullmatch(plan.id):
+        if not is_plan_id(plan.id):
             raise ContractError(f"{show(path)} has the id {show(plan.id)}, which is none; make a new plan file")
         return plan
+
+    def of_marts(self, names: Collection[str], reads: Mapping[str, Collection[str]]) -> LakePlan:
+        """The changes of these marts alone, and of what they read: their new rows are computed from it.
+
+        Args:
+            names: the marts.
+            reads: what each mart of the lake reads. What a mart reads counts as far as it is changed itself; behind a
+                table that is not, nothing has to be done first.
+        """
+        changed = {change.table for change in self.changes}
+        found, left = set[str](), list(names)
+        while left:
+            if (name := left.pop()) not in found:
+                found.add(name)
+                left += [read for read in reads.get(name, ()) if read in changed]
+        return replace(self, changes=tuple(change for change in self.changes if change.table in found))
 
     def check(self, now: LakePlan, kept: Mapping[str, str]) -> None:
         """Raise StalePlanError when the lake or its files are not those that the plan was made from.
@@ -118,16 +153,3 @@ def _moved(
         is_same = found is not None and (found.instant, found.changed) == (change.instant, change.changed)
         if not is_done and not is_same:
             yield change.table
-
-
-def _plain(change: DefinitionChange) -> dict[str, Any]:
-    content = asdict(change)
-    return {**content, "action": change.action.value, **{name: list(content[name]) for name in _LISTS}}
-
-
-_LISTS = ("changed", "downstream")
-
-
-def _change(entry: Mapping[str, Any]) -> DefinitionChange:
-    lists = {name: tuple(map(str, entry[name])) for name in _LISTS}
-    return DefinitionChange(**{**entry, **lists, "action": Action(entry["action"]), "instant": str(entry["instant"])})

@@ -9,12 +9,9 @@ from typing import Any
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Columns side by side: numbers to the right with thousands marked, text to the left, nothing as ``-``."""
-    cells = [[_text(value) for value in row] for row in rows]
+    cells = [[cell_text(value) for value in row] for row in rows]
     widths = [max(len(header[at]), *(len(row[at]) for row in cells), 0) for at in range(len(header))]
-    is_number = [
-        bool(rows) and all(isinstance(row[at], int | Decimal) or row[at] is None for row in rows)
-        for at in range(len(header))
-    ]
+    is_number = number_columns(header, rows)
 
     def line(values: Sequence[str]) -> str:
         padded = (v.rjust(w) if right else v.ljust(w) for v, w, right in zip(values, widths, is_number, strict=True))
@@ -23,7 +20,16 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, cells)])
 
 
-def _text(value: Any) -> str:
+def number_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[bool]:
+    """Of each column, whether it holds numbers and nothing else."""
+    return [
+        bool(rows) and all(isinstance(row[at], int | Decimal) or row[at] is None for row in rows)
+        for at in range(len(header))
+    ]
+
+
+def cell_text(value: Any) -> str:
+    """One value as a table shows it."""
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int | Decimal) and not isinstance(value, bool) else str(value)

@@ -16,19 +16,19 @@ from spark_jobs.marts.bring_on import Engine
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.plan_files import read_plan
+from spark_jobs.storage.plan_files import PLAN_HELP, read_plan
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("--plan", required=True, metavar="FILE", help="the file that plan wrote")
+    parser.add_argument("--plan", required=True, metavar="FILE", help=PLAN_HELP)
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     """Raise unless the file is a plan of the lake as it is."""
-    _check(spec, read_plan(arguments.options["plan"]), arguments, settings)
+    _check(spec, read_plan(arguments.options["plan"], settings), arguments, settings)
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -41,7 +41,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         StalePlanError: the lake or its files are not those that the plan was made from. Nothing was changed.
         GateStoppedError: the new rows of a mart break what is expected of it; it stays as it is.
     """
-    spec, plan = read_lake_spec(settings), read_plan(arguments.options["plan"])
+    spec, plan = read_lake_spec(settings), read_plan(arguments.options["plan"], settings)
     engine = Engine(
         spark=spark,
         spec=spec,
@@ -92,7 +92,7 @@ def _keep_states(engine: Engine, plan: LakePlan, marts: list[MartSpec]) -> None:
 
 
 def _result(engine: Engine, plan: LakePlan, outcomes: list[TableOutcome]) -> JobResult:
-    way_back = [f"to undo: undo --plan {engine.arguments.options['plan']}"] if plan.recomputed else []
+    way_back = f"to undo: undo --plan {engine.arguments.options['plan']} --yes"
     left = [change.describe() for change in plan.changes if change not in plan.recomputed]
     return JobResult(
         job=engine.arguments.job,
@@ -100,5 +100,5 @@ def _result(engine: Engine, plan: LakePlan, outcomes: list[TableOutcome]) -> Job
         clock=format_clock(engine.arguments.clock),
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=(*engine.messages, *left, *way_back),
+        messages=(*engine.messages, *left, *([way_back] if plan.recomputed else [])),
     )

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Iterable
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.lake_plan import HEADER, Action
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.lake_plan import HEADER, Action, DefinitionChange
+from spark_jobs.contracts.names import one_of, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.plan_files import write_plan
+from spark_jobs.storage.plan_files import keep_plan, write_plan
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("--output", default="plan.yaml", metavar="FILE", help="the plan file (default: plan.yaml)")
+    parser.add_argument(
+        "--marts", metavar="NAMES", help="these marts alone, with commas; changed marts that they read too"
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--output", default="plan.yaml", metavar="FILE", help="the plan file (default: plan.yaml)")
+    place.add_argument("--keep", action="store_true", help="keep the plan in the lake, by its id, and write no file")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
@@ -25,18 +34,30 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Print what changed, what ``apply`` would do, and what depends on it; write the plan file. Nothing is changed."""
-    spec, output = read_lake_spec(settings), arguments.options.get("output") or "plan.yaml"
+    """Print what changed, what ``apply`` would do, and what depends on it; write the plan. Nothing is changed.
+
+    With ``--keep`` there is a plan also where nothing changed: who carries it out need not ask first.
+    """
+    spec, is_kept = read_lake_spec(settings), bool(arguments.options.get("keep"))
+    output = arguments.options.get("output") or "plan.yaml"
+    chosen = _chosen(spec, arguments)
     plan = make_plan(spec, settings, arguments.clock)
+    if chosen:
+        plan = plan.of_marts(chosen, {mart.name: [read.table for read in mart.reads] for mart in spec.marts})
     messages = [change.describe() for change in plan.changes]
+    messages += _also(plan.recomputed, chosen)
     if plan.changes:
         print(format_table(HEADER, [change.cells() for change in plan.changes]))
-        write_plan(plan, output)
-        messages.append(f"{plan.id} is in {output}")
+        messages.append(f"{plan.id} is {'kept in the lake' if is_kept else f'in {output}'}")
     else:
-        print("every mart and table is as the files define it")
+        print(f"every {'chosen mart' if chosen else 'mart and table'} is as the files define it")
+    if is_kept:
+        keep_plan(plan, settings)
+    elif plan.changes:
+        write_plan(plan, output)
     if plan.recomputed:
-        messages.append(f"next: preview --plan {output}, then: apply --plan {output}")
+        place = plan.id if is_kept else output
+        messages.append(f"next: preview --plan {place}, then: apply --plan {place}")
     return JobResult(
         job=arguments.job,
         status=DONE if plan.changes else NOTHING_TO_DO,
@@ -47,4 +68,18 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
             "impossible": sum(change.action is Action.IMPOSSIBLE for change in plan.changes),
         },
         messages=tuple(messages),
+        findings={"plan": plan.id, "changes": [change.facts() for change in plan.changes]},
     )
+
+
+def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[str, ...]:
+    names = names_of(arguments.options.get("marts") or "")
+    for name in names:
+        if name not in spec.mart_names:
+            raise ContractError(f"there is no mart {show(name)}; {one_of(name, sorted(spec.mart_names))}")
+    return names
+
+
+def _also(planned: Iterable[DefinitionChange], chosen: Collection[str]) -> list[str]:
+    others = [change.table for change in planned if chosen and change.table not in chosen]
+    return [f"{name}: was not chosen; a chosen mart reads it, so it is computed first" for name in others]

@@ -1,4 +1,4 @@
-"""undo: the marts of an applied plan taken back to the rows and the definition that they had before."""
+"""undo: the marts of an applied plan restored to the rows and the definition that they had before; a plan first."""
 
 from __future__ import annotations
 
@@ -7,44 +7,77 @@ import argparse
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.instants import moment_of
 from spark_jobs.contracts.lake_plan import APPLY
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.undo import undo
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.plan_files import read_plan
-from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.plan_files import PLAN_HELP, find_plan_id
+from spark_jobs.storage.savepoints import Record, SavepointRecords
+from spark_jobs.storage.timeline import Timeline
+
+_HEAD = ("mart", "restored to its rows of", "commits since")
+_AFTER = "put the files back, or make a new plan: until then these marts are blocked"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
-    parser.add_argument("--plan", required=True, metavar="FILE", help="the plan that was applied")
+    parser.add_argument("--plan", required=True, metavar="FILE", help=f"the plan that was applied: {PLAN_HELP}")
+    parser.add_argument("--yes", action="store_true", help="do it; without it the plan is shown and nothing is changed")
+
+
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+    """What it would do is known from timelines."""
+    return bool(arguments.options.get("yes"))
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     """Raise ContractError when the plan was not applied, or was undone already."""
-    SavepointRecords(settings).read(read_plan(arguments.options["plan"]).id, made_by=APPLY)
+    _record(arguments, settings)
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Commit the old rows once more, table by table, with the definition and the checkpoints of then.
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Show what would come back; with ``--yes`` commit the old rows once more, with definition and checkpoints of then.
 
-    A run that was killed is run again. Where the files still have the new definition, the marts are blocked until it
-    is put back, or planned and applied again.
+    Each table changes in one commit, and a run that was killed is run again. Where the files still have the new
+    definition, the marts are blocked until it is put back, or planned and applied again.
     """
-    spec = read_lake_spec(settings)
-    record = SavepointRecords(settings).read(read_plan(arguments.options["plan"]).id, made_by=APPLY)
+    spec, record = read_lake_spec(settings), _record(arguments, settings)
+    if spark is None or not arguments.options.get("yes"):
+        return _plan(arguments, record, settings)
     outcomes = undo(Engine(spark=spark, spec=spec, settings=settings, arguments=arguments), record)
+    return _result(arguments, record, outcomes, (f"undone: {record.what}", _AFTER))
+
+
+def _record(arguments: JobArguments, settings: Settings) -> Record:
+    """The savepoint of the plan, which ``apply`` made before it changed anything."""
+    return SavepointRecords(settings).read(find_plan_id(arguments.options["plan"], settings), made_by=APPLY)
+
+
+def _plan(arguments: JobArguments, record: Record, settings: Settings) -> JobResult:
+    rows = []
+    for table, instant in record.tables.items():
+        timeline = Timeline(table=table, path=settings.table_path(table))
+        since = [write for write in timeline.writes if write.time > instant and not timeline.is_service(write)]
+        rows.append((table, f"{moment_of(instant):%Y-%m-%d %H:%M:%S} UTC", len(since)))
+    print(f"would undo: {record.what} (applied {record.made_at})\n{format_table(_HEAD, rows)}")
+    messages = [f"would undo: {record.what} (applied {record.made_at})"]
+    messages += [f"{table}: restored to its rows of {then}, commits since: {since}" for table, then, since in rows]
+    return _result(arguments, record, [], (*messages, _AFTER, "nothing was changed; do it with --yes"))
+
+
+def _result(
+    arguments: JobArguments, record: Record, outcomes: list[TableOutcome], messages: tuple[str, ...]
+) -> JobResult:
     return JobResult(
         job=arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
-        counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=(
-            f"undone: {record.what}",
-            "put the files back, or make a new plan: until then these marts are blocked",
-        ),
+        counters={"marts_planned": len(record.tables), "rows_written": sum(outcome.rows for outcome in outcomes)},
+        messages=messages,
     )

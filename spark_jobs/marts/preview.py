@@ -18,6 +18,7 @@ from pyspark.sql.types import DataType, DecimalType, IntegralType
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.contracts.previews import ColumnPreview, Number
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.modes import compute_full, full_difference
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite
@@ -25,29 +26,6 @@ from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.scoped import scoped_full_difference
 from spark_jobs.marts.stitch import stitched_rows, window_of
 from spark_jobs.transforms.cells import AFTER, BEFORE, with_cell_id
-
-HEADER = ("column", "type now", "type then", "sum now", "sum then", "rows changed", "percent")
-Number = int | Decimal | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPreview:
-    """One column: its types and sums as stored and as they would be, None where there is none.
-
-    ``changed`` are rows of both states that have another value of it; ``percent`` is of all rows of both states.
-    """
-
-    name: str
-    type_now: str | None
-    type_then: str | None
-    sum_now: Number
-    sum_then: Number
-    changed: int
-    percent: Decimal | None
-
-    def cells(self) -> tuple[object, ...]:
-        """One row of the printed table, under ``HEADER``."""
-        return (self.name, self.type_now, self.type_then, self.sum_now, self.sum_then, self.changed, self.percent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +43,9 @@ class Preview:
         return self.rows_now + self.rewrite.new - self.rewrite.gone
 
     def facts(self) -> dict[str, Any]:
-        """Itself for JSON; numbers with a fraction are text, which keeps every digit."""
+        """Itself for JSON."""
         content = {**asdict(self.rewrite), "rows_now": self.rows_now, "rows_then": self.rows_then}
-        columns = [
-            {name: str(value) if isinstance(value, Decimal) else value for name, value in asdict(column).items()}
-            for column in self.columns
-        ]
-        return {**content, "columns": columns, "samples": self.samples}
+        return {**content, "columns": [column.facts() for column in self.columns], "samples": self.samples}
 
 
 def preview(engine: Engine, mart: MartSpec, *, samples: int) -> Preview:
@@ -147,7 +121,8 @@ def _compare(rewrite: RewritePlan, difference_df: DataFrame, stored_df: DataFram
             percent=round(Decimal(100 * changed) / kept, 2) if kept else None,
         )
         columns.append(column)
-    keys = {kind: _keys(difference_df.where(where()), samples) for kind, where in _KINDS.items()}
+    kinds = _KINDS.items() if samples else ()
+    keys = {kind: _keys(difference_df.where(where()), samples) for kind, where in kinds}
     return Preview(rewrite=rewrite, rows_now=stored["__rows"], columns=tuple(columns), samples=keys)
 
 

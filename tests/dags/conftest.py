@@ -23,7 +23,7 @@ PROBE = """
 import json, os, sys
 from copy import deepcopy
 from datetime import datetime, UTC
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.exceptions import ParamValidationError
@@ -109,11 +109,12 @@ class Run(SimpleNamespace):
     def __init__(self, kind="manual", day=None):
         super().__init__(run_type=DagRunType(kind), start_date=NOW, logical_date=day, conf={})
 NOW, DAY = datetime(2026, 8, 15, 9, 30, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+PLANNED = SimpleNamespace(xcom_pull=lambda task_ids: {"findings": {task_ids: "plan-20260310T120000"}})
 def options(dag, run, form):
     # the command line of each task that runs a job, by the task's name
     params = {name: dag.params.get_param(name) for name in dag.params}
     defaults = {name: param.value if param.has_value else None for name, param in params.items()}
-    context = {"params": {**defaults, **form}, "dag_run": run, "run_id": "r"}
+    context = {"params": {**defaults, **form}, "dag_run": run, "run_id": "r", "ti": PLANNED}
     found = {}
     for task in dag.tasks:
         if type(task).__name__ == "LakehouseJobOperator":
@@ -122,9 +123,11 @@ def options(dag, run, form):
             found[task.task_id] = [*task._options(context), f"source={task.source_conn_id}"]
     return found
 TRIES = (True, 7, "2026-03-05", "day-20260131T000000", "public.orders", "lakehouse_source_9", "12345", "abc")
+TRIES += ("plan-20260131T000000",)
 def values_of(param):
     # what can be filled in there beside what stands there already
     offered = [*param.schema.get("enum", ()), False, *TRIES]
+    offered += [list(pair) for pair in pairwise(param.schema.get("items", {}).get("enum", ()))]
     taken = []
     for value in offered:
         if fits(param, value):
@@ -148,9 +151,14 @@ runs = {
     for dag_id, dag in bag.dags.items()
     for kind in ("scheduled", "asset_triggered", "manual", "backfill")
 }
+skipped = {}
+for wish in (True, False):
+    task = bag.dags["apply_changes"].get_task("preview").prepare_for_execution()
+    task.render_template_fields({"params": {"preview": wish, "samples": 0}, "ti": PLANNED}, task.get_template_env())
+    skipped[str(wish)] = task.skip_reason
 heavy = sorted({"pyspark", "pandas", "numpy", "pyarrow", "grpc", "great_expectations", "sqlglot"} & set(sys.modules))
 found = {"dags": facts, "moves": moves, "filled": filled, "errors": bag.import_errors, "heavy": heavy}
-found |= {"forms": forms, "runs": runs}
+found |= {"forms": forms, "runs": runs, "skipped": skipped}
 print(json.dumps(found, default=lambda _no_value: None))
 """
 ASKED = {

@@ -27,6 +27,8 @@ def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
         "stitch_layer",
         "slow_layer",
         "recompute",
+        "apply_changes",
+        "undo_changes",
         "table_services",
         "savepoints",
         "restore",
@@ -80,6 +82,8 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
         ),
         ("slow_layer", {"slow": "mart", **ASKED}, []),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
+        ("apply_changes", {"plan": "plan", "preview": "preview", "approve": None, "apply": "apply"}, []),
+        ("undo_changes", {"plan": "undo", "approve": None, "apply": "undo"}, []),
         ("table_services", {"plan": "services plan", "due": None, "run": "services run"}, []),
         ("data_quality", {"validate": "validate"}, []),
         ("freshness", {"check": "freshness"}, []),
@@ -186,7 +190,7 @@ def test_somebody_is_told_of_a_failure_and_of_a_run_that_is_late(parsed: dict[st
     told = {name: task["told"] for name, task in dag["tasks"].items()}
     kind = "OngoingAlert" if dag_id == "freshness" else "LakehouseAlert"
     assert told == {name: [] if name == "outcome" else [kind] for name in told}
-    is_of_people = dag_id in ("recompute", "restore", "erase", "snapshot")
+    is_of_people = dag_id in ("recompute", "apply_changes", "undo_changes", "restore", "erase", "snapshot")
     assert dag["deadlines"] == ([] if is_of_people else [f"lakehouse_provider.alerts.LateRunAlert {dag_id}"])
 
 
@@ -196,18 +200,19 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
         dag_id: [name for task in dag["tasks"].values() for name in task["outlets"]]
         for dag_id, dag in parsed["dags"].items()
     }
-    rewritten, restored, erased = written.pop("recompute"), written.pop("restore"), written.pop("erase")
+    rewriting = [written.pop(dag_id) for dag_id in ("recompute", "apply_changes", "undo_changes")]
+    restored, erased = written.pop("restore"), written.pop("erase")
     asked = assets.quality.name
     assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != asked]
     outlets = [name for names in written.values() for name in names if name != asked]
     assert {dag_id for dag_id, names in written.items() if asked in names} == {*DAG_IDS[:5], "data_quality"}
     assert len(outlets) == len(set(outlets))
     assert set(outlets) == {assets[table].name for table in assets.spec.data_tables} | {assets.split.name}
-    assert set(rewritten) == {asset.name for asset in assets.marts}
+    assert [set(names) for names in rewriting] == [{asset.name for asset in assets.marts}] * 3
     assert set(restored) == set(erased) == {assets[table].name for table in assets.spec.table_names}
 
 
-@pytest.mark.parametrize("dag_id", ["recompute", "restore", "erase"])
+@pytest.mark.parametrize("dag_id", ["recompute", "undo_changes", "restore", "erase"])
 def test_history_is_rewritten_only_after_a_plan_and_an_approval(parsed: dict[str, Any], dag_id: str) -> None:
     tasks = parsed["dags"][dag_id]["tasks"]
     assert {name: task["after"] for name, task in tasks.items()} == {
@@ -218,6 +223,24 @@ def test_history_is_rewritten_only_after_a_plan_and_an_approval(parsed: dict[str
     assert "yes" not in tasks["plan"]["arguments"]
     assert tasks["apply"]["arguments"] == {**tasks["plan"]["arguments"], "yes": True}
     assert parsed["dags"][dag_id]["params"]["dry_run"]["value"] is True
+
+
+def test_a_changed_definition_is_applied_only_after_a_plan_and_an_approval(parsed: dict[str, Any]) -> None:
+    """Also without a preview, which a person may do without; not when one failed."""
+    dag = parsed["dags"]["apply_changes"]
+    tasks = dag["tasks"]
+    assert {name: (task["after"], task["rule"]) for name, task in tasks.items()} == {
+        "plan": ([], "all_success"),
+        "preview": (["plan"], "all_success"),
+        "approve": (["preview"], "none_failed"),
+        "apply": (["approve"], "all_success"),
+    }
+    assert tasks["approve"]["operator"] == "PlanApprovalOperator"
+    assert (tasks["plan"]["one_at_a_time"], tasks["approve"]["one_at_a_time"]) == (1, None)
+    assert {name: task["arguments"].get("plan") for name, task in tasks.items() if task["arguments"]} == {
+        "plan": None, **dict.fromkeys(("preview", "apply"), "{{ ti.xcom_pull(task_ids='plan')['findings']['plan'] }}")
+    }  # fmt: skip
+    assert (dag["params"]["dry_run"]["value"], dag["params"]["preview"]["value"]) == (True, True)
 
 
 def test_the_cut_moves_by_the_clock_and_when_a_person_says_so(parsed: dict[str, Any]) -> None:

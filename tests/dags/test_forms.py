@@ -22,6 +22,19 @@ def test_the_form_of_recompute_asks_what_to_compute(parsed: dict[str, Any]) -> N
     assert all(param["schema"]["title"] and param["description"] for param in params.values())
 
 
+def test_the_form_of_changes_offers_every_mart_and_several_of_them(parsed: dict[str, Any]) -> None:
+    params = parsed["dags"]["apply_changes"]["params"]
+    assert list(params) == ["marts", "preview", "samples", "dry_run"]
+    marts = params["marts"]["schema"]
+    assert marts["items"]["enum"] == marts["examples"]
+    assert {"stitch_agent_days", "stitch_agent_contracts", "slow_milestones"} <= set(marts["examples"])
+    assert {name: param["value"] for name, param in params.items()} == {
+        "marts": None, "preview": True, "samples": 0, "dry_run": True
+    }  # fmt: skip
+    assert all(param["schema"]["title"] and param["description"] for param in params.values())
+    assert list(parsed["dags"]["undo_changes"]["params"]) == ["plan", "dry_run"]
+
+
 def test_the_form_of_erase_asks_for_one_kind_of_people_each(parsed: dict[str, Any]) -> None:
     dag = parsed["dags"]["erase"]
     assert list(dag["params"]) == ["agent", "customer", "dry_run"]

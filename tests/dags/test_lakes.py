@@ -13,12 +13,13 @@ from spark_jobs.contracts.dag_ids import DAG_IDS
 
 SHOP_IDS = {
     *("shop_ingest", "shop_split", "shop_recompute", "shop_table_services", "shop_savepoints", "shop_restore"),
+    *("shop_apply_changes", "shop_undo_changes"),
     *("shop_erase", "shop_snapshot", "shop_catalog_sync", "shop_data_quality", "shop_freshness"),
 }
 SALES_IDS = {
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
     *("recompute", "table_services", "savepoints", "restore", "erase", "snapshot", "catalog_sync"),
-    *("data_quality", "freshness"),
+    *("apply_changes", "undo_changes", "data_quality", "freshness"),
 }
 
 

@@ -18,7 +18,8 @@ def test_it_has_a_section_for_each_dag_in_the_order_of_the_flow() -> None:
     titles = [line for line in build_page(DAGS).splitlines() if line.startswith("## ")]
     dags = (
         *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
-        *("recompute", "table_services", "savepoints", "restore", "erase", "snapshot"),
+        *("recompute", "apply_changes", "undo_changes"),
+        *("table_services", "savepoints", "restore", "erase", "snapshot"),
         *("catalog_sync", "data_quality", "freshness", "lake_specs", "lakes"),
     )
     assert titles == [f"## {dag_id}" for dag_id in dags]

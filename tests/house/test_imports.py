@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DAG_IDS = {
     *("ingest_sales", "split_sales", "fast_layer", "stitch_layer", "slow_layer"),
-    *("recompute", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
+    *("recompute", "apply_changes", "undo_changes", "table_services", "savepoints", "restore", "erase", "catalog_sync"),
     *("data_quality", "freshness", "snapshot"),
 }
 LIBRARY_MAY = {"pyspark", "spark_jobs"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk.exceptions import AirflowSkipException
 
-from lakehouse_provider.recompute import plan_page
+from lakehouse_provider.plan_pages import plan_page
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -27,26 +27,29 @@ class PlanApprovalOperator(ApprovalOperator):
 
     :param plan_task_id: the task whose result is the plan.
     :param counter: the number in that result that is 0 when nothing would change.
+    :param preview_task_id: the task whose result is a preview; the page shows it when that task was not skipped.
     """
 
     template_fields: Collection[str] = ("subject",)
     ui_color = "#f5ead9"
 
-    def __init__(self, *, plan_task_id: str, counter: str, **kwargs: Any) -> None:
+    def __init__(self, *, plan_task_id: str, counter: str, preview_task_id: str = "", **kwargs: Any) -> None:
         super().__init__(response_timeout=ANSWER_WITHIN, defaults=self.REJECT, **kwargs)
         self.plan_task_id = plan_task_id
         self.counter = counter
+        self.preview_task_id = preview_task_id
 
     def execute(self, context: Context) -> Any:
         """Skip a dry run, let an approved backfill through, else ask and wait without holding a worker."""
         if context["params"].get("dry_run", True):
             raise AirflowSkipException("a dry run ends with its plan")
-        plan = context["ti"].xcom_pull(task_ids=self.plan_task_id) or {}
+        pull = context["ti"].xcom_pull
+        plan = pull(task_ids=self.plan_task_id) or {}
         if (plan.get("counters") or {}).get(self.counter) == 0:
             raise AirflowSkipException("nothing would change")
         dag_run = context["dag_run"]
         if dag_run.run_type == "backfill" and (dag_run.conf or {}).get("approved") is True:
             self.log.info("approved when the backfill was requested")
             return {"chosen_options": [self.APPROVE], "params_input": {}}
-        self.body = plan_page(plan)
+        self.body = plan_page(plan, pull(task_ids=self.preview_task_id) if self.preview_task_id else None)
         return super().execute(context)

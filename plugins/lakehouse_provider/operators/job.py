@@ -57,6 +57,7 @@ class LakehouseJobOperator(BaseOperator):
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
     :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
     :param skips_idle: False makes a run that changed nothing a success, for a job whose result is what it says.
+    :param skip_reason: why the task is skipped instead (templated); "" runs the job.
     :param lake: the lake that the job is of, where there are several; the job gets the settings of that one alone.
     :param conn_id: a connection of type ``spark_connect`` or ``spark``; its ``engine`` says where it submits to. The
         lake's own ``<conn_id>_<lake>`` goes before it.
@@ -67,7 +68,7 @@ class LakehouseJobOperator(BaseOperator):
     :param source_conn_id: the connection of the database that a job reads by JDBC, in the same way (templated).
     """
 
-    template_fields: Sequence[str] = ("arguments", "source_conn_id")
+    template_fields: Sequence[str] = ("arguments", "source_conn_id", "skip_reason")
     ui_color = "#d9e8f5"
 
     def __init__(
@@ -78,6 +79,7 @@ class LakehouseJobOperator(BaseOperator):
         reads_interval: bool = False,
         runs_by_clock: bool = True,
         skips_idle: bool = True,
+        skip_reason: str = "",
         lake: str = "",
         conn_id: str = DEFAULT_CONN_ID,
         serving_conn_id: str | None = None,
@@ -91,6 +93,7 @@ class LakehouseJobOperator(BaseOperator):
         self.reads_interval = reads_interval
         self.runs_by_clock = runs_by_clock
         self.skips_idle = skips_idle
+        self.skip_reason = skip_reason
         self.lake = lake
         self.conn_id = conn_id
         self.serving_conn_id = serving_conn_id
@@ -101,6 +104,8 @@ class LakehouseJobOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the job; gives its result, or raises what the exit code means."""
+        if self.skip_reason:
+            raise AirflowSkipException(self.skip_reason)
         if context["dag_run"].run_type == "scheduled":
             self._check_clock_run()
         self._log_causes(context)

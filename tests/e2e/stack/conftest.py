@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from local_stack.ports import free_port
 from local_stack.stack import Stack
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.arguments import parse_clock
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.timeline import Timeline
@@ -79,7 +80,10 @@ def running(
     """2,000 events, followed by the scheduler to the end of the chain; then the slow layer."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
+    for name in ("lakes", "marts", "expectations"):  # as shipped, and free to be edited
+        shutil.copytree(PROJECT_ROOT / "include" / name, folder / "include" / name)
     environ |= {
+        "LAKEHOUSE_LAKE_SPEC": str(folder / "include" / "lakes" / "sales.yaml"),
         "LAKEHOUSE_BASE_PATH": str(folder / "lake"),
         "LAKEHOUSE_LANDING_PATH": str(folder / "landing"),
         "LAKEHOUSE_DRIVER_MEMORY": "2g",

@@ -1,4 +1,4 @@
-"""The form and the plan of `recompute`, and which of its runs ask a person."""
+"""The form of `recompute`, and which of its runs ask a person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException, ParamValidationError
 
 from lakehouse_provider.operators.approval import PlanApprovalOperator
-from lakehouse_provider.recompute import MOST_LINES, plan_page, recompute_params, rules_versions
+from lakehouse_provider.recompute import recompute_params, rules_versions
 from lakehouse_provider.schedules import recompute_dates
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -69,33 +69,6 @@ def test_a_run_from_the_form_computes_its_dates() -> None:
         "from": "2026-01-05", "to": "2026-02-07"
     }  # fmt: skip
     assert recompute_dates(Run(), {"from": None}) == {"from": "", "to": ""}
-
-
-def test_a_plan_is_a_page_with_its_numbers_and_words() -> None:
-    words = ["slow_agent_success: 2026-01\n*all* of it", "nothing was changed; do it with --yes"]
-    plan = {"counters": {"rows": 1234567, "partitions": 2, "rows_written": 0}, "messages": words}
-    assert plan_page(plan).splitlines() == [
-        "| what | number |",
-        "|---|---:|",
-        "| rows | 1,234,567 |",
-        "| partitions | 2 |",
-        "",
-        r"- slow\_agent\_success: 2026-01",
-        r"- \*all\* of it",
-    ]
-
-
-def test_a_name_in_a_plan_is_text_on_its_page() -> None:
-    """The file of a plan for erasure, say: the page is Markdown, and a person decides by it."""
-    name = "[Approve](https://evil.example) <img src=x> `code` |cell|"
-    assert plan_page({"messages": [name]}) == r"- \[Approve\](https://evil.example) \<img src=x\> \`code\` \|cell\|"
-
-
-def test_a_long_plan_is_cut_and_an_empty_one_says_so() -> None:
-    lines = plan_page({"messages": [str(number) for number in range(MOST_LINES + 7)]}).splitlines()
-    assert len(lines) == MOST_LINES + 1
-    assert lines[-1] == "- and 7 lines more in the log"
-    assert "The plan is empty" in plan_page({})
 
 
 @dataclass

@@ -93,6 +93,33 @@ def test_a_plan_is_not_stale_while_nothing_happens(plan: LakePlan) -> None:
     plan.check(replace(plan, id="plan-20270101T000000", made_at="later"), {})
 
 
+READS = st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("abcdef"), max_size=3))
+
+
+@settings(max_examples=100)
+@given(names=st.sets(st.sampled_from("abcdef"), max_size=6), reads=READS, chosen=st.sets(st.sampled_from("abcdef")))
+def test_a_choice_of_marts_has_the_changes_that_their_rows_are_computed_from(
+    names: set[str], reads: dict[str, set[str]], chosen: set[str]
+) -> None:
+    """A change is in it when a chain of changed tables leads from it to a chosen mart."""
+    changed = [
+        DefinitionChange(table=name, changed=("sql",), action=Action.RECOMPUTE, instant="0" * 17)
+        for name in sorted(names)
+    ]
+    plan = LakePlan(id="plan-20260310T120000", lake="sales", made_at="", digest="0123", changes=tuple(changed))
+
+    def leads_to_choice(name: str, passed: frozenset[str]) -> bool:
+        readers = {reader for reader, tables in reads.items() if name in tables}
+        return name in chosen or any(
+            reader in chosen or (reader in names and leads_to_choice(reader, passed | {name}))
+            for reader in readers - passed
+        )
+
+    wanted = [change for change in changed if leads_to_choice(change.table, frozenset())]
+    assert list(plan.of_marts(chosen, reads).changes) == wanted
+    assert replace(plan.of_marts(chosen, reads), changes=plan.changes) == plan
+
+
 NO_PLANS = ["", "[", "a: b", "- 1", "\x00", "{changes: 1}"]
 NO_PLANS += ["{changes: [], id: ../../x, lake: l, made_at: m, digest: d}"]
 NO_PLANS += ["{changes: [{table: a}], id: plan-20260310T120000, lake: l, made_at: m, digest: d}"]

@@ -33,6 +33,8 @@ COMMANDS = [
     "preview --plan=NAME",
     "apply --plan=NAME",
     "undo --plan=NAME",
+    "undo --plan=NAME --yes",
+    "plan --marts=NAME --keep",
     "rules diff NAME v1",
     "rules diff v1 v2 --from=NAME",
     "serve --layer=NAME",
@@ -145,7 +147,7 @@ def test_whatever_the_name(what, capsys):
 
 
 def test_every_job_that_takes_a_name_is_tried():
-    without_names = {"spec", "plan"}
+    without_names = {"spec"}
     assert {command.split()[0] for command in COMMANDS} >= JOBS.keys() - without_names
 
 

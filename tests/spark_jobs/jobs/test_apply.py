@@ -7,6 +7,7 @@ definition is computed here, in plain Python, from the same history.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from tests.support.mart_lakes import cells, read_bare_spec
 pytestmark = pytest.mark.hudi
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+PLAN = "plan-20260310T120000"
+"""Of a plan that was made at noon."""
 HISTORY = [(1, 5, "10.0000", 8), (2, 5, "20.5000", 6), (3, 6, "30.0000", 8), (4, 6, "4.0000", 8), (5, 7, "5.0000", 6)]
 """Sale, agent, amount, status."""
 LATER = (6, 5, "100.0000", 8)
@@ -150,6 +153,10 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     planned = shop.run("plan")
     assert planned.counters == {"changes": 1, "to_recompute": 1, "impossible": 0}
     assert "agent_bands" in capsys.readouterr().out
+    kept = shop.lake.run("plan", clock=NOON, marts="agent_bands,big_events", keep=True)
+    assert (kept.counters, kept.findings) == (planned.counters, planned.findings)
+    assert "agent_sums: was not chosen; a chosen mart reads it, so it is computed first" in kept.messages
+    assert shop.lake.run("plan", clock=NOON, marts="big_events", output=shop.plan_file).status == NOTHING_TO_DO
     states = shop.lake.instants()
     found = shop.run("preview", samples=2).findings["agent_sums"]
     assert (found["rows_now"], found["rows_then"]) == (3, 2)
@@ -159,20 +166,26 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     assert [Decimal(columns["total"][name]) for name in ("sum_now", "sum_then")] == [Decimal("69.5"), Decimal("44")]
     assert Decimal(columns["total"]["percent"]) == 50
     assert found["samples"] == {"new": (), "changed": ("5",), "gone": ("7",)}
+    assert "'5'" not in repr(shop.run("preview", plan=PLAN, samples=0).findings), "no key where none is wanted"
     assert shop.lake.instants() == states, "a preview writes nothing"
 
     crash = crash_at_commit("marts.refresh", 1, is_committed=False)
     assert run_and_crash(shop.lake, "apply", crash, clock=NOON, plan=shop.plan_file)
     assert shop.stored() == before
     assert [record.made_by for record in SavepointRecords(shop.lake.settings).all()] == ["apply"]
-    applied = shop.run("apply")
-    assert (applied.status, applied.messages[-1]) == (DONE, f"to undo: undo --plan {shop.plan_file}")
+    applied = shop.run("apply", plan=PLAN)
+    assert (applied.status, applied.messages[-1]) == (DONE, f"to undo: undo --plan {PLAN} --yes")
     assert shop.stored() == shop.sums(is_signed)
     assert shop.run("apply").status == NOTHING_TO_DO, "done already"
     shop.refresh()
     assert set(shop.stored("agent_bands")) == {5, 6}, "the mart that reads it follows"
 
-    shop.run("undo")
+    states = shop.lake.instants()
+    asked = shop.run("undo", plan=PLAN)
+    assert (asked.status, asked.counters) == (NOTHING_TO_DO, {"marts_planned": 1, "rows_written": 0})
+    assert re.search(r"agent_sums: restored to its rows of \S+ \S+ UTC, commits since: 1$", asked.messages[1])
+    assert shop.lake.instants() == states
+    shop.run("undo", yes=True)
     assert shop.stored() == before
     with pytest.raises(ContractError, match="no savepoint made by apply is called"):
         shop.run("undo")
@@ -219,7 +232,7 @@ def test_columns_that_go_and_change_their_type_and_the_way_back(shop: Shop) -> N
     shop.refresh()
     assert shop.stored("agent_bands")[5]["sales"] == 3
 
-    shop.run("undo")
+    shop.run("undo", yes=True)
     assert {name: shop.lake.rows(name) for name in before} == before
     for name, sql in SQL.items():
         shop.change(name, sql)

@@ -240,7 +240,7 @@ def test_a_changed_definition_of_the_cache_blocks_its_mart_until_it_is_applied(s
     applied = story.lake.run("apply", clock=NOON, plan=plan)
     assert "stitch_agent_days: full refresh because its definition changed" in applied.messages
     assert story.answer() == {5: (1, Decimal("100.0000"))}
-    story.lake.run("undo", clock=NOON, plan=plan)
+    story.lake.run("undo", clock=NOON, plan=plan, yes=True)
     assert story.answer() == before
 
 

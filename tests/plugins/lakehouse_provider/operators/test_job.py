@@ -60,6 +60,13 @@ def test_gives_the_result_and_runs_with_the_runs_clock(settings: Path) -> None:
     assert list((settings / "landing").rglob("*.jsonl"))
 
 
+def test_a_reason_to_skip_starts_no_job(settings: Path) -> None:
+    task = LakehouseJobOperator(task_id="job", job="generate", skip_reason="the form said so")
+    with pytest.raises(AirflowSkipException, match="the form said so"):
+        task.execute(context())
+    assert not (settings / "landing").exists()
+
+
 def test_exit_2_is_not_retried() -> None:
     with pytest.raises(AirflowFailException, match=r"generate cannot work until someone changes something: .*--events"):
         operator(events=0).execute(context())

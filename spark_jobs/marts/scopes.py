@@ -18,6 +18,7 @@ from spark_jobs.contracts.mart_sql import expression_sql
 from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import VALID
 from spark_jobs.frames import literal_frame
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Changes, Source
@@ -181,7 +182,8 @@ def _scopes_looking_up(
     key, at = lookup_key(refresh.spec, lookup.table), lookup.read.at
     is_pointing = F.col(lookup.read.by) == F.col(KEY)
     if at and changes.left_df is not None:
-        keys_df = changed_spans(changes.came_df, changes.left_df, key)
+        used = refresh.query.used_columns(lookup.table, changes.came_df.columns) - {*VALID}
+        keys_df = changed_spans(changes.came_df, changes.left_df, key, sorted(used))
         is_pointing &= (F.col(at) >= F.col(FROM)) & (F.col(TO).isNull() | (F.col(at) < F.col(TO)))
     else:
         keys_df = changes.both_df.select(F.col(key).alias(KEY)).distinct()

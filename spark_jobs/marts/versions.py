@@ -7,10 +7,10 @@ of both instants and compared. The rest of the history is looked at for its keys
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.specs import LakeSpec
@@ -21,7 +21,7 @@ from spark_jobs.storage.reader import Pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline
 
 KEY, FROM, TO = "__key", "__from", "__to"
-_IS_NOW = "__is_now"
+_STEP = "__step"
 _MOST_BROADCAST = 200_000
 OfKeys = Callable[[DataFrame], DataFrame]
 """Keeps of the events of a history those of some keys."""
@@ -71,21 +71,27 @@ def _of_keys(events_df: DataFrame, *, keys_df: DataFrame, keys: list[str]) -> Da
     return events_df.join(keys_df, keys, "left_semi")
 
 
-def changed_spans(came_df: DataFrame, left_df: DataFrame, key: str) -> DataFrame:
-    """From when to when the values of a key are others than before (``__key``, ``__from``, ``__to``; null: no end).
+def changed_spans(came_df: DataFrame, left_df: DataFrame, key: str, values: Iterable[str]) -> DataFrame:
+    """From when to when these values of a key are others than before (``__key``, ``__from``, ``__to``; null: no end).
 
-    Of a version that only ends at another time that is the time between the two ends. All that changed of a key lies in
-    one span, from the first moment to the last.
+    A version adds its values from its begin on and takes them away at its end; where what came and what left add up to
+    nothing, everything is as it was. All that changed of a key is in one span, from the first moment to the last.
     """
     begin, end = VALID
-    values = [name for name in came_df.columns if name != end]
-    sides_df = came_df.withColumn(_IS_NOW, F.lit(True)).unionByName(left_df.withColumn(_IS_NOW, F.lit(False)))
-    lasting_df = sides_df.where(F.col(end).isNull() | (F.col(begin) < F.col(end)))
-    has_both = F.min(_IS_NOW) != F.max(_IS_NOW)
-    is_open = F.max(F.col(end).isNull().cast("int")) == 1
-    spans_df = lasting_df.groupBy(*values).agg(  # at most one of either side
-        F.when(has_both, F.min(end)).otherwise(F.col(begin)).alias(FROM),
-        F.when(~is_open, F.max(end)).alias(TO),
+    kinds = [*dict.fromkeys((key, *values))]
+    sides_df = came_df.withColumn(_STEP, F.lit(1)).unionByName(left_df.withColumn(_STEP, F.lit(-1)))
+    points = [
+        F.struct(F.col(at).alias(FROM), (F.col(_STEP) * sign).alias(_STEP)) for at, sign in ((begin, 1), (end, -1))
+    ]
+    points_df = sides_df.select(*kinds, F.explode(F.array(*points)).alias("point")).select(*kinds, "point.*")
+    steps_df = points_df.where(F.col(FROM).isNotNull()).groupBy(*kinds, FROM).agg(F.sum(_STEP).alias(_STEP))
+    of_values = Window.partitionBy(*kinds).orderBy(FROM)
+    spans_df = steps_df.where(F.col(_STEP) != 0).select(
+        F.col(key).alias(KEY), FROM, F.lead(FROM).over(of_values).alias(TO), F.sum(_STEP).over(of_values).alias(_STEP)
     )
-    is_open = F.max(F.col(TO).isNull().cast("int")) == 1
-    return spans_df.groupBy(F.col(key).alias(KEY)).agg(F.min(FROM).alias(FROM), F.when(~is_open, F.max(TO)).alias(TO))
+    has_end = F.min(F.col(TO).isNotNull())
+    return (
+        spans_df.where(F.col(_STEP) != 0)
+        .groupBy(KEY)
+        .agg(F.min(FROM).alias(FROM), F.when(has_end, F.max(TO)).alias(TO))
+    )

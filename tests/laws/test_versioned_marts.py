@@ -45,6 +45,26 @@ def test_a_late_rename_reaches_the_sales_that_were_signed_under_it(spark, tmp_pa
     assert lake.run("mart", layer=LAYER).status == "nothing_to_do"
 
 
+@LATER
+def test_a_lake_that_was_restored_has_the_versions_of_then_and_then_those_of_now(spark, tmp_path: Path):
+    lake, rng = make_versioned_lake(spark, tmp_path), random.Random("restored")
+    lines = random_lines(rng, 60)
+    for number, part in enumerate((lines[:30], lines[30:])):
+        lake.land(f"{number}.jsonl", part)
+        lake.run("ingest")
+        lake.run("split")
+        lake.run("mart", layer=LAYER)
+        if not number:
+            lake.run("savepoint", action="create", label="before", keep=None, clock=CLOCK)
+    lake.run("restore", to="before-20260102T120000", yes=True)
+    assert_versioned_marts_are_right(lake)
+    assert lake.run("mart", layer=LAYER).status == "nothing_to_do"
+    for job in ("ingest", "split"):
+        lake.run(job)
+    lake.run("mart", layer=LAYER)
+    assert_versioned_marts_are_right(lake)
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=LATER) for seed in (1, 2)])
 def test_at_every_moment_the_marts_are_the_oracles(spark: SparkSession, tmp_path: Path, seed: int):

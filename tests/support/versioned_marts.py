@@ -84,13 +84,18 @@ def make_versioned_lake(spark: SparkSession, folder: Path, marts: Sequence[str] 
     document = {**read_bare_spec(("agents", "sales")), "marts": "marts"}
     for table in document["tables"]:
         table["history"] = True
-    (folder / "marts").mkdir(parents=True)
+    write_marts(folder, marts)
     (folder / "landing").mkdir()
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
+
+
+def write_marts(folder: Path, marts: Sequence[str] = ()) -> None:
+    """The files of these marts, or of all, in ``marts`` below the folder of a lake's spec."""
+    (folder / "marts").mkdir()
     for name in marts or MARTS:
         entry, sql = MARTS[name]
         (folder / "marts" / f"{name}.yaml").write_text(yaml.safe_dump({"layer": LAYER, **entry}), encoding="utf-8")
         (folder / "marts" / f"{name}.sql").write_text(sql, encoding="utf-8")
-    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
 
 
 def random_lines(rng: random.Random, count: int) -> list[bytes]:

@@ -18,21 +18,23 @@ from spark_jobs.contracts.marts import ReadSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
+from spark_jobs.storage.time_travel import cleaned_up_to
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows
 
 
 class ChangesUnknownError(Exception):
-    """A commit in the window kept no changes; never leaves the engine."""
+    """A commit in the window kept no changes, or they cannot be found; never leaves the engine."""
 
-    def __init__(self, table: str, reason: str = "kept no changes") -> None:
+    def __init__(self, table: str, reason: str = "") -> None:
         self.table = table
-        super().__init__(f"a commit of {table} {reason}")
+        super().__init__(reason or f"a commit of {table} kept no changes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +137,8 @@ class Source:
         Raises:
             ChangesUnknownError: a commit kept no changes; the mart has to be computed anew.
         """
-        if self.spec.versions_of(self.table):
-            return self._changed_versions(views)
+        if table := self.spec.versions_of(self.table):
+            return self._changed_versions(table, views)
         if self.spec.is_append_only(self.table):
             came_df = read_pull(views.spark, self.timeline.path, self.pull)
             return Changes(came_df=views.pin(visible_rows(came_df, self.table, self.spec), "came"), left_df=None)
@@ -153,15 +155,6 @@ class Source:
         came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
         return Changes(came_df=self._seen(came_df), left_df=self._seen(left_df))
 
-    def _changed_versions(self, views: Views) -> Changes:
-        """Those of keys that have new events; an event that changes no version leaves all of them as they are."""
-        table = self.spec.versions_of(self.table)
-        if table is None or any(map(self.timeline.removes_rows, self.timeline.changes_in(self.pull.window))):
-            raise ChangesUnknownError(self.stored, "took rows away")
-        before_df, after_df = changed_versions(self.pull, self.timeline, table, self.spec, views)
-        before_df, after_df = (views.pin(self._seen(side), "versions") for side in (before_df, after_df))
-        return Changes(came_df=after_df.exceptAll(before_df), left_df=before_df.exceptAll(after_df))
-
     def _seen(self, rows_df: DataFrame) -> DataFrame:
         """The rows with the columns that the mart sees; ContractError when the table lacks one."""
         if self.inputs is None:
@@ -172,6 +165,17 @@ class Source:
                 f"{', '.join(rows_df.columns)}: correct the SQL, or wait until the source has sent the column"
             )
         return rows_df.select(*self.inputs)
+
+    def _changed_versions(self, table: TableSpec, views: Views) -> Changes:
+        """Those of keys that have new events; an event that changes no version leaves all of them as they are."""
+        stored, window = self.stored, self.pull.window
+        if any(map(self.timeline.removes_rows, self.timeline.changes_in(window))):
+            raise ChangesUnknownError(stored, f"rows of {stored} were removed")
+        if window.after < cleaned_up_to(views.spark, self.timeline):  # nobody knew of the mart's place
+            raise ChangesUnknownError(stored, f"the state of {stored} at {window.after} was cleaned")
+        before_df, after_df = changed_versions(self.pull, self.timeline, table, self.spec, views)
+        before_df, after_df = (views.pin(self._seen(side), "versions") for side in (before_df, after_df))
+        return Changes(came_df=after_df.exceptAll(before_df), left_df=before_df.exceptAll(after_df))
 
     @property
     def _partition_column(self) -> str:

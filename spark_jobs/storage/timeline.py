@@ -112,13 +112,13 @@ class Timeline:
         """
         return self._content(instant).get("operationType") in _SERVICES or SERVICE_KEY in self.metadata(instant)
 
-    def removes_rows(self, instant: Instant) -> bool:
-        """True for a commit that took rows away: a pull gives nothing of them."""
-        return self._content(instant).get("operationType") == "DELETE"
-
     def is_finished(self, time: str) -> bool:
         """True for a completed write, and for one so old that it was archived: only completed ones are."""
         return self.holds(time) or (bool(self.writes) and time < self.writes[0].time)
+
+    def removes_rows(self, instant: Instant) -> bool:
+        """True for a commit that took rows away: a pull gives nothing of them."""
+        return self._content(instant).get("operationType") == "DELETE"
 
     @cached_property
     def replaced_groups(self) -> Mapping[tuple[str, str], str]:

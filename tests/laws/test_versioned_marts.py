@@ -1,7 +1,8 @@
 """The law of marts over versions: whatever came, late or twice, they are what plain Python makes of the history.
 
 Agents are renamed and sales move, are deleted and come again, in events that are delivered in any order. Runs die
-between a table and its history, and before or after a mart's commit; a commit of the history is taken away.
+between a table and its history, and before or after a mart's commit; a commit of the history is taken away, files of
+consumers are lost, and services clean what nobody is known to need.
 """
 
 from __future__ import annotations
@@ -84,6 +85,9 @@ def test_at_every_moment_the_marts_are_the_oracles(spark: SparkSession, tmp_path
         lake.run("split")
         if number and rng.random() < 0.5:
             take_commits_away(lake, rng.choice(("agents_history", "sales_history")), 1)
+        if rng.random() < 0.2:
+            for file in (tmp_path / "lake" / ".consumers").glob("*.json"):
+                file.unlink()
         run_services(lake, rng)
         clock += timedelta(hours=1)
         deaths += run_and_crash(lake, "mart", rng.choice(CRASHES["mart"]), layer=LAYER, clock=clock)

@@ -82,7 +82,7 @@ def test_rows_that_left_a_history_are_in_no_pull(spark, tmp_path):
     read = ReadSpec(table="agents_versions", by="agent_id")
     source = Source.plan(read, at(1), spec=spec, settings=settings_of(tmp_path))
     assert (source.table, source.stored, source.up_to) == ("agents_versions", "agents_history", at(3))
-    with Views(spark) as views, pytest.raises(ChangesUnknownError, match="agents_history took rows away"):
+    with Views(spark) as views, pytest.raises(ChangesUnknownError, match="rows of agents_history were removed"):
         source.changes(views, QUERY)
 
 

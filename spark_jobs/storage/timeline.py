@@ -116,10 +116,6 @@ class Timeline:
         """True for a completed write, and for one so old that it was archived: only completed ones are."""
         return self.holds(time) or (bool(self.writes) and time < self.writes[0].time)
 
-    def removes_rows(self, instant: Instant) -> bool:
-        """True for a commit that took rows away: a pull gives nothing of them."""
-        return self._content(instant).get("operationType") == "DELETE"
-
     @cached_property
     def replaced_groups(self) -> Mapping[tuple[str, str], str]:
         """Partition and id of each file group that a commit replaced (clustering, overwriting), and its instant."""
@@ -175,6 +171,10 @@ class Timeline:
         """Ids of the file groups that the commit wrote to."""
         stats = self._content(instant).get("partitionToWriteStats") or {}
         return frozenset(str(stat["fileId"]) for files in stats.values() for stat in files)
+
+    def removes_rows(self, instant: Instant) -> bool:
+        """True for a commit that took rows away: a pull gives nothing of them."""
+        return self._content(instant).get("operationType") == "DELETE"
 
     def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
         stats = self._content(instant).get("partitionToWriteStats") or {}

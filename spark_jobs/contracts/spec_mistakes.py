@@ -174,7 +174,8 @@ def _of_versions(mart: MartSpec, read: ReadSpec, number: int, spec: LakeSpec) ->
 def _lacks_history(name: str, spec: LakeSpec) -> TableSpec | None:
     """The table without ``history`` whose versions would be called so."""
     table = spec.find_table(name.removesuffix(VERSIONS_SUFFIX)) if name.endswith(VERSIONS_SUFFIX) else None
-    return table if table and not table.history and spec.find_table(name) is None else None
+    is_of_its_own = spec.find_table(name) is not None or spec.may_yield(name)
+    return table if table and not table.history and not is_of_its_own else None
 
 
 def _is_cells(table: str, spec: LakeSpec) -> bool:

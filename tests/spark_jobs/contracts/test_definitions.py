@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -71,7 +72,12 @@ def test_what_decides_versions_decides_the_marts_that_read_them() -> None:
     reads = (ReadSpec(table="agents_versions", by="agent_id"), *MART.reads)
     mart = replace(MART, reads=reads)
     agents, others = SPEC.table("agents"), tuple(table for table in SPEC.tables if table.name != "agents")
-    changes = ({}, {"nulls": Nulls.VALUE}, {"columns": ("agent_name", "project_id")}, {"buckets": 7})
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"nulls": Nulls.VALUE},
+        {"columns": ("agent_name", "project_id")},
+        {"buckets": 7},
+    )
     specs = [replace(SPEC, tables=(replace(agents, history=True, **more), *others)) for more in changes]
     first, *changed = (mart_parts(mart, spec) for spec in specs)
     assert [changed_parts(first, parts) for parts in changed] == [("versions",), ("versions",), ()]

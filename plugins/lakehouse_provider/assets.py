@@ -63,7 +63,7 @@ class LakeAssets:
         """What this layer reads and does not write itself: the log, tables, marts of other layers."""
         marts = [mart for mart in self.spec.marts if mart.layer == name]
         own = {mart.name for mart in marts}
-        read = {read.table for mart in marts for read in mart.reads}
+        read = {name for mart in marts for name in self.spec.sources_of(mart)}
         return [self[table] for table in self.spec.table_names if table in read - own]
 
     def layer_triggers(self, name: str) -> list[Asset]:

@@ -21,12 +21,15 @@ _FIXED = frozenset({"from", "key", "partition"})
 """Parts of a table that decide which rows it has and where they are stored: with other ones it is another table."""
 
 
-def mart_parts(mart: MartSpec, time_zone: str) -> dict[str, str]:
+def mart_parts(mart: MartSpec, spec: LakeSpec) -> dict[str, str]:
     """What decides the rows of a mart.
 
-    How it is stored and when it is refreshed are no parts, nor is the time zone of a mart that uses none.
+    How it is stored and when it is refreshed are no parts, nor is the time zone of a mart that uses none. What decides
+    the versions that it reads is one, because they are found when they are read: with another meaning of null, those of
+    long ago are others.
     """
-    reads = [[read.table, read.scope, read.by, read.partition] for read in mart.reads]
+    reads = [[read.table, read.scope, read.by, read.partition, *filter(None, [read.at])] for read in mart.reads]
+    versions = [_of_versions(table, spec) for read in mart.reads if (table := spec.versions_of(read.table))]
     uses_zone = mart.window or ":time_zone" in mart.sql or ":time_zone" in json.dumps(reads)
     return _given(
         mode=mart.mode.value,
@@ -38,7 +41,8 @@ def mart_parts(mart: MartSpec, time_zone: str) -> dict[str, str]:
         rules="by month" if mart.rules else "",
         reads=_digest(reads),
         sql=_digest(mart.sql_words),
-        time_zone=time_zone if uses_zone else "",
+        time_zone=spec.time_zone if uses_zone else "",
+        versions=_digest(versions) if versions else "",
     )
 
 
@@ -70,11 +74,18 @@ def fixed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
 
 def digest_of(spec: LakeSpec, book: RuleBook | None) -> str:
     """A digest of all definitions of a lake, and of its rules: another one, and a plan is of other files."""
-    marts = {mart.name: mart_parts(mart, spec.time_zone) for mart in spec.marts}
+    marts = {mart.name: mart_parts(mart, spec) for mart in spec.marts}
     tables = {table.name: table_parts(table, spec) for table in spec.tables if not table.is_found}
     loads = {load.name: [load.record_key, load.partition_column] for load in spec.loads}
     rules = {rules.version: rules.content for rules in book.versions} if book else {}
     return _digest([marts, tables, loads, rules])
+
+
+def _of_versions(table: TableSpec, spec: LakeSpec) -> dict[str, str]:
+    """What decides the versions of a table's rows, given its history. Stored columns do, of one at the source."""
+    parts = table_parts(table, spec)
+    found = {name: parts[name] for name in ("key", "nulls", "null_columns") if name in parts}
+    return found if table.is_mirror else {**found, "columns": ", ".join(sorted(table.columns))}
 
 
 def _given(**parts: str) -> dict[str, str]:

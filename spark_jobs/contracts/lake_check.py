@@ -50,7 +50,7 @@ def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> list[Mar
     has_columns = not found.is_unread("columns")
     for mart in spec.marts:
         reads = {read.table for read in mart.reads}
-        is_known = reads <= set(spec.asked_tables) and (has_columns or spec.log not in reads)
+        is_known = reads <= set(spec.readable) and (has_columns or spec.log not in reads)
         if is_known and ("marts", mart.name) not in wrong:
             try:
                 analyse_mart(mart, spec)

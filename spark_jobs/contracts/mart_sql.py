@@ -140,7 +140,7 @@ def _analyse(mart: MartSpec, spec: LakeSpec) -> MartQuery:
         columns = check_any(mart, query)
         _check_partitions(mart, spec)
         read = columns_of_reads(mart, spec, query)
-        inputs = tuple((table, names) for table, names in read.items() if spec.mirror(table))
+        inputs = tuple((table, names) for table, names in read.items() if spec.has_source_columns(table))
         if mart.mode is MartMode.APPEND:
             check_append(mart.sql, query)
         elif mart.mode is MartMode.SCOPED:
@@ -184,12 +184,21 @@ def _relations(mart: MartSpec, spec: LakeSpec, columns: Mapping[str, tuple[str, 
     for read in mart.lookups:
         at = (*places[read.table], "by")
         key = lookup_key(spec, read.table, at)
-        if not any(read.by in table.columns for table in found.values() if not table.lookup):
+        scoped = [table.columns for table in found.values() if not table.lookup]
+        if not any(read.by in names for names in scoped):
             raise ContractError(
                 f"{read.table}: by is {show(read.by)}, which is no column of a read that says its scope; correct by",
                 at=at,
             )
-        found[read.table] = Relation(columns=columns[read.table], lookup=read.table, by=read.by, keys=frozenset({key}))
+        if read.at and not any({read.by, read.at} <= {*names} for names in scoped):
+            raise ContractError(
+                f"{read.table}: at is {show(read.at)}, which is no column of a read that says its scope and has "
+                f"{read.by}; correct at, or take it out",
+                at=(*places[read.table], "at"),
+            )
+        found[read.table] = Relation(
+            columns=columns[read.table], lookup=read.table, by=read.by, at=read.at, keys=frozenset({key})
+        )
     return found
 
 
@@ -203,6 +212,7 @@ def _scoped_table(read: ReadSpec, columns: tuple[str, ...], at: Steps) -> Relati
     is_column = isinstance(scope, exp.Column)
     return Relation(
         columns=columns,
+        table=read.table,
         scope=frozenset(names if is_column else ()),
         expression=None if is_column else scope,
         origins={name: name for name in columns},

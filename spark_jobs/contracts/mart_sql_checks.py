@@ -14,6 +14,7 @@ from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.quality import RESULT_COLUMNS
 from spark_jobs.contracts.rule_calls import rule_calls
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import VALID
 from spark_jobs.contracts.tables import check_identifier
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def visible_columns(spec: LakeSpec, table: str) -> tuple[str, ...]:
         return RESULT_COLUMNS
     if load := spec.find_load(table):
         return load.shown_columns
+    if versions := spec.versions_of(table):
+        return (*versions.key, *versions.columns, *VALID)
     if table not in spec.mart_names:
         declared = spec.table(table)
         return (*declared.key, *declared.columns)

@@ -17,6 +17,7 @@ from spark_jobs.contracts.mart_sql_tree import is_star
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.places import Steps
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.versions import key_columns
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -28,7 +29,7 @@ def columns_of_reads(mart: MartSpec, spec: LakeSpec, query: exp.Expr) -> dict[st
     Raises:
         ContractError: of a table at the source all columns are selected, or nobody could say whose a column is.
     """
-    mirrors = [read.table for read in mart.reads if spec.mirror(read.table)]
+    mirrors = [read.table for read in mart.reads if spec.has_source_columns(read.table)]
     found = {read.table: visible_columns(spec, read.table) for read in mart.reads if read.table not in mirrors}
     if mirrors:
         known = frozenset(name for names in found.values() for name in names)
@@ -44,8 +45,8 @@ def lookup_key(spec: LakeSpec, table: str, at: Steps = ()) -> str:
         keys = spec.mart(table).grain
     elif load := spec.find_load(table):
         keys = load.key
-    elif mirror := spec.mirror(table):
-        keys = tuple(mirror.column_name(source) for source in mirror.key)
+    elif declared := spec.versions_of(table) or spec.mirror(table):
+        keys = key_columns(declared)
     else:
         keys = () if table == spec.log else spec.table(table).key
     if len(keys) != 1:

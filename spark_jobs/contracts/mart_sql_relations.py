@@ -20,7 +20,8 @@ class Relation:
 
     ``scope`` are columns that hold the scope of their row, ``expression`` is the scope over the columns of a table.
     ``origins`` says whose values a column holds: those of a column of a scoped table. Of a ``lookup``, ``keys`` are
-    the columns that hold its key, and ``by`` the column of the scoped tables that points to it.
+    the columns that hold its key, and ``by`` the column of the scoped tables that points to it; of versions ``at`` is
+    the column with the moment. ``table`` is the scoped table of which these are the rows as they are.
     """
 
     columns: tuple[str, ...]
@@ -29,6 +30,8 @@ class Relation:
     origins: Mapping[str, str] = field(default_factory=dict)
     lookup: str = ""
     by: str = ""
+    at: str = ""
+    table: str = ""
     keys: frozenset[str] = frozenset()
 
     def renamed(self, names: Sequence[str]) -> Relation:
@@ -39,6 +42,7 @@ class Relation:
         return replace(
             self,
             columns=tuple(new.values()),
+            table="",
             scope=frozenset(new[name] for name in self.scope),
             expression=None,
             origins={new[name]: origin for name, origin in self.origins.items()},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mart_sql_relations import Relation, Sources
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, group_items, is_star, own_nodes, window_definition
+from spark_jobs.contracts.mart_sql_versions import check_as_of, check_bounds
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -26,6 +27,8 @@ _CLAUSES = {
 
 def check_scoped(query: exp.Expr, tables: Mapping[str, Relation], scope: str) -> None:
     """ContractError unless every row of the result is made of one scope, which its column ``scope`` holds."""
+    if any(table.at for table in tables.values()):
+        check_bounds(query, tables)
     if scope not in _relation(query, tables).scope:
         raise ContractError(
             f"its column {scope} is not the scope that its reads declare; select that very expression AS {scope}"
@@ -90,6 +93,11 @@ def _read(select: exp.Select, tables: Mapping[str, Relation]) -> Sources:
     alias, first = _source(select.args["from_"].this, tables)
     sources.add(alias, first)
     joins = select.args.get("joins") or ()
+    if first.lookup and first.at:
+        raise ContractError(
+            f"a FROM begins with the versions {first.lookup}, of which at is given; join them to rows of a scope, or "
+            f"take at out"
+        )
     if first.lookup and joins:
         raise ContractError(
             f"a FROM begins with the lookup {first.lookup}; begin with rows of a scope and join {first.lookup} to them"
@@ -135,6 +143,8 @@ def _join(join: exp.Join, sources: Sources, tables: Mapping[str, Relation]) -> N
                 f"the lookup {right.lookup} is joined otherwise than by {alias}.{key} = {right.by} of the scoped rows, "
                 f"so it is not known which scopes a change of it concerns; join it so, or use mode full"
             )
+        if right.at:
+            check_as_of(join.args.get("on"), alias, sources)
     elif not any(
         sources.scope_owner(one) == alias and sources.scope_owner(other) not in (None, alias) for one, other in pairs
     ):

@@ -54,13 +54,15 @@ class ReadSpec:
 
     Of a scoped mart either ``scope`` is given (SQL over the table's columns: the scope a row belongs to), or ``by``
     (this table is looked up by its key, which stands in this column of the scoped one). ``partition`` is SQL over the
-    scope column: the only partitions of the table that can hold rows of a scope.
+    scope column: the only partitions of the table that can hold rows of a scope. ``at`` is for versions that are looked
+    up: the column of the scoped rows with the moment whose version they are joined to.
     """
 
     table: str
     scope: str = ""
     by: str = ""
     partition: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,9 @@ class MartSpec:
         facts = asdict(self)
         for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness"):
             del facts[name]
+        for read in facts["reads"]:
+            if not read["at"]:  # which earlier releases do not have
+                del read["at"]
         facts["sql"] = self.sql_words
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -175,6 +180,9 @@ class MartSpec:
             if is_scoped and bool(read.scope) == bool(read.by):
                 reason = f"{plain(read.table)}: give either its scope, or by for a lookup; correct this read"
                 yield self._refused(reason, "reads", at)
+            if read.at and not read.by:
+                reason = f"{plain(read.table)}: at is of versions that are looked up; add by, or take at out"
+                yield self._refused(reason, "reads", at, "at")
         is_by_month = self.time and self.time.column == self.scope and self.time.unit is TimeUnit.MONTH
         if self.rules and not (is_scoped and is_by_month):
             yield self._refused(

@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import names_twice
-from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, sort_marts
 from spark_jobs.contracts.names import one_of, show, show_all
 from spark_jobs.contracts.naming import mistakes_of_people
 from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.table_spec import VERSIONS_SUFFIX, TableSpec
 from spark_jobs.contracts.tables import wrong_identifier
 
 if TYPE_CHECKING:
@@ -125,16 +125,11 @@ def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
 
 
 def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
-    known = [*spec.asked_tables]
-    made = {name: table.name for table in spec.tables for name in _made(table)}
+    known = spec.readable
     for number, read in enumerate(mart.reads):
         at = ("reads", number, "table")
-        if read.table in made:
-            yield ContractError(
-                f"mart {mart.name} reads {read.table}, whose old versions a late event may change; read "
-                f"{made[read.table]}, or query the versions in a view (docs/time-travel.md)",
-                at=at,
-            )
+        yield from _of_versions(mart, read, number, spec)
+        if spec.history_of(read.table) or _lacks_history(read.table, spec):
             continue
         if read.table not in known and not spec.may_yield(read.table):
             yield ContractError(
@@ -158,6 +153,34 @@ def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
             f"mart {mart.name} is a cache, which only its stitch mart may read; take it out of the others' reads",
             at=("name",),
         )
+
+
+def _of_versions(mart: MartSpec, read: ReadSpec, number: int, spec: LakeSpec) -> Iterator[ContractError]:
+    """What does not fit a read of versions, and a read that should be one."""
+    what = f"mart {mart.name} reads {read.table}"
+    if kept := spec.history_of(read.table):
+        yield ContractError(
+            f"{what}, which has the values of each event; read {kept.versions_name}, or {kept.name}",
+            at=("reads", number, "table"),
+        )
+    elif table := _lacks_history(read.table, spec):
+        yield ContractError(
+            f"{what}, and {table.name} has no versions; add history: true to {table.name}",
+            at=("reads", number, "table"),
+        )
+    elif spec.versions_of(read.table) and read.partition:
+        yield ContractError(f"{what}, which has no partitions; take partition out", at=("reads", number, "partition"))
+    elif read.at and not spec.versions_of(read.table):
+        yield ContractError(
+            f"{what}, which has no versions, so at has no meaning; take it out", at=("reads", number, "at")
+        )
+
+
+def _lacks_history(name: str, spec: LakeSpec) -> TableSpec | None:
+    """The table without ``history`` whose versions would be called so."""
+    table = spec.find_table(name.removesuffix(VERSIONS_SUFFIX)) if name.endswith(VERSIONS_SUFFIX) else None
+    is_of_its_own = spec.find_table(name) is not None or spec.may_yield(name)
+    return table if table and not table.history and not is_of_its_own else None
 
 
 def _is_cells(table: str, spec: LakeSpec) -> bool:

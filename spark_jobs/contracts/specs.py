@@ -18,7 +18,7 @@ from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.table_patterns import TablePattern
-from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.table_spec import VERSIONS_SUFFIX, Deletes, TableSpec
 from spark_jobs.contracts.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSpec
 
 
@@ -102,6 +102,20 @@ class LakeSpec:
         """The table whose history is called ``name``, or None."""
         return next((table for table in self.tables if table.history and table.history_name == name), None)
 
+    def versions_of(self, name: str) -> TableSpec | None:
+        """The table whose rows' versions are called ``name``, or None."""
+        table = self.find_table(name.removesuffix(VERSIONS_SUFFIX))
+        return table if table and table.history and table.versions_name == name else None
+
+    def sources_of(self, mart: MartSpec) -> tuple[str, ...]:
+        """The tables that a mart reads, as they are stored: where it reads versions, the history they are made of."""
+        return tuple(map(self.stored_name, (read.table for read in mart.reads)))
+
+    def stored_name(self, name: str) -> str:
+        """The stored table behind what a mart reads under this name."""
+        versions = self.versions_of(name)
+        return versions.history_name if versions else name
+
     @property
     def tombstones(self) -> tuple[str, ...]:
         """The table of what was deleted in tables that remove deleted rows; none when there are no such tables."""
@@ -118,6 +132,11 @@ class LakeSpec:
             *(m.name for m in self.marts),
             *(load.name for load in self.loads),
         ]
+
+    @property
+    def readable(self) -> list[str]:
+        """What marts may read: these tables, and versions of rows."""
+        return [*self.asked_tables, *(table.versions_name for table in self.tables if table.history)]
 
     @property
     def log_columns(self) -> tuple[str, ...]:
@@ -152,6 +171,11 @@ class LakeSpec:
         """The table called ``name``, or None."""
         return self._by_name.get(name)
 
+    def has_source_columns(self, name: str) -> bool:
+        """True for a table, and for versions of one, whose columns are those of its table at the source."""
+        table = self.find_table(name) or self.versions_of(name)
+        return bool(table and table.is_mirror)
+
     def mirror(self, name: str) -> TableSpec | None:
         """The table called ``name`` when it is made of a table at the source, or None."""
         table = self.find_table(name)
@@ -174,7 +198,7 @@ class LakeSpec:
 
     def missing_reads(self, mart: MartSpec) -> tuple[str, ...]:
         """Tables that a mart, or the cache of one, reads and that no pattern has found so far."""
-        known = {*self.asked_tables}
+        known = {*self.readable}
         cached = [cache for cache in self.marts if mart.mode is MartMode.STITCH and cache.name == mart.reads[0].table]
         reads = (read.table for each in (mart, *cached) for read in each.reads)
         return tuple(table for table in reads if table not in known)
@@ -218,12 +242,15 @@ class LakeSpec:
 
     @property
     def fed_tables(self) -> frozenset[str]:
-        """Tables whose commits keep each changed row as it was before: some mart needs to take those away."""
+        """Tables whose commits keep each changed row as it was before: some mart needs to take those away.
+
+        Not histories: what changed in versions is found in two states of them.
+        """
         read = {
             read.table
             for mart in self.marts
             for read in mart.reads
-            if mart.mode not in (MartMode.FULL, MartMode.STITCH)
+            if mart.mode not in (MartMode.FULL, MartMode.STITCH) and not self.versions_of(read.table)
         }
         return frozenset(name for name in read if not self.is_append_only(name))
 
@@ -233,9 +260,9 @@ class LakeSpec:
         return {mart.reads[0].table: mart for mart in self.marts if mart.mode is MartMode.STITCH}
 
     def readers_of(self, table: str) -> tuple[MartSpec, ...]:
-        """Marts that read ``table``, and those that read them."""
+        """Marts that read ``table`` (versions are of their history), and those that read them."""
         found = {table}
         for mart in self.marts:
-            if any(read.table in found for read in mart.reads):
+            if any(name in found for name in self.sources_of(mart)):
                 found.add(mart.name)
         return tuple(mart for mart in self.marts if mart.name in found and mart.name != table)

@@ -23,7 +23,7 @@ DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
 """Where deleted rows are, and those whose partition column is null."""
 MASK = "***"
 """In place of every value of a masked column that is not null."""
-_HISTORY, _VERSIONS = "_history", "_versions"
+HISTORY_SUFFIX, VERSIONS_SUFFIX = "_history", "_versions"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[0-9]*[A-Z]?[a-z]+[0-9]*|[0-9]*[A-Z]+[0-9]*|[0-9]+")
 
 
@@ -193,12 +193,12 @@ class TableSpec:
     @property
     def history_name(self) -> str:
         """The table of what each event said of its rows."""
-        return f"{self.name}{_HISTORY}"
+        return f"{self.name}{HISTORY_SUFFIX}"
 
     @property
     def versions_name(self) -> str:
         """The view of every version of its rows, made of that table."""
-        return f"{self.name}{_VERSIONS}"
+        return f"{self.name}{VERSIONS_SUFFIX}"
 
     @property
     def key_column(self) -> str:

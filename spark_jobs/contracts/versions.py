@@ -26,9 +26,14 @@ def named_unsaid(column: str) -> str:
     return f",{column},"
 
 
+def key_columns(table: TableSpec) -> tuple[str, ...]:
+    """The lake's names of the columns of a table's key."""
+    return tuple(table.column_name(source) for source in table.key) if table.is_mirror else table.key
+
+
 def history_columns(table: TableSpec, stored: Iterable[str]) -> tuple[str, ...]:
     """The table's own columns among those that its history is stored with: the key, then values."""
-    keys, other = _keys(table), (*OF_AN_EVENT, HISTORY_KEY)
+    keys, other = key_columns(table), (*OF_AN_EVENT, HISTORY_KEY)
     values = [name for name in stored if name not in keys and name not in other and not name.startswith("_hoodie")]
     return (*keys, *(values if table.is_mirror else (name for name in table.columns if name in values)))
 
@@ -58,7 +63,7 @@ def versions_select(table: TableSpec, columns: Iterable[str], spec: LakeSpec, *,
     def before(name: str) -> str:
         return f"LAG({q(name)}) {over(*keys)}"
 
-    keys = _keys(table)
+    keys = key_columns(table)
     values = [name for name in columns if name not in keys]
     unknown = _unknown(table, values, spec)
     own, kept, so_far = [*map(q, (*keys, *values))], [*map(q, (ROW_ORDER, _DELETED, _TIME))], f" {_SO_FAR}"
@@ -100,10 +105,6 @@ def versions_select(table: TableSpec, columns: Iterable[str], spec: LakeSpec, *,
 def _select(columns: Iterable[str], source: str, where: str = "") -> str:
     lines = ("SELECT", "    " + ",\n    ".join(columns), f"FROM {source}")
     return "\n".join((*lines, f"WHERE {where}") if where else lines)
-
-
-def _keys(table: TableSpec) -> tuple[str, ...]:
-    return tuple(table.column_name(source) for source in table.key) if table.is_mirror else table.key
 
 
 def _unknown(table: TableSpec, values: Iterable[str], spec: LakeSpec) -> frozenset[str]:

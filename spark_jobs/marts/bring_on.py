@@ -195,7 +195,7 @@ class Engine:
     def _stitch(self, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:
         with self.refreshing(cache_mart) as cache:
             source = cache.sources[0]
-            with self.refreshing(mart, {source.table: source.up_to}) as refresh:
+            with self.refreshing(mart, {source.stored: source.up_to}) as refresh:
                 window, before = window_of(refresh, cache, refresh.clock), refresh.previous_clock
                 is_same_window = before is not None and window == window_of(refresh, cache, before)
                 is_same = is_same_window and not refresh.definition_changes

@@ -28,7 +28,7 @@ def definition_changes(mart: MartSpec, spec: LakeSpec, timeline: Timeline, state
     """
     known = _known(mart.name, timeline, state)
     if DECLARED in known:
-        return changed_parts(json.loads(known[DECLARED]), mart_parts(mart, spec.time_zone))
+        return changed_parts(json.loads(known[DECLARED]), mart_parts(mart, spec))
     return (DEFINITION,) if known.get(DEFINITION, mart.definition) != mart.definition else ()
 
 

@@ -89,7 +89,7 @@ class Refresh:
         return tuple(
             Source.plan(
                 read,
-                table_checkpoint(self.state, self.timeline, read.table),
+                table_checkpoint(self.state, self.timeline, self.spec.stored_name(read.table)),
                 spec=self.spec,
                 settings=self.settings,
                 inputs=self.query.inputs_of(read.table),
@@ -105,7 +105,7 @@ class Refresh:
     @property
     def checkpoints(self) -> Mapping[str, str]:
         """How far the mart is when this refresh is done."""
-        return {**self.also, **{source.table: source.up_to for source in self.sources if not source.is_absent}}
+        return {**self.also, **{source.stored: source.up_to for source in self.sources if not source.is_absent}}
 
     @property
     def is_up_to_date(self) -> bool:
@@ -249,7 +249,7 @@ class Refresh:
 
     @property
     def _self(self) -> dict[str, str]:
-        parts = json.dumps(mart_parts(self.mart, self.spec.time_zone), sort_keys=True)
+        parts = json.dumps(mart_parts(self.mart, self.spec), sort_keys=True)
         return {CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition, DECLARED: parts}
 
     def _remember(self, instant: str | None) -> None:

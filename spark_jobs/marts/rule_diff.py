@@ -17,6 +17,7 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.marts.versions import versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -92,11 +93,15 @@ class RuleDiff:
 
     def _rows(self, mart: MartSpec) -> DataFrame:
         read = mart.scoped_reads[0]
-        timeline = Timeline(table=read.table, path=self.settings.table_path(read.table))
+        name, table = self.spec.stored_name(read.table), self.spec.versions_of(read.table)
+        timeline = Timeline(table=name, path=self.settings.table_path(name))
         timeline.check_version()
         if timeline.last is None:
             raise ContractError(f"{read.table} has no commit to compare rules on; run: mart --layer {mart.layer}")
-        rows_df = visible_rows(read_snapshot(self.views.spark, timeline.path), read.table, self.spec)
+        if table:
+            rows_df = versions_at(timeline.readable_up_to, timeline, table, self.spec, self.views)
+        else:
+            rows_df = visible_rows(read_snapshot(self.views.spark, timeline.path), read.table, self.spec)
         return rows_df.withColumn(_MONTH, F.expr(expression_sql(read.scope, time_zone=self.spec.time_zone)))
 
     def _totals(self, mart: MartSpec, rows_df: DataFrame, months: Sequence[str], version: str) -> dict[Any, Decimal]:

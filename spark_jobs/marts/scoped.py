@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial, reduce
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.mart_sql_columns import lookup_key
+from spark_jobs.contracts.mart_sql_text import names_in
+from spark_jobs.contracts.versions import key_columns
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import versions_of
 from spark_jobs.marts.scopes import (
@@ -18,6 +24,8 @@ from spark_jobs.marts.scopes import (
     scopes_of_interval,
     windows,
 )
+from spark_jobs.marts.sources import Source
+from spark_jobs.marts.versions import KEY, OfKeys
 from spark_jobs.marts.windows import TimeRange
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.transforms.cells import with_cell_id
@@ -58,15 +66,33 @@ def recompute(refresh: Refresh, scopes: Scopes, window: TimeRange | None) -> Dat
 
 def _compute(refresh: Refresh, scopes: Scopes | None) -> DataFrame:
     """The mart's rows in these scopes; None is all of them."""
-    tables = {}
-    for source in refresh.sources:
-        read, partition = source.read, partition_of(source.table, refresh.spec)
-        if scopes is None or not read.scope:
-            tables[source.table] = source.snapshot(refresh.views)
-            continue
-        partitions = partitions_of(scopes, read, refresh.mart, refresh.spec, partition)
-        tables[source.table] = scopes.keep(source.snapshot(refresh.views, partitions), scope_of(read, refresh.spec))
+    scoped = {source.table: _rows_of(refresh, source, scopes) for source in refresh.sources if source.read.scope}
+    tables = dict(scoped)
+    for lookup in (source for source in refresh.sources if source.read.by):
+        of_keys = None if scopes is None else _pointed_to(refresh, lookup, [*scoped.values()])
+        tables[lookup.table] = lookup.snapshot(refresh.views, of_keys=of_keys)
     months = None
     if refresh.mart.rules and scopes is not None:
         months = versions_of(refresh, [str(value) for value in scopes.values() if value is not None])
     return with_cell_id(refresh.select(tables, months), refresh.mart.grain)
+
+
+def _rows_of(refresh: Refresh, source: Source, scopes: Scopes | None) -> DataFrame:
+    """The rows of a scoped read in these scopes."""
+    if scopes is None:
+        return source.snapshot(refresh.views)
+    read, scope = source.read, scope_of(source.read, refresh.spec)
+    partitions = partitions_of(scopes, read, refresh.mart, refresh.spec, partition_of(source.stored, refresh.spec))
+    table = refresh.spec.versions_of(read.table)
+    of_keys = partial(scopes.keep, scope=scope) if table and names_in(read.scope) <= {*key_columns(table)} else None
+    return scopes.keep(source.snapshot(refresh.views, partitions, of_keys=of_keys), scope)
+
+
+def _pointed_to(refresh: Refresh, lookup: Source, scoped: Sequence[DataFrame]) -> OfKeys | None:
+    """Of versions that are looked up: keeps the events of keys that the scoped rows name."""
+    if refresh.spec.versions_of(lookup.table) is None:
+        return None
+    by, key = lookup.read.by, lookup_key(refresh.spec, lookup.table)
+    named = [rows_df.select(F.col(by).alias(KEY)) for rows_df in scoped if by in rows_df.columns]
+    keys_df = reduce(lambda one, other: one.unionByName(other), named).distinct()
+    return lambda events_df: events_df.join(keys_df, F.col(key) == F.col(KEY), "left_semi")

@@ -18,9 +18,11 @@ from spark_jobs.contracts.mart_sql import expression_sql
 from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import VALID
 from spark_jobs.frames import literal_frame
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.sources import Source
+from spark_jobs.marts.sources import Changes, Source
+from spark_jobs.marts.versions import FROM, KEY, TO, changed_spans
 from spark_jobs.marts.windows import TimeRange, in_utc, interval_range, values_of, window_range
 
 SCOPE = "__scope"
@@ -109,11 +111,11 @@ def changed_scopes(refresh: Refresh, window: TimeRange | None) -> Iterator[DataF
     for source in refresh.sources:
         if not source.has_moved:
             continue
-        changed_df = source.changes(refresh.views, refresh.query).both_df
+        changes = source.changes(refresh.views, refresh.query)
         if source.read.scope:
-            yield scopes_of(refresh, source.read, changed_df)
+            yield scopes_of(refresh, source.read, changes.both_df)
         else:
-            yield from _scopes_looking_up(refresh, source, changed_df, window)
+            yield from _scopes_looking_up(refresh, source, changes, window)
 
 
 def entering_scopes(refresh: Refresh, window: TimeRange, before: TimeRange | None, unit: TimeUnit) -> DataFrame:
@@ -171,16 +173,26 @@ def partitions_of(
 
 
 def _scopes_looking_up(
-    refresh: Refresh, lookup: Source, changed_df: DataFrame, window: TimeRange | None
+    refresh: Refresh, lookup: Source, changes: Changes, window: TimeRange | None
 ) -> Iterator[DataFrame]:
-    """Scopes of rows that point to a row of the lookup that changed."""
-    keys_df = changed_df.select(F.col(lookup_key(refresh.spec, lookup.table)).alias("__key")).distinct()
+    """Scopes of rows that point to a row of the lookup that changed.
+
+    With a moment, of those whose moment lies where the values of its versions are others than before.
+    """
+    key, at = lookup_key(refresh.spec, lookup.table), lookup.read.at
+    is_pointing = F.col(lookup.read.by) == F.col(KEY)
+    if at and changes.left_df is not None:
+        used = refresh.query.used_columns(lookup.table, changes.came_df.columns) - {*VALID}
+        keys_df = changed_spans(changes.came_df, changes.left_df, key, sorted(used))
+        is_pointing &= (F.col(at) >= F.col(FROM)) & (F.col(TO).isNull() | (F.col(at) < F.col(TO)))
+    else:
+        keys_df = changes.both_df.select(F.col(key).alias(KEY)).distinct()
     for source in refresh.sources:
         if not source.read.scope:
             continue
         rows_df = source.snapshot(refresh.views)
         if window is not None:
             rows_df = rows_df.where(window.holds(scope_of(source.read, refresh.spec)))
-        if lookup.read.by in rows_df.columns:
-            pointing_df = rows_df.join(F.broadcast(keys_df), F.col(lookup.read.by) == F.col("__key"), "left_semi")
+        if {*filter(None, (lookup.read.by, at))} <= {*rows_df.columns}:
+            pointing_df = rows_df.join(F.broadcast(keys_df), is_pointing, "left_semi")
             yield scopes_of(refresh, source.read, pointing_df)

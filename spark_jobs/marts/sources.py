@@ -1,4 +1,7 @@
-"""What a mart reads: how far each table was read, what is new in it, and the table as it was at an instant."""
+"""What a mart reads: how far each table was read, what is new in it, and the table as it was at an instant.
+
+Versions of a table's rows are read like a table, and how far is how far their history was.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,23 @@ from spark_jobs.contracts.marts import ReadSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
+from spark_jobs.storage.time_travel import cleaned_up_to
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows
 
 
 class ChangesUnknownError(Exception):
-    """A commit in the window kept no changes; never leaves the engine."""
+    """A commit in the window kept no changes, or they cannot be found; never leaves the engine."""
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, reason: str = "") -> None:
         self.table = table
-        super().__init__(f"a commit of {table} kept no changes")
+        super().__init__(reason or f"a commit of {table} kept no changes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,8 @@ class Source:
         is_held: bool = False,
     ) -> Source:
         """Look at the table's timeline, and bound what is new after ``checkpoint``; nothing is when it ``is_held``."""
-        timeline = Timeline(table=read.table, path=settings.table_path(read.table))
+        stored = spec.stored_name(read.table)
+        timeline = Timeline(table=stored, path=settings.table_path(stored))
         timeline.check_version()
         held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
         pull = held if is_held else plan_pull(timeline, after=checkpoint)
@@ -78,8 +85,13 @@ class Source:
 
     @property
     def table(self) -> str:
-        """The table's name."""
+        """The name by which the mart reads it."""
         return self.read.table
+
+    @property
+    def stored(self) -> str:
+        """The name of the stored table: of versions that of their history."""
+        return self.timeline.table
 
     @property
     def up_to(self) -> str:
@@ -101,8 +113,15 @@ class Source:
         """True when there is something to read."""
         return not self.is_absent and (self.is_new or bool(self.timeline.changes_in(self.pull.window)))
 
-    def snapshot(self, views: Views, partitions: Collection[str] | None = None) -> DataFrame:
-        """Its visible rows as of ``up_to``; of these partitions alone when they are given."""
+    def snapshot(
+        self, views: Views, partitions: Collection[str] | None = None, *, of_keys: OfKeys | None = None
+    ) -> DataFrame:
+        """Its visible rows as of ``up_to``; of these partitions alone when they are given.
+
+        ``of_keys`` is for versions: it keeps the events of some keys, so that those of others are not sorted.
+        """
+        if table := self.spec.versions_of(self.table):
+            return self._seen(versions_at(self.up_to, self.timeline, table, self.spec, views, of_keys))
         rows_df = read_as_of(views.spark, self.timeline.path, self.up_to)
         if partitions is not None:
             rows_df = rows_df.where(F.col(self._partition_column).isin(*partitions))
@@ -118,6 +137,8 @@ class Source:
         Raises:
             ChangesUnknownError: a commit kept no changes; the mart has to be computed anew.
         """
+        if table := self.spec.versions_of(self.table):
+            return self._changed_versions(table, views)
         if self.spec.is_append_only(self.table):
             came_df = read_pull(views.spark, self.timeline.path, self.pull)
             return Changes(came_df=views.pin(visible_rows(came_df, self.table, self.spec), "came"), left_df=None)
@@ -145,6 +166,17 @@ class Source:
             )
         return rows_df.select(*self.inputs)
 
+    def _changed_versions(self, table: TableSpec, views: Views) -> Changes:
+        """Those of keys that have new events; an event that changes no version leaves all of them as they are."""
+        stored, window = self.stored, self.pull.window
+        if any(map(self.timeline.removes_rows, self.timeline.changes_in(window))):
+            raise ChangesUnknownError(stored, f"rows of {stored} were removed")
+        if window.after < cleaned_up_to(views.spark, self.timeline):  # nobody knew of the mart's place
+            raise ChangesUnknownError(stored, f"the state of {stored} at {window.after} was cleaned")
+        before_df, after_df = changed_versions(self.pull, self.timeline, table, self.spec, views)
+        before_df, after_df = (views.pin(self._seen(side), "versions") for side in (before_df, after_df))
+        return Changes(came_df=after_df.exceptAll(before_df), left_df=before_df.exceptAll(after_df))
+
     @property
     def _partition_column(self) -> str:
-        return partition_of(self.table, self.spec)
+        return partition_of(self.stored, self.spec)

@@ -115,8 +115,7 @@ class FreshnessOfLake:
         if table not in self.spec.mart_names:
             return (self.spec.log,)
         mart = self.spec.mart(table)
-        reads = self.spec.mart(mart.reads[0].table).reads if mart.mode is MartMode.STITCH else mart.reads
-        return tuple(read.table for read in reads)
+        return self.spec.sources_of(self.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else mart)
 
     def _newest_event(self, table: str) -> datetime | None:
         """Up to which event time the table, as it is now, knows the business."""

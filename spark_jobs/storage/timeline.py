@@ -172,6 +172,10 @@ class Timeline:
         stats = self._content(instant).get("partitionToWriteStats") or {}
         return frozenset(str(stat["fileId"]) for files in stats.values() for stat in files)
 
+    def removes_rows(self, instant: Instant) -> bool:
+        """True for a commit that took rows away: a pull gives nothing of them."""
+        return self._content(instant).get("operationType") == "DELETE"
+
     def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
         stats = self._content(instant).get("partitionToWriteStats") or {}
         return sum(int(stat.get(name) or 0) for files in stats.values() for stat in files for name in names)

@@ -53,6 +53,13 @@ def test_a_layer_reads_what_others_write(assets: LakeAssets) -> None:
     assert names(assets.layer_sources("two")) == ["units", "one_b"]
 
 
+def test_a_layer_that_reads_versions_follows_their_history() -> None:
+    spec = load_lake_spec(Settings().lake_spec)
+    units = replace(spec.table("units"), history=True)
+    of_versions = LakeAssets(replace(spec, tables=(units,), marts=(mart("one_a", "units_versions"),), expectations=()))
+    assert names(of_versions.layer_triggers("one")) == ["units_history", "sales_log/split"]
+
+
 def test_a_layer_is_started_by_the_split_log_not_by_the_log(assets: LakeAssets) -> None:
     assert names(assets.layer_triggers("one")) == ["units", "sales_log/split"]
     assert names(assets.layer_triggers("two")) == ["units", "one_b", "sales_log/split"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,8 +42,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("part", CHANGES)
 def test_a_change_is_in_the_part_that_has_it(part: str) -> None:
-    now = mart_parts(CHANGES[part], "UTC")
-    assert set(changed_parts(mart_parts(MART, "UTC"), now)) - {"time_zone"} == {part}
+    now = mart_parts(CHANGES[part], SPEC)
+    assert set(changed_parts(mart_parts(MART, SPEC), now)) - {"time_zone"} == {part}
     assert changed_parts(now, now) == ()
 
 
@@ -56,13 +57,31 @@ def test_a_change_is_in_the_part_that_has_it(part: str) -> None:
     ids=["layout", "storage", "freshness"],
 )
 def test_how_it_is_written_and_stored_is_no_change(same: MartSpec) -> None:
-    assert mart_parts(same, "UTC") == mart_parts(MART, "UTC")
+    assert mart_parts(same, SPEC) == mart_parts(MART, SPEC)
 
 
 def test_the_time_zone_counts_where_it_is_used() -> None:
-    assert mart_parts(MART, "UTC") == mart_parts(MART, "Asia/Tokyo")
+    tokyo = replace(SPEC, time_zone="Asia/Tokyo")
+    assert mart_parts(MART, SPEC) == mart_parts(MART, tokyo)
     for mart in (replace(MART, sql=f"{MART.sql} HAVING :time_zone = ''"), CHANGES["window"]):
-        assert changed_parts(mart_parts(mart, "UTC"), mart_parts(mart, "Asia/Tokyo")) == ("time_zone",)
+        assert changed_parts(mart_parts(mart, SPEC), mart_parts(mart, tokyo)) == ("time_zone",)
+
+
+def test_what_decides_versions_decides_the_marts_that_read_them() -> None:
+    """They are found when they are read, by what the entry of their table says then."""
+    reads = (ReadSpec(table="agents_versions", by="agent_id"), *MART.reads)
+    mart = replace(MART, reads=reads)
+    agents, others = SPEC.table("agents"), tuple(table for table in SPEC.tables if table.name != "agents")
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"nulls": Nulls.VALUE},
+        {"columns": ("agent_name", "project_id")},
+        {"buckets": 7},
+    )
+    specs = [replace(SPEC, tables=(replace(agents, history=True, **more), *others)) for more in changes]
+    first, *changed = (mart_parts(mart, spec) for spec in specs)
+    assert [changed_parts(first, parts) for parts in changed] == [("versions",), ("versions",), ()]
+    assert "versions" not in mart_parts(MART, specs[0])
 
 
 def test_the_digest_of_earlier_releases_stays_what_it_was() -> None:

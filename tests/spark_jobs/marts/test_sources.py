@@ -6,6 +6,7 @@ does not read is no change; one whose project changed left the one and came to t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from spark_jobs.contracts.marts import ReadSpec
 from spark_jobs.marts.sources import ChangesUnknownError, Source
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.change_feed import write_changes
-from spark_jobs.storage.layouts import table_layout
+from spark_jobs.storage.layouts import history_layout, table_layout
 from tests.support.made_tables import MadeTable, at
 from tests.support.refreshes import MART, SPEC, settings_of
 
@@ -71,6 +72,18 @@ def test_a_commit_without_a_feed_means_that_it_is_not_known_what_changed(spark, 
     made.commits(5, extraMetadata={}, operationType="UPSERT")
     with pytest.raises(ChangesUnknownError, match="units"):
         changes_after(spark, tmp_path, 3)
+
+
+def test_rows_that_left_a_history_are_in_no_pull(spark, tmp_path):
+    agents = replace(SPEC.table("agents"), history=True)
+    spec = replace(SPEC, tables=(agents, *(table for table in SPEC.tables if table.name != "agents")))
+    history = MadeTable(history_layout(agents), Path(settings_of(tmp_path).table_path("agents_history")))
+    history.commits(1, 2, operationType="UPSERT").commits(3, operationType="DELETE")
+    read = ReadSpec(table="agents_versions", by="agent_id")
+    source = Source.plan(read, at(1), spec=spec, settings=settings_of(tmp_path))
+    assert (source.table, source.stored, source.up_to) == ("agents_versions", "agents_history", at(3))
+    with Views(spark) as views, pytest.raises(ChangesUnknownError, match="rows of agents_history were removed"):
+        source.changes(views, QUERY)
 
 
 def test_a_source_moves_with_its_commits_and_not_with_its_services(spark, tmp_path, made):

@@ -63,7 +63,7 @@ def made_table(folder: Path, layout: TableLayout, metadata: dict[str, str]) -> N
 
 
 def mart_metadata(mart: MartSpec) -> dict[str, str]:
-    return {"definition": mart.definition, "declared": json.dumps(mart_parts(mart, SPEC.time_zone))}
+    return {"definition": mart.definition, "declared": json.dumps(mart_parts(mart, SPEC))}
 
 
 def make_lake(folder: Path, spec: LakeSpec = SPEC) -> Settings:

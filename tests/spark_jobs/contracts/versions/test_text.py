@@ -6,7 +6,6 @@ import pytest
 from sqlglot import exp, parse_one
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.versions import history_columns, versions_select
 
@@ -23,9 +22,9 @@ def query_of(text: str, dialect: str) -> exp.Query:
     return query
 
 
-def lake_of(marts=(), **more):
+def lake_of(**more):
     document = {"lake": "shop", "source": {"topics": ["shop.*"]}, "log": "log", "quarantine": "bad"}
-    return parse_lake_spec({**document, "tables": [ENTRY], **more}, marts)
+    return parse_lake_spec({**document, "tables": [ENTRY], **more}, ())
 
 
 def test_it_is_the_same_query_for_every_engine():
@@ -87,17 +86,3 @@ def test_versions_have_columns_of_their_own():
     table = {"name": "things", "key": "id", "columns": ["valid_to"], "history": True}
     with pytest.raises(ContractError, match="valid_to is a column of its versions; call it otherwise"):
         lake_of(source={"topics": ["t"], "key": "id", "columns": columns}, tables=[table])
-
-
-@pytest.mark.parametrize("table", ["prices_history", "prices_versions"])
-def test_marts_read_newest_values(table):
-    mart = MartSpec(
-        name="totals",
-        layer="dws",
-        mode=MartMode.FULL,
-        grain=("shop_id",),
-        reads=(ReadSpec(table=table),),
-        sql=f"SELECT shop_id FROM {table}",
-    )
-    with pytest.raises(ContractError, match=rf"totals reads {table}, .* read prices, or query the versions in a view"):
-        lake_of([mart])

@@ -1,4 +1,4 @@
-"""Somebody is erased from histories, as if the events had never named them.
+"""Somebody is erased from histories and from marts over versions, as if the events had never named them.
 
 Agent 777001 was called by two names and signed sale 1, which went to agent 18 later; sale 2 was theirs to the end.
 """
@@ -14,6 +14,7 @@ from tests.support.envelopes import line, sqlserver
 from tests.support.erasures import AGENT, AGENT_NAMES, erased, traces
 from tests.support.lakes import CLOCK, SpecLake, read_shipped_spec, write_spec
 from tests.support.oracle_versions import in_order, of_the_wide_log, versions_of
+from tests.support.versioned_marts import LAYER, assert_versioned_marts_are_right, write_marts
 
 pytestmark = [pytest.mark.hudi, pytest.mark.slice(name="jobs")]
 
@@ -28,15 +29,18 @@ LINES = [
 
 def test_no_version_of_them_is_left_and_every_other_is_as_it_was(spark, tmp_path: Path):
     document = read_shipped_spec(("agents", "sales"))
-    del document["marts"], document["expectations"]
+    del document["expectations"]
+    document["marts"] = "marts"
     for table in document["tables"]:
         table["history"] = True
     (tmp_path / "landing").mkdir()
+    write_marts(tmp_path)
     lake = SpecLake(spark=spark, folder=tmp_path, spec=write_spec(tmp_path, document))
     for name, lines in (("first", LINES[:2]), ("second", LINES[2:])):
         lake.land(f"{name}.jsonl", lines)
         lake.run("ingest")
         lake.run("split")
+        lake.run("mart", layer=LAYER)
     lake.run("savepoint", action="create", label="day", keep=None)
 
     lake.run("erase", agent=str(AGENT), yes=True)
@@ -49,4 +53,6 @@ def test_no_version_of_them_is_left_and_every_other_is_as_it_was(spark, tmp_path
         found = in_order(lake.spark.table(f"{table}_versions").collect())
         assert found == versions_of(of_the_wide_log(left, table), columns), table
     assert not any(path.startswith("lake/") for path in traces(tmp_path, (str(AGENT), *AGENT_NAMES)))
-    assert lake.run("split", clock=CLOCK).status == "nothing_to_do"
+    assert_versioned_marts_are_right(lake)
+    for job, options in (("split", {}), ("mart", {"layer": LAYER})):
+        assert lake.run(job, clock=CLOCK, **options).status == "nothing_to_do", job

@@ -35,7 +35,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         messages.append(f"{plan.id} is in {output}")
     else:
         print("every mart and table is what the files say")
-    if plan.recomputed:
+    if plan.applied:
         messages.append(f"next: preview --plan {output}, then: apply --plan {output}")
     return JobResult(
         job=arguments.job,
@@ -44,6 +44,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         counters={
             "changes": len(plan.changes),
             "to_recompute": len(plan.recomputed),
+            "to_rebuild": len(plan.rebuilt),
             "impossible": sum(change.action is Action.IMPOSSIBLE for change in plan.changes),
         },
         messages=tuple(messages),

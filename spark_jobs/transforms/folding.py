@@ -64,6 +64,14 @@ def select_events(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times
     )
 
 
+def events_about(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times: bool = False) -> DataFrame:
+    """The same, without events that are about none of these tables where that is easily seen."""
+    events_df = select_events(log_df, tables, has_times=has_times)
+    if any(not table.spec.is_mirror for table in tables):
+        return events_df
+    return events_df.where(F.col("source_table").isin(*{origin for table in tables for origin in table.spec.origins}))
+
+
 def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
     """The events as keyed rows, one per table and key.
 

@@ -1,4 +1,4 @@
-"""apply: tables and marts of a plan made again by the definition of the files, after a savepoint, each in one commit."""
+"""apply: tables and marts of a plan made by the definition of the files, after a savepoint, each in one commit."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.pipelines.merge.tables import merged_tables
@@ -16,7 +17,7 @@ from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_pull
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.folding import events_about, fold_events, said_rows
+from spark_jobs.transforms.folding import UNKNOWN, events_about, fold_events, said_rows, with_unknown_nulls
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, merge_rows, width_of
 
 
@@ -60,8 +61,24 @@ class LogRows:
             yield pinned_df
 
     def _events(self, *, has_times: bool = False) -> DataFrame:
-        log_df = read_pull(self.spark, self.settings.table_path(self.spec.log), self.pull)
-        return events_about(log_df, [self.table], has_times=has_times)
+        path, tables = self.settings.table_path(self.spec.log), [self.table]
+        window = self.pull.window
+        since = _unknown_since(log_timeline(self.spec, self.settings))
+        if self.table.spec.is_mirror or not BEGINNING < since <= window.up_to:
+            return events_about(read_pull(self.spark, path, self.pull), tables, has_times=has_times)
+        first, rest = InstantRange(after=BEGINNING, up_to=since), InstantRange(after=since, up_to=window.up_to)
+        early_df = read_pull(self.spark, path, Pull(window=first))
+        later_df = read_pull(self.spark, path, Pull(window=rest, resync_reason="from the whole log"))
+        early_df, later_df = (events_about(each_df, tables, has_times=has_times) for each_df in (early_df, later_df))
+        return (with_unknown_nulls(early_df) if UNKNOWN in early_df.columns else early_df).unionByName(later_df)
+
+
+def _unknown_since(timeline: Timeline) -> str:
+    """The last commit of the log that did not keep which columns of an event did not travel; or ``BEGINNING``."""
+    without = (
+        write.time for write in timeline.writes if UNKNOWN not in timeline.metadata(write).get("schema", UNKNOWN)
+    )
+    return max(without, default=BEGINNING)
 
 
 def log_timeline(spec: LakeSpec, settings: Settings) -> Timeline:

@@ -148,7 +148,7 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     assert shop.stored() == before
 
     planned = shop.run("plan")
-    assert planned.counters == {"changes": 1, "to_recompute": 1, "impossible": 0}
+    assert planned.counters == {"changes": 1, "to_recompute": 1, "to_rebuild": 0, "impossible": 0}
     assert "agent_bands" in capsys.readouterr().out
     states = shop.lake.instants()
     found = shop.run("preview", samples=2).findings["agent_sums"]
@@ -252,7 +252,7 @@ def test_a_table_of_which_the_files_say_something_else_is_not_written(shop: Shop
     with pytest.raises(TablesFailedError, match="sales: deletes changed"):
         shop.sell_later()
     assert (shop.lake.instants()["sales"], shop.lake.rows("sales")) == (states, before)
-    assert shop.run("plan").counters == {"changes": 1, "to_recompute": 0, "impossible": 1}
+    assert shop.run("plan").counters == {"changes": 1, "to_recompute": 0, "to_rebuild": 1, "impossible": 0}
     shop.lake.spec.write_text(yaml.safe_dump(document), encoding="utf-8")
     shop.lake.run("split")
     assert len(shop.lake.rows("sales")) == len(before) + 1

@@ -83,7 +83,8 @@ def _becomes_value(now: Parts) -> bool:
     Of earlier ones the log does not know whether a column was set to null or did not travel.
     """
     is_wide = not {"from", "shards"} & {*now}
-    return is_wide and Nulls.VALUE.value in (now.get("nulls"), *now.get("null_columns", "").replace(",", "").split())
+    exceptions = [each.rpartition(" ")[2] for each in now.get("null_columns", "").split(", ")]
+    return is_wide and Nulls.VALUE.value in (now.get("nulls"), *exceptions)
 
 
 def _removes(stored: Parts, now: Parts) -> bool:

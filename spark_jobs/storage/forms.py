@@ -23,7 +23,7 @@ What was known of rows before it (the row index) is not to be merged with them."
 KEY_BEFORE = "record_key_before"
 """In the metadata (without prefix) of such a commit: the record key that the table had before."""
 _PROPERTIES, _CHECKSUM = ".hoodie/hoodie.properties", ".hoodie/.hoodie.properties.crc"
-_KEY = "hoodie.table.recordkey.fields"
+_KEY, _TYPE = "hoodie.table.recordkey.fields", "hoodie.table.type"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +43,10 @@ class TableForm:
     def stored(cls, timeline: Timeline) -> TableForm | None:
         """The form of a table on storage; None when its files do not tell."""
         known = timeline.properties
-        if _KEY not in known:
+        if not {_KEY, _TYPE} <= known.keys():
             return None
-        type_ = TableType(known.get("hoodie.table.type", "").lower())
-        return cls(record_key=known[_KEY], partition=known.get("hoodie.table.partition.fields", ""), type=type_)
+        partition = known.get("hoodie.table.partition.fields", "")
+        return cls(record_key=known[_KEY], partition=partition, type=TableType(known[_TYPE].lower()))
 
     def changes(self, other: TableForm) -> tuple[str, ...]:
         """Names of the parts in which another form differs, as the lake spec calls them."""

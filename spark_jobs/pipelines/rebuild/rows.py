@@ -21,7 +21,7 @@ from spark_jobs.transforms.folding import UNKNOWN, events_about, fold_events, sa
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, merge_rows, width_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogRows:
     """A table's keyed rows, made of the events of the log in ``pull``, all of them from the first one on.
 

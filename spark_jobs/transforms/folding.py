@@ -75,7 +75,12 @@ def events_about(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times:
 
 
 def with_unknown_nulls(events_df: DataFrame) -> DataFrame:
-    """Events of the wide log of which nobody noted what did not travel: that is what is null in them."""
+    """Events of the wide log of which nobody noted what did not travel: that is what is null in them.
+
+    Those of tables in which null says nothing anyway are left as they are.
+    """
+    if UNKNOWN not in events_df.columns:
+        return events_df
     of_events = {"op", EVENT_ORDER, EVENT_TIME, *ROW_COLUMNS}
     names = [F.when(F.col(name).isNull(), F.lit(name)) for name in events_df.columns if name not in of_events]
     return events_df.withColumn(UNKNOWN, F.filter(F.array(*names), lambda name: name.isNotNull()))

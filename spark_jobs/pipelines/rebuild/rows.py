@@ -61,16 +61,16 @@ class LogRows:
             yield pinned_df
 
     def _events(self, *, has_times: bool = False) -> DataFrame:
-        path, tables = self.settings.table_path(self.spec.log), [self.table]
-        window = self.pull.window
-        since = _unknown_since(log_timeline(self.spec, self.settings))
-        if self.table.spec.is_mirror or not BEGINNING < since <= window.up_to:
-            return events_about(read_pull(self.spark, path, self.pull), tables, has_times=has_times)
-        first, rest = InstantRange(after=BEGINNING, up_to=since), InstantRange(after=since, up_to=window.up_to)
-        early_df = read_pull(self.spark, path, Pull(window=first))
-        later_df = read_pull(self.spark, path, Pull(window=rest, resync_reason="from the whole log"))
-        early_df, later_df = (events_about(each_df, tables, has_times=has_times) for each_df in (early_df, later_df))
-        return (with_unknown_nulls(early_df) if UNKNOWN in early_df.columns else early_df).unionByName(later_df)
+        path, up_to = self.settings.table_path(self.spec.log), self.pull.window.up_to
+        since = BEGINNING if self.table.spec.is_mirror else _unknown_since(log_timeline(self.spec, self.settings))
+        if not BEGINNING < since <= up_to:
+            log_df = read_pull(self.spark, path, self.pull)
+            return events_about(log_df, [self.table], has_times=has_times)
+        early, later = InstantRange(after=BEGINNING, up_to=since), InstantRange(after=since, up_to=up_to)
+        early_df = read_pull(self.spark, path, Pull(window=early))
+        later_df = read_pull(self.spark, path, Pull(window=later, resync_reason="found in the whole log"))
+        early_df = with_unknown_nulls(events_about(early_df, [self.table], has_times=has_times))
+        return early_df.unionByName(events_about(later_df, [self.table], has_times=has_times))
 
 
 def _unknown_since(timeline: Timeline) -> str:

@@ -28,7 +28,7 @@ def made(folder: str, lines: list[str]) -> Timeline:
     return Timeline(table="sales", path=str(table.folder))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     others=OTHERS, before=st.sampled_from(["sale_id", "row_key", "a,b"]), now=st.sampled_from(["row_key", "unit_id"])
 )
@@ -52,7 +52,7 @@ def test_another_record_key_is_all_that_changes(others: dict[str, str], before: 
         )
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(keys=st.lists(st.sampled_from(["", "sale_id", "row_key", "unit_id"]), max_size=5), instant=st.integers(0, 6))
 def test_the_key_of_then_is_the_one_before_the_first_change_since(keys: list[str], instant: int) -> None:
     """Commit n took the key ``keys[n - 1]`` out of use, or none."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -53,16 +51,10 @@ def preview_table(
     with rows.keyed() as keyed_df:
         other_df = _seen(to_stored(keyed_df, rows.table), rows.table, "" if is_same_key else f"{now_key}: ")
         columns = [column for column in other_df.columns if column != CELL_ID]
-        with _pinned(spark, difference(other_df, stored_df, columns, "")) as difference_df:
+        with pinned(spark, difference(other_df, stored_df, columns, ""), "difference") as difference_df:
             rewrite = count_rewrite(difference_df, name, spec, timeline.path)
             rewrite = replace(rewrite, bytes=newest_bytes(timeline.path, ["", *Filesystem(timeline.path).folders()]))
             return compare(rewrite, difference_df, stored_df, samples), line
-
-
-@contextmanager
-def _pinned(spark: SparkSession, rows_df: DataFrame) -> Iterator[DataFrame]:
-    with pinned(spark, rows_df, "difference") as pinned_df:
-        yield pinned_df
 
 
 def _as_far_as(timeline: Timeline, spec: LakeSpec, settings: Settings) -> tuple[Pull, str]:
@@ -88,5 +80,5 @@ def _key(names: set[str], columns: list[str], table: MergedTable) -> Column:
     """The key as text: stored so with one order a row, else the first column."""
     if ROW_KEY in names:
         return F.col(ROW_KEY)
-    is_own = not table.spec.has_row_order and columns[0] == table.spec.key_column
+    is_own = not table.spec.is_mirror and columns[0] == table.spec.key_column
     return to_text(F.col(columns[0]), table.key_type if is_own else "")

@@ -68,26 +68,20 @@ class Rebuild:
             GateStoppedError: the rows break what is expected of the table; it stays as it is.
         """
         table = self.spec.table(name)
+        timelines = {target: self._settled(target) for target in targets_of([table])}
+        if self._is_done(timelines[name]):
+            return [_unchanged(timeline) for timeline in timelines.values()]
         pull = plan_pull(log_timeline(self.spec, self.settings), after=BEGINNING)
         rows = LogRows.of(self.spark, self.spec, self.settings, name=name, pull=pull)
         metadata = {checkpoint_key(self.spec.log): pull.checkpoint, **declared_form(table, self.spec)}
         metadata |= column_forms(rows.table) if table.is_mirror else {}
-        outcomes = []
-        for target in reversed(targets_of([table])):
-            timeline = self._settled(target)
-            if timeline.last is None:  # a history of which nothing was ever written: split begins it
-                continue
-            if timeline.newest_metadata(METADATA_PREFIX + REBUILT) == self.plan:
-                outcomes.append(TableOutcome(table=target, instant=timeline.last, rows=0, is_committed=False))
-                continue
-            log.info("%s: making it again of %s up to %s", target, self.spec.log, pull.checkpoint)
-            if target == table.name:
-                outcomes.append(self._table(rows, timeline, metadata))
-            else:
-                with rows.said() as said_df:
-                    rows_df = to_history(said_df, rows.table)
-                    outcomes.append(self._replace(rows_df, history_layout(table), timeline, metadata))
-        return outcomes
+        log.info("%s: making it again of %s up to %s", name, self.spec.log, pull.checkpoint)
+        with rows.keyed() as keyed_df:
+            quality = self._check(keyed_df, rows)
+            outcomes = [self._history(rows, timelines[table.history_name], metadata)] if table.history else []
+            self._keep_tombstones(keyed_df, table, stored_form(timelines[name]) or {})
+            rows_df = to_stored(keyed_df, rows.table)
+            return [*outcomes, self._replace(rows_df, table_layout(table), timelines[name], {**metadata, **quality})]
 
     def take_back(self, name: str, record: Record) -> list[TableOutcome]:
         """Put the rows that a table and its history had before the plan in their place once more, as one commit each.
@@ -107,7 +101,7 @@ class Rebuild:
         if newest != self.plan:  # nothing was committed, or all was taken back by a run that died later
             if newest != what_for and form.record_key != key:
                 name_record_key(timeline.path, key)
-            return TableOutcome(table=target, instant=timeline.last, rows=0, is_committed=False)
+            return _unchanged(timeline)
         then = metadata_at(timeline, instant)
         read_to = checkpoint_key(self.spec.log)
         metadata = {DECLARED: "", **then, read_to: _place(target, record, then.get(read_to, BEGINNING))}
@@ -125,16 +119,25 @@ class Rebuild:
             return settled_timeline(self.spark, target, self.settings)
         return timeline
 
-    def _table(self, rows: LogRows, timeline: Timeline, metadata: Mapping[str, str]) -> TableOutcome:
-        with rows.keyed() as keyed_df:
-            gates = Gates(spec=self.spec, tables=rows.every, run=self.arguments, settings=self.settings)
-            passed = gates.check(keyed_df, [rows.table])
-            for error in (passed.blocked, *passed.failed.values()):
-                if error is not None:
-                    raise error
-            self._keep_tombstones(keyed_df, rows.table.spec, stored_form(timeline) or {})
-            metadata = {**metadata, **passed.metadata.get(rows.table.name, {})}
-            return self._replace(to_stored(keyed_df, rows.table), table_layout(rows.table.spec), timeline, metadata)
+    def _is_done(self, timeline: Timeline) -> bool:
+        return timeline.newest_metadata(METADATA_PREFIX + REBUILT) == self.plan
+
+    def _check(self, keyed_df: DataFrame, rows: LogRows) -> Mapping[str, str]:
+        """Ask the gate of the rows, before anything is written; what the commit says of it."""
+        gates = Gates(spec=self.spec, tables=rows.every, run=self.arguments, settings=self.settings)
+        passed = gates.check(keyed_df, [rows.table])
+        for error in (passed.blocked, *passed.failed.values()):
+            if error is not None:
+                raise error
+        return passed.metadata.get(rows.table.name, {})
+
+    def _history(self, rows: LogRows, timeline: Timeline, metadata: Mapping[str, str]) -> TableOutcome:
+        """Put what the events say in the place of the history; one of which nothing was written is begun by split."""
+        if timeline.last is None or self._is_done(timeline):
+            return _unchanged(timeline)
+        with rows.said() as said_df:
+            rows_df = to_history(said_df, rows.table)
+            return self._replace(rows_df, history_layout(rows.table.spec), timeline, metadata)
 
     def _replace(
         self, rows_df: DataFrame, layout: TableLayout, timeline: Timeline, metadata: Mapping[str, str]
@@ -164,6 +167,10 @@ class Rebuild:
 def targets_of_tables(spec: LakeSpec, names: Sequence[str]) -> list[str]:
     """These tables and their histories: what the rebuild of them writes."""
     return targets_of([spec.table(name) for name in names])
+
+
+def _unchanged(timeline: Timeline) -> TableOutcome:
+    return TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
 
 
 def _place(target: str, record: Record, own: str) -> str:

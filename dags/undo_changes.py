@@ -1,16 +1,16 @@
-r"""### Marts of an applied plan, restored to the rows and the definition that they had before
+r"""### Marts and tables of an applied plan, restored to the rows and the definition that they had before
 
 Only a person starts it; the form takes the id of the plan, which the last message of `apply` in `apply_changes` has
 (or `python -m spark_jobs.entrypoint savepoint list`).
 
-1. `plan` says which marts get their rows of which time back, and changes nothing.
+1. `plan` says which marts and tables get their rows of which time back, and changes nothing.
 2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;
    rejected or unanswered plans are dropped. The run ends here with *Dry run* on, which it is unless you switch it off.
-3. `apply` commits the old rows once more, one commit a mart, with the definition and the checkpoints that they had, and
-   deletes the savepoint.
+3. `apply` commits the old rows once more, one commit a table, with the definition and the checkpoints that they had,
+   and deletes the savepoint.
 
-- **Put the files back, too:** until then the marts are blocked again, as they were before the plan was applied.
-- **Later events** are not lost: the next refresh after that adds them by the old definition.
+- **Put the files back, too:** until then the marts and tables are blocked again, as they were before `apply`.
+- **Later events** are not lost: the next `split` and refresh after that add them by the old definition.
 - **Safe to retry:** a run that was killed half-way continues where it stopped; the result is the same.
 - **Downstream:** tables that changed are announced, and the serving store follows with the layer's next run.
 """
@@ -41,9 +41,9 @@ def undo_changes(lake: Lake) -> None:
         approved_tasks(
             "undo",
             {"plan": "{{ params.plan }}"},
-            counter="marts_planned",
-            subject="Restore the marts of {{ params.plan }} to what they were before it was applied?",
-            outlets=lake.assets.marts,
+            counter="tables_planned",
+            subject="Restore the marts and tables of {{ params.plan }} to what they were before it was applied?",
+            outlets=[*lake.assets.tables, *lake.assets.histories, *lake.assets.marts],
         )
 
     tasks()

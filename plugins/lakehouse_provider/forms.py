@@ -83,8 +83,12 @@ def dry_run_param(shown: str = "the plan") -> Param:
     return Param(True, type="boolean", title="Dry run", description=f"On: only {shown}. Off: waits for approval")
 
 
-def changes_params(marts: list[str]) -> dict[str, Param]:
-    """Which changed marts are computed by their new definition, and what is shown before a person decides."""
+def changes_params(marts: list[str], tables: list[str], *, is_open: bool = False) -> dict[str, Param]:
+    """Which changed marts and tables are made by their new definition, and what is shown before a person decides.
+
+    With ``is_open`` any other table as well.
+    """
+    table = {"pattern": f"^[a-z][a-z0-9_]{{0,62}}{_END}"} if is_open else {"enum": tables}
     return {
         "marts": Param(
             None,
@@ -92,13 +96,21 @@ def changes_params(marts: list[str]) -> dict[str, Param]:
             items={"type": "string", "enum": marts},
             examples=marts,
             title="Marts",
-            description="These alone, with the changed marts that they read; empty: every mart that changed",
+            description="With the changed marts and tables that they read; no mart and no table: all that changed",
+        ),
+        "tables": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "string", **table},
+            examples=tables,
+            title="Tables",
+            description="These alone, beside the marts above; each is made again from the log",
         ),
         "preview": Param(
             True,
             type="boolean",
             title="Preview",
-            description="Compute the marts beside their rows and show the difference; takes as long as a full refresh",
+            description="Compute them beside their rows and show the difference; takes as long as a full refresh",
         ),
         "samples": Param(
             0,

@@ -109,17 +109,19 @@ def approved_tasks(
     plan >> approve >> apply
 
 
-def change_tasks(marts: str, *, skips_preview: str, samples: str, subject: str, outlets: Sequence[Asset]) -> None:
+def change_tasks(
+    chosen: Mapping[str, str], *, skips_preview: str, samples: str, subject: str, outlets: Sequence[Asset]
+) -> None:
     """``plan``, ``preview``, ``approve`` and ``apply`` of changed definitions; the plan is kept in the lake meanwhile.
 
     Args:
-        marts: names with commas, "" for every mart that changed (templated, as the others).
+        chosen: ``marts`` and ``tables``, names with commas; both "" for all that changed (templated, as the others).
         skips_preview: why there is no preview, so that the person decides by the plan alone; "" for one.
         samples: how many keys the preview shows.
         subject: the question that the person is asked.
         outlets: tables that may have changed afterwards.
     """
-    plan = LakehouseJobOperator(task_id="plan", job="plan", arguments={"marts": marts, "keep": True}, skips_idle=False)
+    plan = LakehouseJobOperator(task_id="plan", job="plan", arguments={**chosen, "keep": True}, skips_idle=False)
     # Not from the run's clock, which is another one when a person clears a failed task.
     of_plan = {"plan": f"{{{{ ti.xcom_pull(task_ids='{plan.task_id}')['findings']['plan'] }}}}"}
     preview = LakehouseJobOperator(
@@ -130,7 +132,7 @@ def change_tasks(marts: str, *, skips_preview: str, samples: str, subject: str, 
         skips_idle=False,
     )
     approve = _approval(
-        plan, counter="to_recompute", subject=subject, preview_task_id=preview.task_id, trigger_rule="none_failed"
+        plan, counter="to_apply", subject=subject, preview_task_id=preview.task_id, trigger_rule="none_failed"
     )
     apply = LakehouseJobOperator(task_id="apply", job="apply", arguments=of_plan, outlets=list(outlets))
     plan >> preview >> approve >> apply

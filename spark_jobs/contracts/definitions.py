@@ -13,12 +13,14 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.tables import Nulls
 
 Parts = Mapping[str, str]
 """What a definition says, by the name of its entry; entries that say nothing are left out."""
 
-_FIXED = frozenset({"from", "key", "partition"})
-"""Parts of a table that decide which rows it has and where they are stored: with other ones it is another table."""
+_FIXED = frozenset({"from", "key", "partition", "nulls", "null_columns"})
+"""Parts of a table that decide which rows it has, what is in them and where they are stored: rows by two of them, side
+by side, would be of no definition."""
 
 
 def mart_parts(mart: MartSpec, spec: LakeSpec) -> dict[str, str]:
@@ -67,15 +69,37 @@ def changed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
 
 
 def fixed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
-    """Those of a table that cannot change while it has rows."""
-    removes = Deletes.REMOVE.value in (stored.get("deletes"), now.get("deletes"))
-    return tuple(name for name in changed_parts(stored, now) if name in _FIXED or (name == "deletes" and removes))
+    """Those of a table that concern the rows that are there: it is not written until it was rebuilt."""
+    fixed = {*_FIXED, *(["deletes"] if _removes(stored, now) else [])}
+    if _becomes_value(now):
+        fixed -= {"nulls", "null_columns"}
+    return tuple(name for name in changed_parts(stored, now) if name in fixed)
+
+
+def is_rebuildable(stored: Parts, now: Parts) -> bool:
+    """False when the log cannot make the other table in this one's place: what was deleted is kept apart by its key."""
+    return not (_removes(stored, now) and {"key", "from"} & {*changed_parts(stored, now)})
+
+
+def _becomes_value(now: Parts) -> bool:
+    """True for a table of the wide log in which null is a value: of later events alone.
+
+    Of earlier ones the log does not know whether a column was set to null or did not travel.
+    """
+    is_wide = not {"from", "shards"} & {*now}
+    exceptions = [each.rpartition(" ")[2] for each in now.get("null_columns", "").split(", ")]
+    return is_wide and Nulls.VALUE.value in (now.get("nulls"), *exceptions)
+
+
+def _removes(stored: Parts, now: Parts) -> bool:
+    return Deletes.REMOVE.value in (stored.get("deletes"), now.get("deletes"))
 
 
 def digest_of(spec: LakeSpec, book: RuleBook | None) -> str:
     """A digest of all definitions of a lake, and of its rules: another one, and a plan is of other files."""
     marts = {mart.name: mart_parts(mart, spec) for mart in spec.marts}
     tables = {table.name: table_parts(table, spec) for table in spec.tables if not table.is_found}
+    tables |= {pattern.name: table_parts(pattern.like, spec) for pattern in spec.patterns}
     loads = {load.name: [load.record_key, load.partition_column] for load in spec.loads}
     rules = {rules.version: rules.content for rules in book.versions} if book else {}
     return _digest([marts, tables, loads, rules])

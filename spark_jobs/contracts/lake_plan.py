@@ -27,6 +27,8 @@ class Action(StrEnum):
 
     RECOMPUTE = "recompute"
     """``apply`` computes the mart again from its sources, in one commit."""
+    REBUILD = "rebuild"
+    """``apply`` makes the table again from the whole log, in one commit, and refreshes the marts that read it."""
     LATER = "later events only"
     """Nothing has to be done: rows that are there stay, what comes is treated as the files say."""
     IMPOSSIBLE = "cannot be done"
@@ -89,8 +91,18 @@ class LakePlan:
 
     @property
     def recomputed(self) -> tuple[DefinitionChange, ...]:
-        """Those that ``apply`` carries out."""
+        """The marts that ``apply`` computes again."""
         return tuple(change for change in self.changes if change.action is Action.RECOMPUTE)
+
+    @property
+    def rebuilt(self) -> tuple[DefinitionChange, ...]:
+        """The tables that ``apply`` makes again."""
+        return tuple(change for change in self.changes if change.action is Action.REBUILD)
+
+    @property
+    def applied(self) -> tuple[DefinitionChange, ...]:
+        """All that ``apply`` carries out."""
+        return (*self.rebuilt, *self.recomputed)
 
     def to_yaml(self) -> str:
         """The text of a plan file."""
@@ -115,11 +127,11 @@ class LakePlan:
             raise ContractError(f"{show(path)} has the id {show(plan.id)}, which is none; make a new plan file")
         return plan
 
-    def of_marts(self, names: Collection[str], reads: Mapping[str, Collection[str]]) -> LakePlan:
-        """The changes of these marts alone, and of what they read: their new rows are computed from it.
+    def of_chosen(self, names: Collection[str], reads: Mapping[str, Collection[str]]) -> LakePlan:
+        """The changes of these alone, and of what the marts among them read: their new rows are computed from it.
 
         Args:
-            names: the marts.
+            names: the marts and tables.
             reads: what each mart of the lake reads. What a mart reads counts as far as it is changed itself; behind a
                 table that is not, nothing has to be done first.
         """
@@ -140,7 +152,7 @@ class LakePlan:
         """
         if (self.lake, self.digest) != (now.lake, now.digest):
             raise StalePlanError(plan=self.id, reason="the files are not those that it was made from")
-        for name in _moved(self.recomputed, {change.table: change for change in now.recomputed}, kept):
+        for name in _moved(self.applied, {change.table: change for change in now.applied}, kept):
             raise StalePlanError(plan=self.id, reason=f"{name} was written since it was made")
 
 
@@ -149,7 +161,10 @@ def _moved(
 ) -> Iterator[str]:
     for change in planned:
         found = now.get(change.table)
-        is_done = found is None and kept.get(change.table) == change.instant
+        state = kept.get(change.table, "")
+        # What is kept of a table is its newest commit, which may be one of a service after the newest change.
+        is_of_then = state >= change.instant if change.action is Action.REBUILD else state == change.instant
+        is_done = found is None and is_of_then
         is_same = found is not None and (found.instant, found.changed) == (change.instant, change.changed)
         if not is_done and not is_same:
             yield change.table

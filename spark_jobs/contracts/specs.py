@@ -111,6 +111,11 @@ class LakeSpec:
         """The tables that a mart reads, as they are stored: where it reads versions, the history they are made of."""
         return tuple(map(self.stored_name, (read.table for read in mart.reads)))
 
+    def declared_sources_of(self, mart: MartSpec) -> tuple[str, ...]:
+        """The tables that a mart reads, as they are declared: where it reads versions, the table of the rows."""
+        reads = ((read.table, self.versions_of(read.table)) for read in mart.reads)
+        return tuple(versions.name if versions else name for name, versions in reads)
+
     def stored_name(self, name: str) -> str:
         """The stored table behind what a mart reads under this name."""
         versions = self.versions_of(name)
@@ -259,10 +264,10 @@ class LakeSpec:
         """Marts that are the cache of a stitch mart, with it: only a move of the cut brings them on."""
         return {mart.reads[0].table: mart for mart in self.marts if mart.mode is MartMode.STITCH}
 
-    def readers_of(self, table: str) -> tuple[MartSpec, ...]:
-        """Marts that read ``table`` (versions are of their history), and those that read them."""
-        found = {table}
+    def readers_of(self, *tables: str) -> tuple[MartSpec, ...]:
+        """Marts that read one of ``tables`` (versions are of their history), and those that read them."""
+        found = {*tables}
         for mart in self.marts:
             if any(name in found for name in self.sources_of(mart)):
                 found.add(mart.name)
-        return tuple(mart for mart in self.marts if mart.name in found and mart.name != table)
+        return tuple(mart for mart in self.marts if mart.name in found and mart.name not in tables)

@@ -1,12 +1,15 @@
-"""apply: the marts of a plan computed by the definition of the files, after a savepoint, each in one commit."""
+"""apply: tables and marts of a plan made by the definition of the files, after a savepoint, each in one commit."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.lake_plan import APPLY, LakePlan
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
@@ -14,11 +17,15 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.pipelines.planning import make_plan
-from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.pipelines.rebuild.swap import Rebuild, targets_of_tables
+from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry
+from spark_jobs.storage.forms import TableForm
 from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.plan_files import PLAN_HELP, read_plan
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.savepoints import Record, SavepointRecords
+from spark_jobs.storage.timeline import Timeline
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,14 +39,15 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Keep a savepoint of the plan's marts, then compute each by its new definition, over what its sources have now.
+    """Keep a savepoint of what the plan changes, then make it again: its tables from the log, its marts from those.
 
-    Readers see the old rows of a mart or the new ones. A run that was killed is run again with the same plan. Marts
-    that read these take the changes in with their next refresh.
+    Readers see the old rows of a table or mart, or the new ones. Marts that read a table of the plan are refreshed, as
+    a whole. A run that was killed is run again with the same plan. Marts that read marts of the plan alone take the
+    changes in with their next refresh.
 
     Raises:
         StalePlanError: the lake or its files are not those that the plan was made from. Nothing was changed.
-        GateStoppedError: the new rows of a mart break what is expected of it; it stays as it is.
+        GateStoppedError: the new rows break what is expected of them; their table stays as it is.
     """
     spec, plan = read_lake_spec(settings), read_plan(arguments.options["plan"], settings)
     engine = Engine(
@@ -49,16 +57,19 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         arguments=arguments,
         applies=frozenset(change.table for change in plan.recomputed),
     )
-    marts = _touched(spec, plan)
-    if not marts:
+    tables, marts = [change.table for change in plan.rebuilt], _touched(spec, plan, settings)
+    if not tables and not marts:
         return _result(engine, plan, [])
-    with engine.holding(*marts):
-        _check(spec, plan, arguments, settings)
-        _keep_states(engine, plan, marts)
     outcomes: list[TableOutcome] = []
+    with _holding(engine, tables, marts):
+        _check(spec, plan, arguments, settings)
+        _keep_states(engine, plan, tables, marts)
+        rebuild = Rebuild(spark=spark, spec=spec, settings=settings, arguments=arguments, plan=plan.id)
+        for table in tables:
+            outcomes += rebuild.run(table)
     for mart in marts:
         if mart.name not in spec.caches:  # a cache is refreshed with its mart
-            outcomes += engine.bring_on(mart)
+            outcomes += _refresh(engine, mart)
     return _result(engine, plan, outcomes)
 
 
@@ -67,38 +78,70 @@ def _check(spec: LakeSpec, plan: LakePlan, arguments: JobArguments, settings: Se
     plan.check(make_plan(spec, settings, arguments.clock), kept.tables if kept else {})
 
 
-def _touched(spec: LakeSpec, plan: LakePlan) -> list[MartSpec]:
-    """The marts of the plan, a stitch mart and its cache together; each after those it reads."""
-    names = {change.table for change in plan.recomputed}
+def _touched(spec: LakeSpec, plan: LakePlan, settings: Settings) -> list[MartSpec]:
+    """The marts of the plan, and those over its tables that were computed before; each after those it reads.
+
+    A stitch mart and its cache are together.
+    """
+    rebuilt = [change.table for change in plan.rebuilt if spec.find_table(change.table)]
+    over = {mart.name for mart in spec.readers_of(*targets_of_tables(spec, rebuilt))}
+    there = {name for name in over if Timeline(table=name, path=settings.table_path(name)).last}
+    names = there | {change.table for change in plan.recomputed}
     pairs = [{cache, mart.name} for cache, mart in spec.caches.items()]
     names = names.union(*(pair for pair in pairs if pair & names))
     return [mart for mart in spec.marts if mart.name in names]
 
 
-def _keep_states(engine: Engine, plan: LakePlan, marts: list[MartSpec]) -> None:
-    """A savepoint of every mart as it is, before any of them changes; of a run that was killed, the one it made."""
+def _holding(engine: Engine, tables: Sequence[str], marts: Sequence[MartSpec]) -> AbstractContextManager[None]:
+    """The leases of the marts; with tables, those of all that split writes too, and of the tables' services."""
+    if not tables:
+        return engine.holding(*marts)
+    names = [*engine.spec.split_tables, *(mart.name for mart in marts)]
+    services_of = targets_of_tables(engine.spec, tables)
+    return hold_whole(names, services_of=services_of, job=engine.arguments.job, settings=engine.settings)
+
+
+def _keep_states(engine: Engine, plan: LakePlan, tables: Sequence[str], marts: Sequence[MartSpec]) -> None:
+    """A savepoint of all that may change, before any of it does; of a run that was killed, the one it made."""
     records, registry = SavepointRecords(engine.settings), ConsumerRegistry(engine.settings.base_path)
-    names = [mart.name for mart in marts]
-    timelines = settled_timelines(engine.spark, names, engine.settings)
+    targets, names = targets_of_tables(engine.spec, tables), [mart.name for mart in marts]
+    made = settled_timelines(engine.spark, targets, engine.settings)
+    computed = settled_timelines(engine.spark, names, engine.settings)
+    forms = {timeline.table: TableForm.stored(timeline) for timeline in made}
     record = records.find(plan.id) or Record(
         id=plan.id,
         made_by=APPLY,
         made_at=format_clock(engine.arguments.clock),
-        what=f"{plan.id}: {', '.join(change.table for change in plan.recomputed)}",
-        tables={timeline.table: timeline.last for timeline in timelines if timeline.last},
-        consumers={name: registry.read(name).to_content() for name in names},
+        what=f"{plan.id}: {', '.join(change.table for change in plan.applied)}",
+        tables={
+            **{timeline.table: timeline.newest for timeline in made if timeline.newest},
+            **{timeline.table: timeline.last for timeline in computed if timeline.last},
+        },
+        consumers={name: registry.read(name).to_content() for name in (*names, *([SPLIT] if tables else []))},
+        keys={table: form.record_key for table, form in forms.items() if form},
     )
     records.keep(engine.spark, record)
 
 
+def _refresh(engine: Engine, mart: MartSpec) -> list[TableOutcome]:
+    """Refresh a mart; one that is blocked by a change that is not of the plan stays as it is, and is reported."""
+    try:
+        return engine.bring_on(mart)
+    except DefinitionChangedError as error:
+        if mart.name in engine.applies:
+            raise
+        engine.messages.append(f"{mart.name}: was not refreshed: {error}")
+        return []
+
+
 def _result(engine: Engine, plan: LakePlan, outcomes: list[TableOutcome]) -> JobResult:
-    way_back = f"to undo: undo --plan {engine.arguments.options['plan']} --yes"
-    left = [change.describe() for change in plan.changes if change not in plan.recomputed]
+    to_undo = [f"to undo: undo --plan {engine.arguments.options['plan']} --yes"] if plan.applied else []
+    left = [change.describe() for change in plan.changes if change not in plan.applied]
     return JobResult(
         job=engine.arguments.job,
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(engine.arguments.clock),
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=(*engine.messages, *left, *([way_back] if plan.recomputed else [])),
+        messages=(*engine.messages, *left, *to_undo),
     )

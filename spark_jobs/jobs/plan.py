@@ -1,4 +1,4 @@
-"""plan: what the files of the lake define otherwise than its rows were computed, written to a file for apply."""
+"""plan: what the files of the lake define otherwise than its rows were made, written to a file for apply."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from spark_jobs.storage.plan_files import keep_plan, write_plan
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument(
-        "--marts", metavar="NAMES", help="these marts alone, with commas; changed marts that they read too"
+        "--marts", metavar="NAMES", help="these marts alone, with commas; changed marts and tables that they read too"
     )
+    parser.add_argument("--tables", metavar="NAMES", help="these tables alone, with commas; and marts of --marts")
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--output", default="plan.yaml", metavar="FILE", help="the plan file (default: plan.yaml)")
     place.add_argument("--keep", action="store_true", help="keep the plan in the lake, by its id, and write no file")
@@ -43,19 +44,19 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     chosen = _chosen(spec, arguments)
     plan = make_plan(spec, settings, arguments.clock)
     if chosen:
-        plan = plan.of_marts(chosen, {mart.name: [read.table for read in mart.reads] for mart in spec.marts})
+        plan = plan.of_chosen(chosen, {mart.name: spec.declared_sources_of(mart) for mart in spec.marts})
     messages = [change.describe() for change in plan.changes]
-    messages += _also(plan.recomputed, chosen)
+    messages += _also(plan.applied, chosen)
     if plan.changes:
         print(format_table(HEADER, [change.cells() for change in plan.changes]))
         messages.append(f"{plan.id} is {'kept in the lake' if is_kept else f'in {output}'}")
     else:
-        print(f"every {'chosen mart' if chosen else 'mart and table'} is as the files define it")
+        print(f"every {'chosen ' if chosen else ''}mart and table is as the files define it")
     if is_kept:
         keep_plan(plan, settings)
     elif plan.changes:
         write_plan(plan, output)
-    if plan.recomputed:
+    if plan.applied:
         place = plan.id if is_kept else output
         messages.append(f"next: preview --plan {place}, then: apply --plan {place}")
     return JobResult(
@@ -64,7 +65,9 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         clock=format_clock(arguments.clock),
         counters={
             "changes": len(plan.changes),
+            "to_apply": len(plan.applied),
             "to_recompute": len(plan.recomputed),
+            "to_rebuild": len(plan.rebuilt),
             "impossible": sum(change.action is Action.IMPOSSIBLE for change in plan.changes),
         },
         messages=tuple(messages),
@@ -73,11 +76,13 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
 
 
 def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[str, ...]:
-    names = names_of(arguments.options.get("marts") or "")
-    for name in names:
-        if name not in spec.mart_names:
-            raise ContractError(f"there is no mart {show(name)}; {one_of(name, sorted(spec.mart_names))}")
-    return names
+    known = {"mart": spec.mart_names, "table": {table.name for table in spec.tables}}
+    chosen = {kind: names_of(arguments.options.get(f"{kind}s") or "") for kind in known}
+    for kind, names in chosen.items():
+        for name in names:
+            if name not in known[kind]:
+                raise ContractError(f"there is no {kind} {show(name)}; {one_of(name, sorted(known[kind]))}")
+    return (*chosen["mart"], *chosen["table"])
 
 
 def _also(planned: Iterable[DefinitionChange], chosen: Collection[str]) -> list[str]:

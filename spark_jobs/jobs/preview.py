@@ -1,8 +1,9 @@
-"""preview: the marts of a plan computed by the definition of the files, beside their rows; nothing is changed."""
+"""preview: tables and marts of a plan made by the definition of the files, beside their rows; nothing is changed."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -21,6 +22,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.preview import Preview, preview
 from spark_jobs.pipelines.planning import make_plan
+from spark_jobs.pipelines.rebuild.preview import preview_table
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.plan_files import PLAN_HELP, read_plan
 
@@ -29,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Command-line options of this job alone."""
     parser.add_argument("--plan", required=True, metavar="FILE", help=PLAN_HELP)
     parser.add_argument("--mart", help="one mart of the plan alone")
+    parser.add_argument("--table", help="one table of the plan alone")
     parser.add_argument(
         "--samples", type=int, default=10, metavar="N", help="keys to show of each kind (default 10; 0: none)"
     )
@@ -36,54 +39,64 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
     """Not for a plan that computes nothing."""
-    return bool(read_plan(arguments.options["plan"], settings).recomputed)
+    return bool(read_plan(arguments.options["plan"], settings).applied)
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when the file is no plan, or has no such mart."""
-    _chosen(spec, read_plan(arguments.options["plan"], settings), arguments)
+    """Raise ContractError when the file is no plan, or has no such mart or table."""
+    plan = read_plan(arguments.options["plan"], settings)
+    _chosen(spec, plan, arguments)
+    _chosen_tables(plan, arguments)
 
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Show row counts, sums and changed columns of each mart, now and by its new definition.
+    """Show row counts, sums and changed columns of each table and mart, now and by its new definition.
 
     Raises:
         StalePlanError: the lake or its files are not those that the plan was made from.
     """
     spec, plan = read_lake_spec(settings), read_plan(arguments.options["plan"], settings)
     plan.check(make_plan(spec, settings, arguments.clock), {})
-    chosen = _chosen(spec, plan, arguments)
+    chosen, tables = _chosen(spec, plan, arguments), _chosen_tables(plan, arguments)
     if spark is None:
-        return _result(arguments, {}, ())
-    planned = {change.table for change in plan.recomputed}
-    samples = arguments.options.get("samples")
+        return _result(arguments, {}, (), tables=())
+    planned, wanted = {change.table for change in plan.applied}, arguments.options.get("samples")
+    samples = 10 if wanted is None else max(wanted, 0)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments, applies=frozenset(spec.mart_names))
     findings: dict[str, Any] = {}
     messages: list[str] = []
+    for table in tables:
+        found, line = preview_table(spark, spec, settings, table, samples=samples)
+        _show(table, found)
+        findings[table] = found.facts()
+        messages += [f"{table}: {found.rewrite.describe()}", *([line] if line else [])]
     for mart in chosen:
-        over = sorted(planned & {read.table for read in mart.reads})
+        over = sorted(planned & {*spec.declared_sources_of(mart)})
         try:
-            found = preview(engine, mart, samples=10 if samples is None else max(samples, 0))
+            found = preview(engine, mart, samples=samples)
         except AnalysisException as error:
             if not over:
                 raise
             messages.append(f"{mart.name}: can be previewed when {', '.join(over)} is applied ({_first_line(error)})")
             continue
-        _show(mart, found)
+        _show(mart.name, found)
         findings[mart.name] = found.facts()
         messages.append(f"{mart.name}: {found.rewrite.describe()}")
         if over:
             messages.append(f"{mart.name}: was computed from {', '.join(over)} as stored now, which change too")
-    return _result(arguments, findings, (*messages, *engine.messages))
+    return _result(arguments, findings, (*messages, *engine.messages), tables=tables)
 
 
-def _result(arguments: JobArguments, findings: dict[str, Any], messages: tuple[str, ...]) -> JobResult:
+def _result(
+    arguments: JobArguments, findings: dict[str, Any], messages: tuple[str, ...], *, tables: Sequence[str]
+) -> JobResult:
     return JobResult(
         job=arguments.job,
         status=NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         counters={
-            "marts": len(findings),
+            "marts": len(findings) - len(tables),
+            "tables": len(tables),
             "rows_planned": sum(each["new"] + each["changed"] + each["gone"] for each in findings.values()),
         },
         messages=(*messages, "nothing was changed"),
@@ -95,12 +108,21 @@ def _chosen(spec: LakeSpec, plan: LakePlan, arguments: JobArguments) -> list[Mar
     name, planned = arguments.options.get("mart"), {change.table for change in plan.recomputed}
     if name and name not in planned:
         raise ContractError(f"{plan.id} computes no mart {show(name)} again; it computes {sorted(planned)}")
-    return [mart for mart in spec.marts if mart.name in planned and name in (None, "", mart.name)]
+    is_other = not name and arguments.options.get("table")
+    return [mart for mart in spec.marts if mart.name in planned and name in (None, "", mart.name) and not is_other]
 
 
-def _show(mart: MartSpec, found: Preview) -> None:
+def _chosen_tables(plan: LakePlan, arguments: JobArguments) -> list[str]:
+    name, planned = arguments.options.get("table"), [change.table for change in plan.rebuilt]
+    if name and name not in planned:
+        raise ContractError(f"{plan.id} rebuilds no table {show(name)}; it rebuilds {planned}")
+    is_other = not name and arguments.options.get("mart")
+    return [table for table in planned if name in (None, "", table) and not is_other]
+
+
+def _show(name: str, found: Preview) -> None:
     rewrite = found.rewrite
-    print(f"{mart.name}: {found.rows_now:,} rows now, {found.rows_then:,} then")
+    print(f"{name}: {found.rows_now:,} rows now, {found.rows_then:,} then")
     print(f"  {rewrite.new:,} new, {rewrite.changed:,} changed, {rewrite.gone:,} gone")
     print(format_table(PREVIEW_HEADER, [column.cells() for column in found.columns]))
     for kind, keys in found.samples.items():

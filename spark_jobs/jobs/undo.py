@@ -1,4 +1,4 @@
-"""undo: the marts of an applied plan restored to the rows and the definition that they had before; a plan first."""
+"""undo: tables and marts of an applied plan restored to the rows and the definition that they had; a plan first."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.undo import undo
+from spark_jobs.pipelines.rebuild.swap import Rebuild, targets_of_tables
 from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.plan_files import PLAN_HELP, find_plan_id
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 
-_HEAD = ("mart", "restored to its rows of", "commits since")
-_AFTER = "put the files back, or make a new plan: until then these marts are blocked"
+_HEAD = ("table", "restored to its rows of", "commits since")
+_AFTER = "put the files back, or make a new plan: until then these marts and tables are blocked"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +45,14 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Show what would come back; with ``--yes`` commit the old rows once more, with definition and checkpoints of then.
 
-    Each table changes in one commit, and a run that was killed is run again. Where the files still have the new
-    definition, the marts are blocked until it is put back, or planned and applied again.
+    Tables first, then marts, those over them too. Each changes in one commit, and a run that was killed is run again.
+    Where the files still have the new definition, they are blocked until it is put back, or planned and applied again.
     """
     spec, record = read_lake_spec(settings), _record(arguments, settings)
     if spark is None or not arguments.options.get("yes"):
         return _plan(arguments, record, settings)
-    outcomes = undo(Engine(spark=spark, spec=spec, settings=settings, arguments=arguments), record)
+    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
+    outcomes = [*_restore_tables(engine, record), *undo(engine, record)]
     return _result(arguments, record, outcomes, (f"undone: {record.what}", _AFTER))
 
 
@@ -78,6 +81,19 @@ def _result(
         status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
-        counters={"marts_planned": len(record.tables), "rows_written": sum(outcome.rows for outcome in outcomes)},
+        counters={"tables_planned": len(record.tables), "rows_written": sum(outcome.rows for outcome in outcomes)},
         messages=messages,
     )
+
+
+def _restore_tables(engine: Engine, record: Record) -> list[TableOutcome]:
+    tables = [name for name in record.tables if engine.spec.find_table(name)]
+    if not tables:
+        return []
+    rebuild = Rebuild(
+        spark=engine.spark, spec=engine.spec, settings=engine.settings, arguments=engine.arguments, plan=record.id
+    )
+    services_of = targets_of_tables(engine.spec, tables)
+    job, settings = engine.arguments.job, engine.settings
+    with hold_whole(engine.spec.split_tables, services_of=services_of, job=job, settings=settings):
+        return [outcome for name in tables for outcome in rebuild.take_back(name, record)]

@@ -47,21 +47,28 @@ class RewritePlan:
 
 
 def plan_rewrite(difference_df: DataFrame, mart: MartSpec, spec: LakeSpec, path: str) -> RewritePlan:
-    """Count what the difference would write, and where."""
+    """Count what the difference of a mart would write, and where."""
+    return count_rewrite(difference_df, mart.name, spec, path, partition=mart.partition)
+
+
+def count_rewrite(
+    difference_df: DataFrame, name: str, spec: LakeSpec, path: str, *, partition: str = ""
+) -> RewritePlan:
+    """The same of any table; ``partition`` is a column of the difference by which its rows lie in folders."""
     kind = F.when(F.col(BEFORE).isNull(), "new").when(F.col(AFTER).isNull(), "gone").otherwise("changed").alias("kind")
-    sides = F.array(*(F.col(f"{side}.{mart.partition}") for side in (BEFORE, AFTER)) if mart.partition else ())
-    partition = F.explode(F.array_distinct(sides)) if mart.partition else F.lit("")
+    sides = F.array(*(F.col(f"{side}.{partition}") for side in (BEFORE, AFTER)) if partition else ())
+    folder = F.explode(F.array_distinct(sides)) if partition else F.lit("")
     counts = {row["kind"]: row["count"] for row in difference_df.groupBy(kind).count().collect()}
-    touched = {row[0] for row in difference_df.select(partition.alias("partition")).distinct().collect()} - {None}
+    touched = {row[0] for row in difference_df.select(folder.alias("partition")).distinct().collect()} - {None}
     partitions = tuple(sorted(map(str, touched)))
     return RewritePlan(
-        mart=mart.name,
-        partitions=partitions if mart.partition else (),
+        mart=name,
+        partitions=partitions if partition else (),
         new=counts.get("new", 0),
         changed=counts.get("changed", 0),
         gone=counts.get("gone", 0),
-        bytes=newest_bytes(path, [f"{mart.partition}={name}" for name in partitions] if mart.partition else [""]),
-        downstream=tuple(reader.name for reader in spec.readers_of(mart.name)),
+        bytes=newest_bytes(path, [f"{partition}={value}" for value in partitions] if partition else [""]),
+        downstream=tuple(reader.name for reader in spec.readers_of(name)),
     )
 
 

@@ -30,7 +30,7 @@ from spark_jobs.transforms.cells import AFTER, BEFORE, with_cell_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What would change in a mart; ``samples`` are cell ids of rows that are new, changed and gone."""
+    """What would change in a mart or table; ``samples`` are keys of rows that are new, changed and gone."""
 
     rewrite: RewritePlan
     rows_now: int
@@ -69,7 +69,7 @@ def preview(engine: Engine, mart: MartSpec, *, samples: int) -> Preview:
         else:
             difference_df = _difference(refresh)
         rewrite = plan_rewrite(difference_df, mart, engine.spec, refresh.timeline.path)
-        return _compare(rewrite, difference_df, stored_df, samples)
+        return compare(rewrite, difference_df, stored_df, samples)
 
 
 def _as_it_was(refresh: Refresh) -> Refresh:
@@ -97,7 +97,8 @@ def _stitch_difference(refresh: Refresh, cache: Refresh) -> DataFrame:
     return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
 
 
-def _compare(rewrite: RewritePlan, difference_df: DataFrame, stored_df: DataFrame, samples: int) -> Preview:
+def compare(rewrite: RewritePlan, difference_df: DataFrame, stored_df: DataFrame, samples: int) -> Preview:
+    """What a difference (:func:`spark_jobs.transforms.cells.difference`) would change in the stored rows, by column."""
     now = _types(stored_df)
     then = _types(difference_df.select(f"{AFTER}.*"))
     stored_facts = {"__rows": F.count(F.lit(1)), **_sums(now), **_sums(then, "__cast", among=now)}

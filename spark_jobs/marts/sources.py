@@ -22,6 +22,7 @@ from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
+from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.time_travel import cleaned_up_to
@@ -171,6 +172,8 @@ class Source:
         stored, window = self.stored, self.pull.window
         if any(map(self.timeline.removes_rows, self.timeline.changes_in(window))):
             raise ChangesUnknownError(stored, f"rows of {stored} were removed")
+        if is_rebuilt_after(self.timeline, window.after):
+            raise ChangesUnknownError(stored, f"{stored} was rebuilt by another definition")
         if window.after < cleaned_up_to(views.spark, self.timeline):  # nobody knew of the mart's place
             raise ChangesUnknownError(stored, f"the state of {stored} at {window.after} was cleaned")
         before_df, after_df = changed_versions(self.pull, self.timeline, table, self.spec, views)

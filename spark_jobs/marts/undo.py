@@ -14,23 +14,26 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
+from spark_jobs.storage.forms import KEY_BEFORE, REBUILT
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.savepoints import Record, SavepointRecords
-from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY
 from spark_jobs.transforms.cells import is_reshaped
 
-_NOT_CARRIED = frozenset({RUN_KEY, BUCKETS_KEY, f"{METADATA_PREFIX}changes"})
+_OF_ONE_COMMIT = ("changes", REBUILT, KEY_BEFORE)
+_NOT_CARRIED = frozenset({RUN_KEY, BUCKETS_KEY, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
 
 
 def undo(engine: Engine, record: Record) -> list[TableOutcome]:
-    """Bring every table of the record back, each under its lease, and let the savepoints go.
+    """Bring every mart of the record back, each under its lease, and let the savepoints go.
 
     Their definition comes back too: where the files have another one, the next refresh is blocked.
     """
     engine = replace(engine, applies=frozenset(record.tables))
-    outcomes = [_bring_back(engine, engine.spec.mart(name), record) for name in record.tables]
+    marts = [name for name in record.tables if name in engine.spec.mart_names]
+    outcomes = [_bring_back(engine, engine.spec.mart(name), record) for name in marts]
     SavepointRecords(engine.settings).release(engine.spark, record)
     return outcomes
 

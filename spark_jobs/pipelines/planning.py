@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.definitions import changed_parts, digest_of, fixed_parts, table_parts
+from spark_jobs.contracts.definitions import Parts, changed_parts, digest_of, is_rebuildable, table_parts
 from spark_jobs.contracts.lake_plan import Action, DefinitionChange, LakePlan
 from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
@@ -15,12 +15,15 @@ from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.marts.definitions import FULL_SECONDS, definition_changes
 from spark_jobs.marts.plan import newest_bytes
 from spark_jobs.marts.rule_versions import edited_versions
-from spark_jobs.pipelines.definitions import stored_form
+from spark_jobs.pipelines.definitions import blocking_changes, stored_form
+from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.forms import TableForm
 from spark_jobs.storage.layouts import TableLayout, load_layout, mart_layout, table_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.savepoints import record_id
@@ -49,16 +52,28 @@ def _of_tables(spec: LakeSpec, settings: Settings) -> Iterator[DefinitionChange]
         if not timeline.last:
             continue
         stored, now = stored_form(timeline), table_parts(table, spec)
-        fixed = fixed_parts(stored, now) if stored is not None else ()
-        fixed = tuple(dict.fromkeys((*fixed, *_form_changes(table_layout(table), timeline))))
+        history = [_timeline(table.history_name, settings)] if table.history else []
+        fixed = blocking_changes(table, spec, [timeline, *history])
         if fixed:
-            yield _change(timeline, spec, fixed, Action.IMPOSSIBLE, _NEW_TABLE)
+            remedy = _why_not(table, timeline, stored or now, now)
+            action = Action.IMPOSSIBLE if remedy else Action.REBUILD
+            yield _change(timeline, spec, fixed, action, remedy)
         if later := tuple(name for name in changed_parts(stored or now, now) if name not in fixed):
             yield _change(timeline, spec, later, Action.LATER)
     for load in spec.loads:
         timeline = _timeline(load.name, settings)
         if timeline.last and (fixed := _form_changes(load_layout(load), timeline)):
             yield _change(timeline, spec, fixed, Action.IMPOSSIBLE, _NEW_TABLE)
+
+
+def _why_not(table: TableSpec, timeline: Timeline, stored: Parts, now: Parts) -> str:
+    """What to do in place of a rebuild, when the rows cannot take the place of those that are there; or ""."""
+    form = TableForm.stored(timeline)
+    if form and {"type", "partition"} & {*form.changes(TableForm.of(table_layout(table)))}:
+        return _NEW_TABLE
+    if not is_rebuildable(stored, now):
+        return f"what was deleted is kept by the key of before: {_NEW_TABLE}"
+    return ""
 
 
 def _of_marts(spec: LakeSpec, book: RuleBook | None, settings: Settings) -> Iterator[DefinitionChange]:
@@ -94,14 +109,8 @@ def _columns(mart: MartSpec, spec: LakeSpec, timeline: Timeline) -> Iterator[str
 
 def _form_changes(layout: TableLayout, timeline: Timeline) -> tuple[str, ...]:
     """In what the table on storage is of another form than declared, which no commit can change."""
-    known = timeline.properties
-    declared = {
-        "type": ("hoodie.table.type", layout.type.value.upper()),
-        "key": ("hoodie.table.recordkey.fields", layout.record_key),
-        "partition": ("hoodie.table.partition.fields", layout.partition),
-    }
-    is_made = "hoodie.table.recordkey.fields" in known  # a table without partitions has no entry for them
-    return tuple(part for part, (name, value) in declared.items() if is_made and known.get(name, "") != value)
+    form = TableForm.stored(timeline)
+    return form.changes(TableForm.of(layout)) if form else ()
 
 
 def _is_appended(timeline: Timeline) -> bool:
@@ -126,8 +135,14 @@ def _change(
         partitions=len(folders),
         bytes=newest_bytes(timeline.path, folders if partition else [""]),
         seconds=float(seconds) if seconds else None,
-        downstream=tuple(reader.name for reader in spec.readers_of(timeline.table)),
+        downstream=tuple(reader.name for reader in spec.readers_of(*_written(timeline.table, spec))),
     )
+
+
+def _written(name: str, spec: LakeSpec) -> list[str]:
+    """What is written with a table or mart: itself, and the history of a table."""
+    table = spec.find_table(name)
+    return targets_of([table]) if table else [name]
 
 
 def _timeline(table: str, settings: Settings) -> Timeline:

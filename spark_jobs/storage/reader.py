@@ -29,9 +29,13 @@ def read_snapshot(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.format("hudi").load(path).drop(*META_COLUMNS)
 
 
-def read_stored(spark: SparkSession, path: str) -> DataFrame:
-    """The rows in the form in which they were written: a commit of some of them again lacks no column."""
-    return spark.read.format("hudi").load(path).drop(*HUDI_COLUMNS)
+def read_stored(spark: SparkSession, path: str, as_of: str = "") -> DataFrame:
+    """The rows in the form in which they were written: a commit of some of them again lacks no column.
+
+    Those of now, or of an instant that is on the timeline and not yet cleaned.
+    """
+    options = {str(Hudi.AS_OF_INSTANT): as_of} if as_of else {}
+    return spark.read.format("hudi").options(**options).load(path).drop(*HUDI_COLUMNS)
 
 
 def read_as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:

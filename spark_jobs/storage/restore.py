@@ -22,6 +22,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.forms import key_before, name_record_key
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.recovery import settled_timeline, sweep_markers
 from spark_jobs.storage.savepoints import Record
@@ -102,6 +103,8 @@ def restore_table(spark: SparkSession, way: TableReturn, settings: Settings) -> 
     if is_there(timeline, way.back_to):
         return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=False)
     log.info("%s: back to %s", way.table, way.back_to)
+    if key := key_before(timeline, way.back_to):  # first: the commits that tell are about to go
+        name_record_key(path, key)
     call(spark, way.table, path, "rollback_to_savepoint", {"instant_time": way.back_to})
     timeline = Timeline(table=way.table, path=path)
     timeline.check_version()

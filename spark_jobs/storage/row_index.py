@@ -7,7 +7,8 @@ then merged into larger ones. Merging rows is associative, so the folders togeth
 
 Nothing here is a source of truth. The manifest names the instant each table is indexed up to. What a table has beyond
 it (another writer, a run that died before it could say so) is pulled from its timeline; an instant that the timeline
-does not know (a restore, a table made again) has the whole index built anew. The folder may be removed at any time.
+does not know (a restore), or after which the table was rebuilt by another definition, has the whole index built again.
+The folder may be removed at any time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
 from spark_jobs.storage.timeline import Timeline
 
@@ -76,6 +78,11 @@ class RowIndex:
         self._files = Filesystem(self._root)
         self._manifest = self._read_manifest()
 
+    @property
+    def widest(self) -> int:
+        """How many columns, the key among them, the widest table has of which there are rows."""
+        return max(map(len, self._manifest.columns.values()), default=0)
+
     def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
         """Bring the index to the last instant of every table."""
         if not all(self._is_usable(table, timelines[table]) for table in self._columns):
@@ -117,7 +124,7 @@ class RowIndex:
             return True
         known = list(self._manifest.columns.get(table, ()))
         is_same_form = self._columns[table][: len(known)] == known
-        return is_same_form and any(instant.time == indexed for instant in timeline.writes)
+        return is_same_form and timeline.holds(indexed) and not is_rebuilt_after(timeline, indexed)
 
     def _read_beyond(self, spark: SparkSession, table: str, timeline: Timeline) -> DataFrame:
         indexed = self._manifest.instants.get(table)

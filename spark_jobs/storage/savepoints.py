@@ -34,7 +34,8 @@ def record_id(label: str, clock: datetime) -> str:
 class Record:
     """States that belong together: the instant of each table, and what made it.
 
-    ``consumers`` is what each consumer remembered then, of a record of the whole lake; others have none.
+    ``consumers`` is what each consumer remembered then, of a record of the whole lake; others have none. ``keys`` are
+    the record keys of tables that are about to get another.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Record:
     tables: Mapping[str, str]
     made_by: str
     consumers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 class SavepointRecords:

@@ -41,6 +41,8 @@ _NAMES = (
 
 
 EVENT_ORDER, EVENT_TIME = "event_order", "event_time"
+UNKNOWN = "row_unknown"
+"""The column of the log with the names of those columns of an event that did not travel; null when all did."""
 _OF_AN_EVENT = (EVENT_ORDER, EVENT_TIME)
 _ROW_TYPES = dict(
     zip(ROW_COLUMNS, ("string", "map<string,string>", "map<string,string>", "array<string>"), strict=True)
@@ -63,6 +65,26 @@ def select_events(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times
     return log_df.select(
         *(F.col(name) if name in there else F.lit(None).cast(type_).alias(name) for name, type_ in wanted.items())
     )
+
+
+def events_about(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times: bool = False) -> DataFrame:
+    """The same, without events that are about none of these tables where that is easily seen."""
+    events_df = select_events(log_df, tables, has_times=has_times)
+    if any(not table.spec.is_mirror for table in tables):
+        return events_df
+    return events_df.where(F.col("source_table").isin(*{origin for table in tables for origin in table.spec.origins}))
+
+
+def with_unknown_nulls(events_df: DataFrame) -> DataFrame:
+    """Events of the wide log of which nobody noted what did not travel: that is what is null in them.
+
+    Those of tables in which null says nothing anyway are left as they are.
+    """
+    if UNKNOWN not in events_df.columns:
+        return events_df
+    of_events = {"op", EVENT_ORDER, EVENT_TIME, *ROW_COLUMNS}
+    names = [F.when(F.col(name).isNull(), F.lit(name)) for name in events_df.columns if name not in of_events]
+    return events_df.withColumn(UNKNOWN, F.filter(F.array(*names), lambda name: name.isNotNull()))
 
 
 def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:

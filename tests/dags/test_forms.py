@@ -22,14 +22,17 @@ def test_the_form_of_recompute_asks_what_to_compute(parsed: dict[str, Any]) -> N
     assert all(param["schema"]["title"] and param["description"] for param in params.values())
 
 
-def test_the_form_of_changes_offers_every_mart_and_several_of_them(parsed: dict[str, Any]) -> None:
+def test_the_form_of_changes_offers_every_mart_and_table_and_several_of_them(parsed: dict[str, Any]) -> None:
     params = parsed["dags"]["apply_changes"]["params"]
-    assert list(params) == ["marts", "preview", "samples", "dry_run"]
+    assert list(params) == ["marts", "tables", "preview", "samples", "dry_run"]
     marts = params["marts"]["schema"]
     assert marts["items"]["enum"] == marts["examples"]
     assert {"stitch_agent_days", "stitch_agent_contracts", "slow_milestones"} <= set(marts["examples"])
+    tables = params["tables"]["schema"]
+    assert tables["items"]["enum"] == tables["examples"]
+    assert {"agents", "sales"} <= set(tables["examples"])
     assert {name: param["value"] for name, param in params.items()} == {
-        "marts": None, "preview": True, "samples": 0, "dry_run": True
+        "marts": None, "tables": None, "preview": True, "samples": 0, "dry_run": True
     }  # fmt: skip
     assert all(param["schema"]["title"] and param["description"] for param in params.values())
     assert list(parsed["dags"]["undo_changes"]["params"]) == ["plan", "dry_run"]

@@ -14,7 +14,7 @@ from spark_jobs.contracts.dag_ids import DAG_IDS
 CLOCK = "--clock=2026-08-15T09:30:00Z"
 NO_ARGUMENT = {"dry_run", "preview"}
 """Decide whether a person is asked, after the plan, and whether there is a preview."""
-ONLY_FOR = {"apply_changes.marts": "plan", "apply_changes.samples": "preview"}
+ONLY_FOR = {"apply_changes.marts": "plan", "apply_changes.tables": "plan", "apply_changes.samples": "preview"}
 """The one task that a field is for; what `apply` does is in the plan."""
 PLAN = "--plan=plan-20260310T120000"
 OTHER_NAMES = {"restore.savepoint": "--to", "snapshot.connection": "source", "data_quality.table": "--tables"}

@@ -22,6 +22,7 @@ from spark_jobs.jobs.erasure.search import Places, Search
 from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import check_definitions
+from spark_jobs.pipelines.definitions import check_tables
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.sources.delivery import LEDGER_KEY
@@ -88,6 +89,7 @@ class Eraser(Search):
             self.check_readers()
             touched = [mart for mart in self.spec.marts if mart.name in self.touched]
             check_definitions(touched, self.spec, self.settings)
+            check_tables(self.spec, self.settings)
         if landing_problems:
             reasons = "; ".join(landing_problems)
             raise ContractError(f"cannot be searched: {reasons}; repair or remove them, then run it again")

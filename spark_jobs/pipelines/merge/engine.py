@@ -26,7 +26,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
-from spark_jobs.pipelines.definitions import declared_form, fixed_changes
+from spark_jobs.pipelines.definitions import blocking_changes, declared_form
 from spark_jobs.pipelines.merge.gates import Gates
 from spark_jobs.pipelines.merge.histories import Histories
 from spark_jobs.pipelines.merge.merged import Merged
@@ -54,7 +54,7 @@ from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.changes import to_changes
-from spark_jobs.transforms.folding import fold_events, select_events
+from spark_jobs.transforms.folding import events_about, fold_events
 from spark_jobs.transforms.keyed_rows import STORED, TABLE, MergedTable, merge_rows, slot_names, width_of
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 from spark_jobs.transforms.row_orders import to_tombstones
@@ -80,6 +80,7 @@ class Merge:
     merged: Merged = field(default_factory=Merged)
     _timelines: dict[str, Timeline] = field(default_factory=dict, init=False)
     _touched: set[str] = field(default_factory=set, init=False)
+    _blocked: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         self._touched.update(self.spec.split_tables)
@@ -89,19 +90,19 @@ class Merge:
         source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
         source.check_version()
         timelines = self._settled()
-        for table in self.spec.tables:
-            for name in targets_of([table]):
-                timelines[name].check_type(table.type)
         state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
         every = targets_of(self.spec.tables)
         places = {name: table_checkpoint(state, timelines[name], self.spec.log) for name in every}
-        groups: dict[str, list[str]] = defaultdict(list)
-        for table in self.chosen:
-            if fixed := fixed_changes(table, self.spec, timelines[table.name]):
-                self.merged.failed[table.name] = DefinitionChangedError(changed={table.name: fixed})
-                continue
-            for name in targets_of([table]):
-                groups[BEGINNING if self.arguments.interval else places[name]].append(name)
+        groups, chosen = defaultdict[str, list[str]](list), {table.name for table in self.chosen}
+        for table in self.spec.tables:
+            names = targets_of([table])
+            if parts := blocking_changes(table, self.spec, [timelines[name] for name in names]):
+                self._blocked.add(table.name)
+            if table.name in chosen and parts:
+                self.merged.failed[table.name] = DefinitionChangedError(changed={table.name: parts})
+            elif table.name in chosen:
+                for name in names:
+                    groups[BEGINNING if self.arguments.interval else places[name]].append(name)
         for after in sorted(groups, key=Checkpoint.parse, reverse=True):
             self._merge_from(groups[after], after, source, places)
         for name in targets_of(self.chosen):
@@ -164,10 +165,7 @@ class Merge:
         kept = [table for table in every if table.spec.history and table.spec.history_name in names]
         read = [table for table in every if not {*targets_of([table.spec])}.isdisjoint(names)]
         read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
-        events_df = select_events(read_df, read, has_times=bool(kept))
-        if all(table.spec.is_mirror for table in read):
-            origins = {origin for table in read for origin in table.spec.origins}
-            events_df = events_df.where(F.col("source_table").isin(*origins))
+        events_df = events_about(read_df, read, has_times=bool(kept))
         # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
         # reading of Parquet off for the whole session while the plan is being carried out.
         with pinned(self.spark, events_df, "events") as pinned_df:
@@ -199,8 +197,9 @@ class Merge:
             count: of the events.
         """
         width, timelines = width_of(every), self._settled()
-        index = build_index(self.spark, self.spec, every, self.settings)
-        index.catch_up(self.spark, {table.name: timelines[table.name] for table in every})
+        indexed = [table for table in every if table.name not in self._blocked]  # rows of those are of another form
+        index = build_index(self.spark, self.spec, indexed, self.settings)
+        index.catch_up(self.spark, {table.name: timelines[table.name] for table in indexed})
         fed = {t.name for t in tables if t.name in self.spec.fed_tables and timelines[t.name].last}
         kept = sorted(fed | {table.name for table in tables if table.spec.removes_rows})
         with pinned(self.spark, fold_events(events_df, tables, width), "folded") as folded_df:
@@ -278,7 +277,9 @@ class Merge:
         names = {table.spec.history_name for table in tables}
         timelines = self._settled(names)
         self._touched.update(names)
-        histories = Histories(spark=self.spark, settings=self.settings, timelines=timelines, merged=self.merged)
+        histories = Histories(
+            spark=self.spark, settings=self.settings, spec=self.spec, timelines=timelines, merged=self.merged
+        )
         histories.write(events_df, tables, {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {})
 
     def _last(self, name: str) -> str | None:

@@ -14,8 +14,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.versions import HISTORY_KEY
 from spark_jobs.pipelines.column_forms import column_forms, write_again
+from spark_jobs.pipelines.definitions import declared_form
 from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.storage.layouts import history_layout
 from spark_jobs.storage.pinned import pinned
@@ -39,6 +41,7 @@ class Histories:
 
     spark: SparkSession
     settings: Settings
+    spec: LakeSpec
     timelines: Mapping[str, Timeline]
     merged: Merged
 
@@ -70,7 +73,7 @@ class Histories:
             of_columns = column_forms(table) if table.spec.is_mirror else {}
             if table.spec.is_mirror:
                 write_again(self.spark, table, timeline, layout, self.settings)
-            metadata = {**metadata, **of_columns}
+            metadata = {**metadata, **of_columns, **declared_form(table.spec, self.spec)}
             done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=timeline.last is None)
         except Exception as error:
             log.exception("%s: was not written", name)

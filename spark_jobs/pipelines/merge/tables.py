@@ -53,7 +53,7 @@ def rows_an_event(tables: Sequence[MergedTable]) -> int:
 
 
 def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:
-    """The row index of all tables of a lake."""
+    """The row index of tables of a lake; it may have rows of others, whose definition is not that of their rows."""
     by_name, width = {table.name: table for table in tables}, width_of(tables)
 
     def pack(name: str, rows_df: DataFrame) -> DataFrame:
@@ -69,10 +69,12 @@ def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTabl
         return pack_rows(keyed_df)
 
     def merge(packed_df: DataFrame) -> DataFrame:
-        return pack_rows(newest_rows(unpack_rows(packed_df, slot_names(width))))
+        slots = slot_names(max(width, index.widest - 1))
+        return pack_rows(newest_rows(unpack_rows(packed_df, slots)))
 
     columns = {table.name: table.index_columns for table in tables}
-    return RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)
+    index = RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)
+    return index
 
 
 def drop_old_index(spec: LakeSpec, settings: Settings) -> None:

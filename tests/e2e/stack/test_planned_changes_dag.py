@@ -49,7 +49,7 @@ def edited(running: Running) -> Iterator[str]:
 
 
 def form(**more: Any) -> dict[str, Any]:
-    return {"marts": [MART], "preview": True, "samples": 2, "dry_run": False, **more}
+    return {"marts": [MART], "tables": None, "preview": True, "samples": 2, "dry_run": False, **more}
 
 
 @pytest.mark.usefixtures("edited")
@@ -57,7 +57,7 @@ def test_a_plan_without_a_preview_is_shown_and_may_be_rejected(running: Running)
     before = running.snapshot()
     run_id = ask(running, DAG, form(marts=None, preview=False))
     question = running.stack.airflow.api.question(DAG, run_id, "approve")
-    assert "every mart that changed" in question["subject"]
+    assert "every mart and table that changed" in question["subject"]
     assert r"| slow\_agent\_success | sql | recompute |" in question["body"]
     assert "rows now" not in question["body"]
     decide(running, DAG, run_id, "Reject")

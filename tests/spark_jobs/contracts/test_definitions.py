@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.definitions import changed_parts, digest_of, fixed_parts, mart_parts, table_parts
+from spark_jobs.contracts.definitions import (
+    changed_parts,
+    digest_of,
+    fixed_parts,
+    is_rebuildable,
+    mart_parts,
+    table_parts,
+)
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.settings import Settings
@@ -97,12 +104,34 @@ TABLES: dict[tuple[str, ...], TableSpec] = {
 
 
 @pytest.mark.parametrize("fixed", TABLES)
-def test_what_a_table_is_made_of_cannot_change_while_it_has_rows(fixed: tuple[str, ...]) -> None:
+def test_what_concerns_rows_that_are_there_blocks_a_table(fixed: tuple[str, ...]) -> None:
     stored, now = table_parts(TABLE, SPEC), table_parts(TABLES[fixed], SPEC)
     assert fixed_parts(stored, now) == fixed_parts(now, stored) == fixed
+    assert is_rebuildable(stored, now)
+    assert is_rebuildable(now, stored)
 
 
-def test_what_null_means_and_which_columns_it_has_can() -> None:
+def test_another_key_and_deletes_kept_apart_by_the_old_one_do_not_go_together() -> None:
+    stored = table_parts(TABLE, SPEC)
+    for deletes in Deletes:
+        table = replace(TABLES["key",], deletes=deletes)
+        assert is_rebuildable(stored, table_parts(table, SPEC)) is (deletes is not Deletes.REMOVE)
+        assert is_rebuildable(table_parts(table, SPEC), stored) is (deletes is not Deletes.REMOVE)
+
+
+def test_what_null_means_blocks_a_table_where_the_log_knows_what_every_event_meant() -> None:
+    """A null of the wide log from before it was a value may be a column that did not travel."""
+    mirror = TableSpec(name="orders", key=("id",), database="shop", table="orders")
+    for nulls in ({"nulls": Nulls.UNKNOWN}, {"null_columns": (("note", Nulls.UNKNOWN),)}):
+        stored, now = table_parts(mirror, SPEC), table_parts(replace(mirror, **nulls), SPEC)
+        assert fixed_parts(stored, now) == fixed_parts(now, stored) == (*nulls,)
+    for nulls in ({"nulls": Nulls.VALUE}, {"null_columns": (("status_id", Nulls.VALUE),)}):
+        stored, now = table_parts(TABLE, SPEC), table_parts(replace(TABLE, **nulls), SPEC)
+        assert fixed_parts(stored, now) == ()
+        assert fixed_parts(now, stored) == (*nulls,)
+
+
+def test_which_columns_it_has_does_not() -> None:
     stored = table_parts(TABLE, SPEC)
     for table in (
         replace(TABLE, nulls=Nulls.VALUE),

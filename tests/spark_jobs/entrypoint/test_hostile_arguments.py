@@ -35,6 +35,7 @@ COMMANDS = [
     "undo --plan=NAME",
     "undo --plan=NAME --yes",
     "plan --marts=NAME --keep",
+    "plan --tables=NAME --keep",
     "rules diff NAME v1",
     "rules diff v1 v2 --from=NAME",
     "serve --layer=NAME",

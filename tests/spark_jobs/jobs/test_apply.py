@@ -151,7 +151,7 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     assert shop.stored() == before
 
     planned = shop.run("plan")
-    assert planned.counters == {"changes": 1, "to_recompute": 1, "impossible": 0}
+    assert planned.counters == {"changes": 1, "to_apply": 1, "to_recompute": 1, "to_rebuild": 0, "impossible": 0}
     assert "agent_bands" in capsys.readouterr().out
     kept = shop.lake.run("plan", clock=NOON, marts="agent_bands,big_events", keep=True)
     assert (kept.counters, kept.findings) == (planned.counters, planned.findings)
@@ -182,7 +182,7 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
 
     states = shop.lake.instants()
     asked = shop.run("undo", plan=PLAN)
-    assert (asked.status, asked.counters) == (NOTHING_TO_DO, {"marts_planned": 1, "rows_written": 0})
+    assert (asked.status, asked.counters) == (NOTHING_TO_DO, {"tables_planned": 1, "rows_written": 0})
     assert re.search(r"agent_sums: restored to its rows of \S+ \S+ UTC, commits since: 1$", asked.messages[1])
     assert shop.lake.instants() == states
     shop.run("undo", yes=True)
@@ -265,7 +265,13 @@ def test_a_table_of_which_the_files_say_something_else_is_not_written(shop: Shop
     with pytest.raises(TablesFailedError, match="sales: deletes changed"):
         shop.sell_later()
     assert (shop.lake.instants()["sales"], shop.lake.rows("sales")) == (states, before)
-    assert shop.run("plan").counters == {"changes": 1, "to_recompute": 0, "impossible": 1}
+    assert shop.run("plan").counters == {
+        "changes": 1,
+        "to_apply": 1,
+        "to_recompute": 0,
+        "to_rebuild": 1,
+        "impossible": 0,
+    }
     shop.lake.spec.write_text(yaml.safe_dump(document), encoding="utf-8")
     shop.lake.run("split")
     assert len(shop.lake.rows("sales")) == len(before) + 1

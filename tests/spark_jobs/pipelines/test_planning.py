@@ -28,10 +28,11 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes
 from spark_jobs.contracts.tables import Nulls, TableType
 from spark_jobs.marts.definitions import changed_marts, check_definitions
-from spark_jobs.pipelines.definitions import declared_form, fixed_changes
+from spark_jobs.pipelines.definitions import blocking_changes, check_tables, declared_form
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
-from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout, table_layout
+from spark_jobs.storage.forms import name_record_key
+from spark_jobs.storage.layouts import StorageForm, TableLayout, history_layout, mart_layout, table_layout
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
 
@@ -131,8 +132,6 @@ def test_a_mart_is_recomputed_and_who_reads_it_is_named(made: Settings) -> None:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"key": ("status_id",), "columns": ("sale_id", "unit_id"), "deletes": Deletes.IGNORE}, "key"),
-        ({"deletes": Deletes.REMOVE}, "deletes"),
         ({"partition": "status_id"}, "partition"),
         ({"type": TableType.COPY_ON_WRITE}, "type"),
     ],
@@ -145,8 +144,50 @@ def test_what_is_for_good_has_a_remedy(made: Settings, changes: dict[str, Any], 
     assert part in change.changed
     assert "declare a table under a new name" in change.remedy
     timeline = Timeline(table="sales", path=made.table_path("sales"))
-    assert fixed_changes(SPEC.table("sales"), SPEC, timeline) == ()
-    assert bool(fixed_changes(table, spec, timeline)) is (part != "type"), "which has an error of its own"
+    assert blocking_changes(SPEC.table("sales"), SPEC, [timeline]) == ()
+    assert part in blocking_changes(table, spec, [timeline])
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"key": ("status_id",), "columns": ("sale_id", "unit_id"), "deletes": Deletes.IGNORE}, ("key",)),
+        ({"deletes": Deletes.REMOVE}, ("deletes",)),
+        ({"deletes": Deletes.REMOVE, "partition": "", "nulls": Nulls.VALUE}, ("deletes",)),
+    ],
+)
+def test_a_table_is_made_again_where_its_rows_can_take_the_place_of_those_that_are_there(
+    made: Settings, changes: dict[str, Any], parts: tuple[str, ...]
+) -> None:
+    table = replace(SPEC.table("sales"), **changes)
+    spec = replace(SPEC, tables=(table,), marts=(), expectations=(), people=(), table_services=())
+    change = planned(spec, made)[0]
+    assert (change.table, change.changed, change.action, change.remedy) == ("sales", parts, Action.REBUILD, "")
+    with pytest.raises(DefinitionChangedError, match=rf"sales: {', '.join(parts)} changed"):
+        check_tables(spec, made)
+
+
+def test_a_form_that_was_named_by_a_run_that_died_blocks_the_table_when_its_files_are_put_back(tmp_path: Path) -> None:
+    """Its rows and its files agree then, and Hudi would refuse to write to it."""
+    settings = make_lake(tmp_path)
+    name_record_key(settings.table_path("sales"), "row_key")
+    timeline = Timeline(table="sales", path=settings.table_path("sales"))
+    assert blocking_changes(SPEC.table("sales"), SPEC, [timeline]) == ("key",)
+    assert [(each.table, each.changed, each.action) for each in planned(SPEC, settings)] == [
+        ("sales", ("key",), Action.REBUILD)
+    ]
+    removes = with_table("sales", deletes=Deletes.REMOVE)
+    assert [each.changed for each in planned(removes, settings)] == [("deletes",)], "the plan of that run is not stale"
+
+
+def test_a_history_of_another_definition_blocks_its_table_too(tmp_path: Path) -> None:
+    table = replace(SPEC.table("sales"), history=True)
+    spec = replace(SPEC, tables=(table,), marts=(), expectations=(), people=(), table_services=())
+    other = replace(table, nulls=Nulls.VALUE)  # null was a value in it
+    made_table(tmp_path, table_layout(table), declared_form(table, spec))
+    made_table(tmp_path, history_layout(table), declared_form(other, spec))
+    (change,) = planned(spec, settings_of(tmp_path))
+    assert (change.table, change.changed, change.action) == ("sales", ("nulls",), Action.REBUILD)
 
 
 def test_a_mart_that_is_stored_otherwise_has_a_remedy(made: Settings, tmp_path: Path) -> None:

@@ -120,6 +120,27 @@ def test_slots_that_stand_for_other_columns_are_not_believed(
     assert read == ([] if is_known else [("units", None), ("agents", None)])
 
 
+def test_rows_of_before_a_rebuild_are_not_merged_with_those_after_it(settings: Settings) -> None:
+    """All that it knows of the table is of another definition; a column's newest value may be another one by this."""
+
+    class Rebuilt(Recorded):
+        def catch_up(self, spark: Any, timelines: Mapping[str, Timeline]) -> None:
+            text = json.dumps({"extraMetadata": {"lakehouse.rebuilt": "plan-20260310T120000"}})
+            (Path(timelines["units"].path) / ".hoodie" / f"{at(5)}.commit").write_text(text)
+            super().catch_up(spark, timelines)
+
+    assert Rebuilt(settings).bring(units=[2, 4, 5, 6], agents=[3]) == [("units", None), ("agents", None)]
+    assert Rebuilt(settings).bring(units=[2, 4, 5, 6], agents=[3]) == []
+
+
+def test_tables_that_it_is_not_asked_of_keep_their_place_in_it(settings: Settings) -> None:
+    """A table that is blocked is left out until it is what its files say; how wide its rows are is not forgotten."""
+    agents = Recorded(settings, {"agents": COLUMNS["agents"]})
+    assert agents.bring(agents=[3, 5]) == [("agents", at(3))]
+    assert agents.widest == 2
+    assert Recorded(settings).bring(units=[2, 4, 6], agents=[3, 5]) == [("units", at(4))]
+
+
 def test_a_table_that_it_did_not_know_is_added_to_the_others(settings: Settings) -> None:
     more = {**COLUMNS, "sales": ["sale_id bigint"]}
     assert Recorded(settings, more).bring(units=[2, 4], agents=[3], sales=[1]) == [("sales", None)]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import TableTypeError
+from spark_jobs.contracts.errors import TablesFailedError
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import NARROW, Lake, SpecLake, assert_equals_oracle
 from tests.support.mart_lakes import read_bare_spec
@@ -53,12 +53,14 @@ def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSessi
     assert list(Path(lake.path("units")).glob("*")) == [], "a table nobody spoke of"
 
 
-def test_a_type_that_is_not_the_one_on_disk_is_refused(lake: Lake, tmp_path: Path) -> None:
+def test_a_table_of_another_type_than_on_disk_is_blocked(lake: Lake, tmp_path: Path) -> None:
     lake.land("1.jsonl", [_sale(1, "Ann", 1)])
     lake.run("ingest")
     lake.run("split")
     other = SpecLake(spark=lake.spark, folder=lake.folder, spec=_spec(tmp_path / "lake.yaml", agents="copy_on_write"))
-    with pytest.raises(TableTypeError, match="agents: the table on disk is merge_on_read"):
+    with pytest.raises(
+        TablesFailedError, match="agents: blocked, the rows stay as they were computed: agents: type ch"
+    ):
         other.run("split")
 
 

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.pipelines.merge.tables import merged_tables
-from spark_jobs.transforms.folding import fold_events, select_events
+from spark_jobs.transforms.folding import fold_events, select_events, with_unknown_nulls
 from spark_jobs.transforms.keyed_rows import MergedTable, merge_rows, width_of
 from spark_jobs.transforms.row_orders import from_tombstones, to_tombstones
 from spark_jobs.transforms.stored_rows import from_stored, to_stored
@@ -180,3 +180,12 @@ def test_rows_are_where_their_partition_says(spark):
     stored.step([Event(op="u", order="2", key=1, values={"a": None})])
     assert [*stored.rows["parts"]] == [("1", "unknown")]
     assert fold([], "parts") == {}
+
+
+def test_in_events_of_which_nobody_noted_what_travelled_a_null_says_nothing(spark: SparkSession) -> None:
+    rows = [("c", "001", None, 1, "x", "y", "z"), ("u", "002", None, 1, None, "w", None)]
+    (values,) = (table for table in TABLES if table.name == "values")
+    events_df = select_events(spark.createDataFrame(rows, SCHEMA), [values])
+    for df, wanted in ((events_df, (None, "w", "z")), (with_unknown_nulls(events_df), ("x", "w", "z"))):
+        (row,) = fold_events(df, [values], WIDTH).collect()
+        assert tuple(row[slot]["value"] for slot in values.slots) == wanted

@@ -1,0 +1,1 @@
+"""Tables made again from the whole log by another definition: previewed, put in place, taken back."""

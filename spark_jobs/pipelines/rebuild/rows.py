@@ -1,0 +1,90 @@
+"""The rows that a table would have if all that the log holds had come to it by the definition of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.pipelines.merge.tables import merged_tables
+from spark_jobs.storage.lake_specs import read_book
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.reader import Pull, read_pull
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.folding import UNKNOWN, events_about, fold_events, said_rows, with_unknown_nulls
+from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, merge_rows, width_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRows:
+    """A table's keyed rows, made of the events of the log in ``pull``, all of them from the first one on.
+
+    Merging does not depend on the order in which events came, so these are the rows that runs one after another would
+    have made. What an erasure took out of the log is not among them.
+    """
+
+    spark: SparkSession
+    spec: LakeSpec
+    settings: Settings
+    every: tuple[MergedTable, ...]
+    table: MergedTable
+    pull: Pull
+
+    @classmethod
+    def of(cls, spark: SparkSession, spec: LakeSpec, settings: Settings, *, name: str, pull: Pull) -> LogRows:
+        """Those of the table called ``name``, with the columns that it has by what the log knows now."""
+        every = merged_tables(spec, read_book(log_timeline(spec, settings)))
+        table = next(table for table in every if table.name == name)
+        return cls(spark=spark, spec=spec, settings=settings, every=every, table=table, pull=pull)
+
+    @contextmanager
+    def keyed(self) -> Iterator[DataFrame]:
+        """One keyed row for each key that was ever seen, deleted ones too, pinned; nothing was stored before."""
+        table = self.table
+        kept = [table.name] if table.spec.removes_rows else []
+        folded_df = fold_events(self._events(), [table], width_of([table]))
+        merged_df = merge_rows(folded_df, None, keep_stored=kept)
+        with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "rebuilt") as keyed_df:
+            yield keyed_df
+
+    @contextmanager
+    def said(self) -> Iterator[DataFrame]:
+        """What each event said of each row, for the table's history, pinned."""
+        said_df = said_rows(self._events(has_times=True), [self.table], width_of([self.table]))
+        with pinned(self.spark, said_df, "said") as pinned_df:
+            yield pinned_df
+
+    def _events(self, *, has_times: bool = False) -> DataFrame:
+        path, up_to = self.settings.table_path(self.spec.log), self.pull.window.up_to
+        since = BEGINNING if self.table.spec.is_mirror else _unknown_since(log_timeline(self.spec, self.settings))
+        if not BEGINNING < since <= up_to:
+            log_df = read_pull(self.spark, path, self.pull)
+            return events_about(log_df, [self.table], has_times=has_times)
+        early, later = InstantRange(after=BEGINNING, up_to=since), InstantRange(after=since, up_to=up_to)
+        early_df = read_pull(self.spark, path, Pull(window=early))
+        later_df = read_pull(self.spark, path, Pull(window=later, resync_reason="found in the whole log"))
+        early_df = with_unknown_nulls(events_about(early_df, [self.table], has_times=has_times))
+        return early_df.unionByName(events_about(later_df, [self.table], has_times=has_times))
+
+
+def _unknown_since(timeline: Timeline) -> str:
+    """The last commit of the log that did not keep which columns of an event did not travel; or ``BEGINNING``."""
+    without = (
+        write.time for write in timeline.writes if UNKNOWN not in timeline.metadata(write).get("schema", UNKNOWN)
+    )
+    return max(without, default=BEGINNING)
+
+
+def log_timeline(spec: LakeSpec, settings: Settings) -> Timeline:
+    """The timeline of the log; ContractError when it has no commit, for then there is nothing to make a table of."""
+    timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
+    timeline.check_version()
+    if not timeline.writes:
+        raise ContractError(f"{spec.log} has no commit, so no table can be made of it; run ingest first")
+    return timeline

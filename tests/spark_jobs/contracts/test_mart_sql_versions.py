@@ -63,7 +63,7 @@ def test_rows_are_joined_to_the_version_of_their_moment(sql):
         ("WITH w AS (SELECT * FROM orders) SELECT number FROM w", "buyers_versions; take it out of reads"),
         (
             f"WITH w AS (SELECT * FROM orders) SELECT number, v.city {JOINED.replace('orders', 'w')}",
-            "* may not stand anywhere",
+            "* may not be anywhere",
         ),
         (
             # The newest buyer and the first payment need not be of one order.
@@ -137,6 +137,8 @@ def test_a_mart_over_versions_depends_on_their_history():
     assert spec.sources_of(declared) == ("orders", "buyers_history")
     assert [reader.name for reader in spec.readers_of("buyers_history")] == ["answers"]
     assert spec.readers_of("buyers") == spec.readers_of("orders_history") == ()
+    assert spec.readers_of("buyers", "buyers_history") == spec.readers_of("buyers_history")
+    assert spec.declared_sources_of(declared) == ("orders", "buyers")
     assert spec.fed_tables == {"orders"}
     assert spec.missing_reads(declared) == ()
     assert SOURCE.key == "number"

@@ -74,15 +74,22 @@ def test_a_commit_without_a_feed_means_that_it_is_not_known_what_changed(spark, 
         changes_after(spark, tmp_path, 3)
 
 
-def test_rows_that_left_a_history_are_in_no_pull(spark, tmp_path):
+@pytest.mark.parametrize(
+    ("operation", "metadata", "reason"),
+    [
+        ("DELETE", {}, "rows of agents_history were removed"),
+        ("INSERT_OVERWRITE_TABLE", {"lakehouse.rebuilt": "plan"}, "agents_history was rebuilt by another definition"),
+    ],
+)
+def test_rows_that_left_a_history_are_in_no_pull(spark, tmp_path, operation, metadata, reason):
     agents = replace(SPEC.table("agents"), history=True)
     spec = replace(SPEC, tables=(agents, *(table for table in SPEC.tables if table.name != "agents")))
     history = MadeTable(history_layout(agents), Path(settings_of(tmp_path).table_path("agents_history")))
-    history.commits(1, 2, operationType="UPSERT").commits(3, operationType="DELETE")
+    history.commits(1, 2, operationType="UPSERT").commits(3, operationType=operation, extraMetadata=metadata)
     read = ReadSpec(table="agents_versions", by="agent_id")
     source = Source.plan(read, at(1), spec=spec, settings=settings_of(tmp_path))
     assert (source.table, source.stored, source.up_to) == ("agents_versions", "agents_history", at(3))
-    with Views(spark) as views, pytest.raises(ChangesUnknownError, match="rows of agents_history were removed"):
+    with Views(spark) as views, pytest.raises(ChangesUnknownError, match=reason):
         source.changes(views, QUERY)
 
 

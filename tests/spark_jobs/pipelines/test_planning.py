@@ -180,6 +180,24 @@ def test_a_form_that_was_named_by_a_run_that_died_blocks_the_table_when_its_file
     assert [each.changed for each in planned(removes, settings)] == [("deletes",)], "the plan of that run is not stale"
 
 
+def test_marts_over_versions_are_downstream_of_the_table_whose_versions_they_are(tmp_path: Path) -> None:
+    """Their history is made again with it, and what decides versions is a part of their own definition."""
+    over = MartSpec(
+        name="moves",
+        layer="slow",
+        mode=MartMode.FULL,
+        grain=("sale_id",),
+        reads=(ReadSpec(table="sales_versions"),),
+        sql="SELECT sale_id FROM sales_versions",
+    )
+    sales = replace(SPEC.table("sales"), history=True)
+    spec = replace(SPEC, tables=(sales,), marts=(over,), expectations=(), people=(), table_services=())
+    made_table(tmp_path, table_layout(sales), declared_form(sales, spec))
+    other = replace(spec, tables=(replace(sales, deletes=Deletes.REMOVE),))
+    (change,) = planned(other, settings_of(tmp_path))
+    assert (change.table, change.action, change.downstream) == ("sales", Action.REBUILD, ("moves",))
+
+
 def test_a_history_of_another_definition_blocks_its_table_too(tmp_path: Path) -> None:
     table = replace(SPEC.table("sales"), history=True)
     spec = replace(SPEC, tables=(table,), marts=(), expectations=(), people=(), table_services=())

@@ -108,7 +108,7 @@ def digest_of(spec: LakeSpec, book: RuleBook | None) -> str:
 def _of_versions(table: TableSpec, spec: LakeSpec) -> dict[str, str]:
     """What decides the versions of a table's rows, given its history. Stored columns do, of one at the source."""
     parts = table_parts(table, spec)
-    found = {name: parts[name] for name in ("key", "nulls", "null_columns") if name in parts}
+    found: dict[str, str] = {name: parts[name] for name in ("key", "nulls", "null_columns") if name in parts}
     return found if table.is_mirror else {**found, "columns": ", ".join(sorted(table.columns))}
 
 

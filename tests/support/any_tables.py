@@ -105,7 +105,10 @@ def is_wide(column: str) -> bool:
 def declared(column: str) -> dict[str, Any]:
     """The entry that declares a column."""
     name, type_ = COLUMNS[column]
-    more = {"decimal": {"precision": 18, "scale": 4}, "timestamp": {"unit": {"default": "microseconds"}}}
+    more: dict[str, dict[str, Any]] = {
+        "decimal": {"precision": 18, "scale": 4},
+        "timestamp": {"unit": {"default": "microseconds"}},
+    }
     return {"name": name, "source": column, "type": type_, **more.get(type_, {})}
 
 

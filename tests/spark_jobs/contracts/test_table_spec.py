@@ -102,10 +102,11 @@ def test_tables_of_one_source_agree_on_what_the_log_keeps_of_it():
             ("declare", 0, "type"),
         ),
     ]
-    micros, same = replace(PAID_AT, unit=(("default", NumberUnit.MICROSECONDS),)), replace(PAID_AT, comment="by card")
+    micros = replace(PAID_AT, unit=(("default", NumberUnit.MICROSECONDS),))
+    commented = replace(PAID_AT, comment="by card")
     (error,) = orders(name="notes", declared=(micros,)).mistakes_beside(orders(declared=(PAID_AT,)))
     assert "column 'PaidAt' is read otherwise than in orders, of the same source; declare the same unit" in str(error)
-    assert not [*orders(declared=(same,)).mistakes_beside(orders(declared=(PAID_AT,)))]
+    assert not [*orders(declared=(commented,)).mistakes_beside(orders(declared=(PAID_AT,)))]
 
 
 def test_a_table_with_another_key_than_one_of_the_same_source_says_what_a_delete_does():

@@ -59,9 +59,9 @@ def test_a_table_is_blocked_previewed_and_made_again_and_its_mart_with_it(shop: 
         "impossible": 0,
     }
     assert "order_sums" in capsys.readouterr().out
-    aside = {"clock": shop.clock, "output": str(shop.lake.folder / "aside.yaml")}
-    assert shop.lake.run("plan", **aside, tables="items").counters["changes"] == 0
-    chosen = shop.lake.run("plan", **aside, marts="order_sums")
+    aside = str(shop.lake.folder / "aside.yaml")
+    assert shop.lake.run("plan", clock=shop.clock, output=aside, tables="items").counters["changes"] == 0
+    chosen = shop.lake.run("plan", clock=shop.clock, output=aside, marts="order_sums")
     assert (chosen.counters["to_apply"], chosen.counters["to_rebuild"]) == (1, 1)
     assert "orders: was not chosen; a chosen mart reads it, so it is computed first" in chosen.messages
     states = shop.lake.instants()

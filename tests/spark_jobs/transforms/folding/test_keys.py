@@ -5,6 +5,8 @@ An empty text alone is no key of a row, in a table of the wide log or of one at 
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -51,7 +53,9 @@ SCHEMA = (
 def test_an_empty_text_is_a_key_only_beside_another_column(spark: SparkSession):
     codes = ("a", "", None)
     wide = [("u", f"w{code}", None, None, None, None, 1, code) for code in codes]
-    own = [("u", f"m{code}", "shop.things", {}, {"id": "1", "code": code}, None, None, None) for code in codes]
+    own: list[tuple[Any, ...]] = [
+        ("u", f"m{code}", "shop.things", {}, {"id": "1", "code": code}, None, None, None) for code in codes
+    ]
     events_df = select_events(spark.createDataFrame([*wide, *own], SCHEMA), TABLES)
     rows = fold_events(events_df, TABLES, width_of(TABLES)).select(TABLE, KEY).collect()
     assert sorted((row[TABLE], row[KEY]) for row in rows) == [

@@ -133,8 +133,9 @@ def test_every_save_mode_is_one_that_spark_connect_knows():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "mode"
         if node.args and isinstance(node.args[0], ast.Constant)
     }
+    known = {"append", "overwrite", "error", "ignore"}
     assert found
-    assert {place: mode for place, mode in found.items() if mode not in ("append", "overwrite", "error", "ignore")} == {}
+    assert {place: mode for place, mode in found.items() if mode not in known} == {}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from spark_jobs.contracts.errors import TransientError
 POLL_SECONDS = 1.0
 _LOOKERS = frozenset({"freshness"})
 """They run by their clock alone, and are of no flow: what they find is no failure of it."""
-LIMIT_SECONDS = 600.0
+LIMIT_SECONDS = 1200.0
 
 
 class ChainError(TransientError):

@@ -21,6 +21,7 @@ from local_stack.ports import free_port
 from local_stack.services import LOOPBACK, POLL_SECONDS, RunFolder, Service, wait_for_server
 
 START_SECONDS = 600.0
+NAME = "kafka-connect"
 CONNECTORS = PROJECT_ROOT / "include" / "connectors"
 """Configurations of connectors, one for each kind of database, with ``${NAMES}`` for what is a user's own."""
 
@@ -40,12 +41,12 @@ class ConnectWorker:
 
     def start(self) -> Service:
         """Start it and wait until it takes orders. SetupError when it ends, or hangs."""
-        home = self.folder.path / "connect"
+        home = self.folder.path / NAME
         home.mkdir(exist_ok=True)
         configuration = home / "worker.properties"
         configuration.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
         command = ["org.apache.kafka.connect.cli.ConnectDistributed", str(configuration)]
-        program = kafka_program("connect", command, cwd=home, port=self.port, memory="512m", environ=self.environ)
+        program = kafka_program(NAME, command, cwd=home, port=self.port, memory="512m", environ=self.environ)
         service = program.start(self.folder)
         wait_for_server(service, what="Kafka Connect", seconds=START_SECONDS)
         deadline = time.monotonic() + START_SECONDS

@@ -22,6 +22,7 @@ from local_stack.demo import Steps
 from local_stack.demo_report import format_table
 from local_stack.errors import SetupError
 from local_stack.kafka import KafkaBroker
+from local_stack.kafka_connect import NAME as KAFKA_CONNECT
 from local_stack.kafka_connect import ConnectWorker, connector_of
 from local_stack.lake_view import Rows, read_with_rust
 from local_stack.lakes import of_one_lake
@@ -162,7 +163,7 @@ def run(argv: list[str]) -> int:
 
 def _start_kafka(folder: RunFolder, server: Server, source: SalesTable, steps: Steps) -> str:
     """Broker, worker and connector; gives the broker's address."""
-    for name in ("kafka", "connect"):  # what another database said
+    for name in ("kafka", KAFKA_CONNECT):  # what another database said
         shutil.rmtree(folder.path / name, ignore_errors=True)
     broker = KafkaBroker(folder=folder)
     broker.start()

@@ -101,7 +101,13 @@ class RunFolder:
         port: int = 0,
         cwd: Path | None = None,
     ) -> Service:
-        """Start ``command`` in a session of its own and write down how to stop it."""
+        """Start ``command`` in a session of its own and write down how to stop it.
+
+        Raises:
+            SetupError: a service of this name runs in this folder; nobody would know how to stop it any more.
+        """
+        if self.find(name):
+            raise SetupError(f"{name} runs already in {self.path}; stop it first, or take another folder")
         log = self.log(name)
         with log.open("ab") as stream:
             process = subprocess.Popen(

@@ -97,7 +97,7 @@ def _check_free(files: Filesystem, target: ExportTarget) -> None:
 
 
 def _write(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, path: str) -> None:
-    writer = rows_df.write.mode("errorifexists")
+    writer = rows_df.write.mode("error")
     if target.format is ExportFormat.CSV:
         writer.text(path, compression="gzip" if target.is_gzip else "none", lineSep="\n")
         return

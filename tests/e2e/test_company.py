@@ -15,7 +15,7 @@ from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 
-pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="airflow")]
+pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="company")]
 
 
 def test_every_step_is_the_truth(postgresql: Server, tmp_path: Path) -> None:

@@ -124,6 +124,20 @@ def test_no_method_of_a_session_class_is_named_by_its_class():
     assert found == []
 
 
+def test_every_save_mode_is_one_that_spark_connect_knows():
+    """It has no name for Spark's ``errorifexists`` but ``error``."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}": node.args[0].value
+        for path in python_files("spark_jobs")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "mode"
+        if node.args and isinstance(node.args[0], ast.Constant)
+    }
+    known = {"append", "overwrite", "error", "ignore"}
+    assert found
+    assert {place: mode for place, mode in found.items() if mode not in known} == {}
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [

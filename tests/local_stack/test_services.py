@@ -43,6 +43,17 @@ def test_a_service_is_found_again_and_stopped(tmp_path: Path) -> None:
     assert again.stop_all() == []
 
 
+def test_a_name_that_runs_is_not_given_to_another_service(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    service = start(folder)
+    with pytest.raises(SetupError, match=r"^one runs already in .*; stop it first, or take another folder$"):
+        start(folder)
+    assert folder.stop_all() == ["one"]
+    assert not is_alive(service.pid)
+    start(folder)
+    assert folder.stop_all() == ["one"]
+
+
 def test_the_whole_group_is_stopped(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     service = start(folder, command=[sys.executable, "-c", FAMILY])

@@ -26,6 +26,7 @@ SLICES = {
     "airflow-backfills": "backfills, also beside scheduled runs, and a killed task, in a running Airflow",
     "cloud": "jobs and the whole pipeline on an S3 server, their rights, a metastore, Trino and Athena's client",
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
+    "company": "the company's lake: its tables, its erased customer and its changed mart, in a running Airflow",
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; served marts",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults-backfills": "backfills beside the schedule of the same lake",

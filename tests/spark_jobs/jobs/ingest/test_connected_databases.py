@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from local_stack.databases import MariaDB, PostgreSQL, Server, running
 from local_stack.kafka import KafkaBroker
-from local_stack.kafka_connect import ConnectWorker, connector_of
+from local_stack.kafka_connect import NAME, ConnectWorker, connector_of
 from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from tests.support.expecting_lakes import make_expecting_lake
@@ -64,7 +64,7 @@ class Chain:
     worker: ConnectWorker
 
     def kill_worker(self) -> None:
-        service = self.worker.folder.find("connect")
+        service = self.worker.folder.find(NAME)
         assert service is not None
         os.killpg(service.pid, signal.SIGKILL)
         wait_until(lambda: not service.is_alive, "the worker is gone")

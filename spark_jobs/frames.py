@@ -1,11 +1,12 @@
-"""DataFrames of rows that the driver has."""
+"""DataFrames of rows that the driver has, and the union of several."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,14 @@ def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: st
     content = json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=_to_json)
     parsed = F.from_json(F.lit(content), f"array<struct<{schema}>>", {"mode": "FAILFAST"})
     return spark.range(0, 1, 1, 1).select(F.inline(parsed))
+
+
+def union(parts: Iterable[DataFrame]) -> DataFrame:
+    """The rows of all parts, which have the same columns, in any order; TypeError when there is no part.
+
+    A method of each data frame, not of pyspark's class: those of Spark Connect are of another one.
+    """
+    return reduce(lambda one, other: one.unionByName(other), parts)
 
 
 def _to_json(value: object) -> str:

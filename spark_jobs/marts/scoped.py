@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.mart_sql_text import names_in
 from spark_jobs.contracts.versions import key_columns
+from spark_jobs.frames import union
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import versions_of
 from spark_jobs.marts.scopes import (
@@ -94,5 +95,5 @@ def _pointed_to(refresh: Refresh, lookup: Source, scoped: Sequence[DataFrame]) -
         return None
     by, key = lookup.read.by, lookup_key(refresh.spec, lookup.table)
     named = [rows_df.select(F.col(by).alias(KEY)) for rows_df in scoped if by in rows_df.columns]
-    keys_df = reduce(lambda one, other: one.unionByName(other), named).distinct()
+    keys_df = union(named).distinct()
     return lambda events_df: events_df.join(keys_df, F.col(key) == F.col(KEY), "left_semi")

@@ -19,7 +19,7 @@ from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import VALID
-from spark_jobs.frames import literal_frame
+from spark_jobs.frames import literal_frame, union
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Changes, Source
 from spark_jobs.marts.versions import FROM, KEY, TO, changed_spans
@@ -67,7 +67,7 @@ def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | Non
     frames = list(parts)
     if not frames:
         return Scopes(rows_df=literal_frame(refresh.views.spark, [], f"{SCOPE} string"), count=0, few=())
-    scopes_df = reduce(lambda one, other: one.unionByName(other), frames)
+    scopes_df = union(frames)
     if window is not None:
         scopes_df = scopes_df.where(window.holds(F.col(SCOPE)))
     pinned_df = refresh.views.pin(scopes_df.distinct(), "scopes")

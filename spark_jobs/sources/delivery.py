@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.kafka import TopicProgress, pack_progress
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import union
 from spark_jobs.sources.decoding import decode_chunks, read_lines
 from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import KafkaPlan
@@ -183,4 +183,4 @@ class Deliveries:
         return sum(part.count_read(facts) for part in self.parts)
 
     def _of_all(self, read: Callable[[Delivery], DataFrame]) -> DataFrame:
-        return reduce(lambda one, other: one.unionByName(other), map(read, self.parts))
+        return union(map(read, self.parts))

@@ -19,7 +19,6 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,6 +26,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import union
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
@@ -136,7 +136,7 @@ class RowIndex:
         return self._pack(table, rows_df)
 
     def _add(self, spark: SparkSession, parts: Sequence[DataFrame]) -> None:
-        self._manifest = self._with_folder(self.write_layer(reduce(lambda one, other: one.unionByName(other), parts)))
+        self._manifest = self._with_folder(self.write_layer(union(parts)))
 
     def _merge_folders(self, spark: SparkSession) -> None:
         """Merge the newest folders: at least half of those allowed, and every older one that is not far larger."""

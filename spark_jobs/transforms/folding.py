@@ -12,7 +12,6 @@ What null means is declared for each column: the value (``value``), or nothing (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,7 +19,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.contracts.table_spec import ROW_ORDER
 from spark_jobs.contracts.tables import ROW_COLUMNS, Nulls
-from spark_jobs.frames import literal_frame
+from spark_jobs.frames import literal_frame, union
 from spark_jobs.transforms.keyed_rows import (
     DELETED_ORDER,
     KEY,
@@ -115,7 +114,7 @@ def _rows_of(events_df: DataFrame, tables: Sequence[MergedTable], width: int, ke
     mirrors = [table for table in tables if table.spec.is_mirror]
     parts = [_of_the_wide_log(events_df, wide, width, kept, is_alone=not mirrors)] if wide else []
     parts += [_of_tables_at_the_source(events_df, mirrors, width, kept)] if mirrors else []
-    return reduce(lambda one, other: one.unionByName(other), parts)
+    return union(parts)
 
 
 def _needs_unknown(tables: Sequence[MergedTable]) -> bool:

@@ -6,6 +6,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,16 @@ def python_files(folder: str) -> list[Path]:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files, f"no Python file in {folder}/"
     return files
+
+
+@cache
+def library_nodes() -> tuple[tuple[str, ast.AST], ...]:
+    """Every node of the library's sources, with its place."""
+    return tuple(
+        (str(path.relative_to(ROOT)), node)
+        for path in python_files("spark_jobs")
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
 
 
 def imported_modules(source: str, *, is_deep: bool) -> Iterator[str]:
@@ -102,9 +113,8 @@ def test_python_runs_on_the_executors_through_one_module():
     calls = {"mapInArrow", "mapInPandas", "applyInArrow", "applyInPandas", "udf", "pandas_udf", "mapPartitions"}
     calls |= {"createDataFrame", "parallelize"}
     found = {
-        str(path.relative_to(ROOT))
-        for path in python_files("spark_jobs")
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, node in library_nodes()
         if isinstance(node, ast.Attribute | ast.Name)
         and (node.attr if isinstance(node, ast.Attribute) else node.id) in calls
     }
@@ -115,9 +125,8 @@ def test_no_method_of_a_session_class_is_named_by_its_class():
     """Spark Connect has classes of its own: ``DataFrame.unionByName`` of ``pyspark.sql`` fails on its data frames."""
     classes = {"DataFrame", "Column", "SparkSession", "GroupedData"}
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
-        for path in python_files("spark_jobs")
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path, node in library_nodes()
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in classes
         if node.attr != "builder"
     ]
@@ -127,9 +136,8 @@ def test_no_method_of_a_session_class_is_named_by_its_class():
 def test_every_save_mode_is_one_that_spark_connect_knows():
     """It has no name for Spark's ``errorifexists`` but ``error``."""
     found = {
-        f"{path.relative_to(ROOT)}:{node.lineno}": node.args[0].value
-        for path in python_files("spark_jobs")
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{path}:{node.lineno}": node.args[0].value
+        for path, node in library_nodes()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "mode"
         if node.args and isinstance(node.args[0], ast.Constant)
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.documents import build, mapping, section, wrong_entries
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
@@ -27,6 +28,13 @@ from spark_jobs.contracts.table_patterns import TablePattern
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import is_identifier
 
+# Fields of a lake that come from other entries: what a file writes under their names would be replaced without a word.
+_MADE = {
+    "patterns": "write each as an entry of tables whose from has patterns",
+    "table_services": "write it under services, in tables",
+    "notices": "take it out",
+    "unresolved": "take it out",
+}
 _SECTIONS = {"quarantine_limit": QuarantineLimit, "freshness": FreshnessPromise, "quality": QualitySpec}
 
 
@@ -98,7 +106,9 @@ def _of_kind(made: tuple[Any, ...], items: Items, kind: type[Any]) -> tuple[tupl
 
 
 def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, Any]:
-    """The values that a lake can be made of; others are told, and something stands in for those that it needs."""
+    """The values that a lake can be made of; others are reported, and something stands in for those that it needs."""
+    for name in _MADE.keys() & document.keys():
+        found.add(ContractError(f"lake: {name!r} is no entry of its own; {_MADE[name]}", at=(name,)), document)
     wrong = list(wrong_entries(LakeSpec, values, "lake", document))
     for error in wrong:
         found.add(error, values)

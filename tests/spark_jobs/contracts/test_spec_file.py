@@ -51,6 +51,8 @@ def test_the_shipped_lake_is_the_one_of_the_design():
     [
         ("lake: sales", "lake: [", "cannot be read"),
         ("lake: sales", "lake: sales\nspeed: high", "unknown entries ['speed']"),
+        ("lake: sales", "lake: sales\npatterns: []", "'patterns' is no entry of its own; write each as an entry of"),
+        ("lake: sales", "lake: sales\nunresolved: []", "'unresolved' is no entry of its own; take it out"),
         ("log: sales_log\n", "", "lake: missing 1 required keyword-only argument: 'log'"),
         ("source:\n", "sauce:\n", "source must be a mapping"),
         ("tables:\n", "tables: soon\ntables_:\n", "tables must be a list"),

@@ -107,8 +107,9 @@ def _of_kind(made: tuple[Any, ...], items: Items, kind: type[Any]) -> tuple[tupl
 
 def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, Any]:
     """The values that a lake can be made of; others are reported, and something stands in for those that it needs."""
-    for name in _MADE.keys() & document.keys():
-        found.add(ContractError(f"lake: {name!r} is no entry of its own; {_MADE[name]}", at=(name,)), document)
+    for name, way in _MADE.items():
+        if name in document:
+            found.add(ContractError(f"lake: {name!r} is no entry of its own; {way}", at=(name,)), document)
     wrong = list(wrong_entries(LakeSpec, values, "lake", document))
     for error in wrong:
         found.add(error, values)

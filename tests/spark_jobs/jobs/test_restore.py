@@ -179,6 +179,7 @@ def test_a_restore_that_dies_between_two_tables(kept: Kept, monkeypatch: pytest.
     kept.assert_as_then()
 
 
+@pytest.mark.slice(name="jobs")
 def test_a_state_that_is_no_longer_kept_is_refused_before_anything_changes(kept: Kept):
     later = kept.rows()
     for file in Path(kept.lake.path("units"), ".hoodie").glob("*.savepoint*"):

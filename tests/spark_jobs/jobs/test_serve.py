@@ -182,6 +182,7 @@ def test_what_cannot_be_chosen(lake: Lake, options: dict[str, Any], words: str):
 
 @pytest.mark.hudi
 @pytest.mark.e2e
+@pytest.mark.slice(name="databases")
 def test_from_the_command_line(lake: Lake):
     """The password comes in by the environment, and no line that goes out has it."""
     one = write(lake, FIRST, is_first=True)

@@ -86,7 +86,7 @@ def test_the_right_password_lets_in_and_is_written_nowhere(broker, authority, tm
     assert [file for file in files if b"canary" in file.read_bytes()] == []
 
 
-@pytest.mark.parametrize("what", ["password", "authority"])
+@pytest.mark.parametrize("what", ["password", pytest.param("authority", marks=pytest.mark.slice(name="databases"))])
 def test_who_is_not_let_in_is_told_what_to_correct(broker, authority, tmp_path, what):
     other = make_certificates()
     properties = properties_of(WRONG if what == "password" else PASSWORD, authority if what == "password" else other)

@@ -26,6 +26,8 @@ from tests.support.serving import MART, SCHEMA, Place, assert_serves, instant, r
 
 OTHER = T.StructType([*SCHEMA.fields[:2], T.StructField("total", T.DecimalType(20, 4))])
 MANY = 2_500
+LATER = pytest.mark.slice(name="databases")
+CHANGES = ("a new column", "another type")
 
 
 @pytest.fixture
@@ -75,12 +77,8 @@ def wide_rows(number: int, schema: T.StructType) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize(
-    "server_place", ["postgresql", pytest.param("mariadb", marks=pytest.mark.slice(name="databases"))], indirect=True
-)
-@pytest.mark.parametrize(
-    "change", ["nothing", "a new column", pytest.param("another type", marks=pytest.mark.slice(name="databases"))]
-)
+@pytest.mark.parametrize("server_place", ["postgresql", pytest.param("mariadb", marks=LATER)], indirect=True)
+@pytest.mark.parametrize("change", ["nothing", *(pytest.param(change, marks=LATER) for change in CHANGES)])
 @pytest.mark.parametrize("is_executed", [False, True], ids=["unheard", "unanswered"])
 def test_a_wire_cut_at_any_message(server_place: Place, wire: Wire, change: str, is_executed: bool):
     """Every message of a replacement in turn is lost, or its answer is: each time a state follows the one before."""

@@ -56,6 +56,7 @@ class History:
     rng: random.Random
     lines: list[bytes] = field(default_factory=list)
     checked: set[tuple[str, str]] = field(default_factory=set)
+    states: dict[tuple[str, str], Rows] = field(default_factory=dict)
 
     def arrive(self) -> None:
         """Land and ingest the next events."""
@@ -73,11 +74,14 @@ class History:
         return Timeline(table=table, path=self.lake.path(table))
 
     def rows_as_of(self, table: str, instant: str) -> Rows:
-        """What readers of the table see at an instant, by key."""
-        key, columns = oracle.TABLES[table]
-        rows = [row.asDict() for row in read_as_of(self.lake.spark, self.lake.path(table), instant).collect()]
-        live = [row for row in rows if not row.get("is_deleted")]
-        return {row[key]: {name: in_utc(row.get(name)) for name in (key, *columns)} for row in live}
+        """What readers of the table see at an instant, by key; each is read once, as no later commit changes it."""
+        if (table, instant) not in self.states:
+            key, columns = oracle.TABLES[table]
+            rows = [row.asDict() for row in read_as_of(self.lake.spark, self.lake.path(table), instant).collect()]
+            live = [row for row in rows if not row.get("is_deleted")]
+            state = {row[key]: {name: in_utc(row.get(name)) for name in (key, *columns)} for row in live}
+            self.states[table, instant] = state
+        return self.states[table, instant]
 
     def feed(self, table: str, after: str, up_to: str) -> list[Change] | None:
         """What the feed says of a window."""

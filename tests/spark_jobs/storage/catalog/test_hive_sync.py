@@ -158,17 +158,18 @@ def test_a_table_that_is_held_says_so_until_it_is_not(lake: HiveLake):
 
 
 def test_a_new_column_is_carried_over(lake: HiveLake):
-    lake.sync()
+    lake.sync("apply", table="agents")
     layout = choose_layouts(load_lake_spec(lake.settings.lake_spec), "agents")["agents"]
     layout = fit_layout(layout, Timeline(table="agents", path=lake.path("agents")))
     rows_df = read_snapshot(lake.spark, lake.path("agents")).withColumn("note", F.expr("IF(agent_id > 0, 'new', NULL)"))
     kept = [name for name in rows_df.columns if not name.startswith("_hoodie_") or name == "_hoodie_is_deleted"]
     commit(rows_df.select(kept), layout, metadata={}, settings=lake.settings)
-    assert any("column note string added" in message for message in lake.sync("plan").messages)
-    lake.sync()
+    planned = lake.sync("plan", table="agents")
+    assert any("column note string added" in message for message in planned.messages)
+    lake.sync("apply", table="agents")
     columns = lake.entry("agents_rt")["StorageDescriptor"]["Columns"]
     assert {"Name": "note", "Type": "string"} in columns
-    assert lake.sync("plan").status == NOTHING_TO_DO
+    assert lake.sync("plan", table="agents").status == NOTHING_TO_DO
 
 
 def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(lake: HiveLake):

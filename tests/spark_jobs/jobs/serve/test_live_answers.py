@@ -1,4 +1,4 @@
-"""Ten micro-batches go through every job to the live answers, while dashboards poll each kind of serving store.
+"""Five micro-batches go through every job to the live answers, while dashboards poll each kind of serving store.
 
 In batch n all agents say a contract subtotal of n for the one sale they have. So everything a dashboard sees at one
 moment must say the same n: totals of the fast and of the stitch layer, the events of the hour, and the instant.
@@ -23,7 +23,7 @@ from tests.support.serving import SERVERS, Dashboard, Place, database_of, file_o
 
 pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.slice(name="databases")]
 
-BATCHES, AGENTS = 10, 40
+BATCHES, AGENTS = 5, 40
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 VALUES = {
     "fast_hourly_events": "events",

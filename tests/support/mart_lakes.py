@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.storage.timeline import Timeline
-from tests.support.lakes import Lake, SpecLake, read_shipped_spec, write_spec
+from tests.support.lakes import NARROW, Lake, SpecLake, read_shipped_spec, write_spec
 from tests.support.oracle import Event
 
 TEST_MARTS = PROJECT_ROOT / "tests" / "data" / "marts"
@@ -39,6 +39,13 @@ def make_mart_lake(
     }
     document = {**read_bare_spec(read), "time_zone": time_zone, "marts": "marts"}
     (folder / "landing").mkdir(exist_ok=True)
+    return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
+
+
+def make_lake_without_marts(spark: SparkSession, folder: Path) -> SpecLake:
+    """An empty lake with ``NARROW`` of the shipped tables: split writes no feeds for marts, and nothing is expected."""
+    document = read_bare_spec(NARROW)
+    del document["marts"]
     return SpecLake(spark=spark, folder=folder, spec=write_spec(folder, document))
 
 

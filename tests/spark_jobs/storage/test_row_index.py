@@ -23,7 +23,8 @@ from spark_jobs.storage import row_index
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.writer import commit
 from tests.support.envelopes import Envelope, line, sqlserver
-from tests.support.lakes import Lake, assert_equals_oracle, make_narrow_lake
+from tests.support.lakes import Lake, assert_equals_oracle
+from tests.support.mart_lakes import make_lake_without_marts
 
 pytestmark = pytest.mark.hudi
 
@@ -78,7 +79,7 @@ def runs(spark: SparkSession, tmp_path: Path) -> Runs:
     rng.shuffle(positions)  # late events in every batch
     lines = [line(_event(rng, position)) for position in positions]
     batches = (lines[start : start + 30] for start in range(0, len(lines), 30))
-    return Runs(lake=make_narrow_lake(spark, tmp_path), batches=batches)
+    return Runs(lake=make_lake_without_marts(spark, tmp_path), batches=batches)
 
 
 def test_a_current_index_is_all_a_run_reads(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +137,7 @@ def _claim_other_columns(runs: Runs) -> None:
     [
         # As after a run that died between its commits and the index.
         pytest.param(_restore_older_copy, False, marks=pytest.mark.slice(name="tables")),
-        (_remove, True),
+        pytest.param(_remove, True, marks=pytest.mark.slice(name="tables")),
         # When it is built again is decided without an engine: row_index/test_trust.py.
         pytest.param(_break_manifest, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_claim_an_instant_nobody_knows, True, marks=pytest.mark.slice(name="tables")),

@@ -103,6 +103,7 @@ def test_what_is_sent_again_is_counted_and_changes_nothing(lake, topics):
     assert (by_sale[5], by_sale[6]) == (4, 9)
 
 
+@LATER
 def test_a_partition_that_comes_later_begins_at_its_first_message(lake, topics):
     topics.create(SQLSERVER_TOPIC)
     topics.send(SQLSERVER_TOPIC, changes(1, 2))
@@ -157,6 +158,7 @@ def test_messages_that_retention_took_before_they_were_read(lake, topics):
     assert lake.run("ingest").status == "nothing_to_do"
 
 
+@LATER
 def test_what_retention_took_after_it_was_read_is_no_loss(lake, topics):
     topics.create(SQLSERVER_TOPIC)
     topics.send(SQLSERVER_TOPIC, changes(1, 4))

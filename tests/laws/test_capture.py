@@ -58,7 +58,7 @@ def test_the_oracle_itself_ends_where_the_source_ended():
     assert oracle.fold(oracle.read_lines(shuffled())[0]) == tables
 
 
-@pytest.mark.parametrize("deliver", [three_arrivals, once_shuffled])
+@pytest.mark.parametrize("deliver", [three_arrivals, pytest.param(once_shuffled, marks=pytest.mark.slice(name="laws"))])
 def test_the_tables_are_the_oracles_and_live_sales_the_sources(lake, deliver):
     deliver(lake)
     assert_equals_oracle(lake, LINES)

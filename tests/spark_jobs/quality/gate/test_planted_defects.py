@@ -140,6 +140,7 @@ def test_each_defect_is_found_by_its_rule_with_its_rows(spark: SparkSession, tmp
     assert broken_rules(lake, "fast_hourly_events") == {"no_hour_is_all": 1, "project_is_known": 1}
 
 
+@pytest.mark.slice(name="tables")
 def test_without_defects_nothing_is_found(spark: SparkSession, tmp_path: Path):
     lake = make(spark, tmp_path)
     lake.land("all.jsonl", [event(1), event(2, **SIGNED, CustomerId=1, CustomerName="Li"), event(3, AgentName="Ann")])

@@ -72,10 +72,10 @@ class Suites:
     @cached_property
     def _gx(self) -> Any:
         os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read while it is imported: it would report to its makers
+        logging.getLogger("great_expectations").setLevel(logging.ERROR)  # it says 300 lines while it is imported
         import great_expectations
         import great_expectations.expectations
 
-        logging.getLogger("great_expectations").setLevel(logging.ERROR)
         return great_expectations
 
     @cached_property

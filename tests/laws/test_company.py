@@ -20,9 +20,8 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.crashes import CRASHES, run_and_crash
 from tests.support.lakes import CLOCK, SpecLake, write_spec
 
-pytestmark = pytest.mark.hudi
-LATER = pytest.mark.slice(name="laws-marts")
-CASES = [(0, 2, False), pytest.param(1, 5, True, marks=LATER)]
+pytestmark = [pytest.mark.hudi, pytest.mark.slice(name="laws-marts")]
+CASES = [(0, 2, False), (1, 5, True)]
 """Seeds, rounds, and whether all is computed again in the end."""
 
 

@@ -20,6 +20,8 @@ _MOST_COMMENT = 255
 """What a catalog takes."""
 
 
+PLACEHOLDER = "__debezium_unavailable_value"
+"""What Debezium's connectors send in place of a value that did not travel, unless they are set to something else."""
 ROW_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
 """Of the log: the table at the source; by name there the types, the values as text and which values did not travel."""
 _KEPT = frozenset({
@@ -159,6 +161,8 @@ class SourceSpec:
     key: str = ""
     columns: tuple[ColumnSpec, ...] = ()
     nulls: Nulls = Nulls.UNKNOWN
+    placeholder: str = PLACEHOLDER
+    """The connector's ``unavailable.value.placeholder``."""
     tables: tuple[str, ...] = ()
     """Patterns of the tables at the source (``dbo.SALES``, ``*.sales``) whose events are the wide log's; none are all
     that no table with from names."""
@@ -180,6 +184,12 @@ class SourceSpec:
                 f"source key {show(self.key)} is not among the source columns; {one_of(self.key, names)}",
                 at=("key",),
                 lacks=("columns", self.key),
+            )
+        if not isinstance(self.placeholder, str) or not self.placeholder.strip():
+            yield ContractError(
+                f"source placeholder {show(self.placeholder)} is no text; give the connector's "
+                f"unavailable.value.placeholder, or take it out",
+                at=("placeholder",),
             )
         if not self.topics:
             yield ContractError("source topics: name at least one pattern; add one", at=("topics",))

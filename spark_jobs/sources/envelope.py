@@ -23,7 +23,8 @@ from spark_jobs.contracts.table_sources import matches, origin_of
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.identity import tie_of
-from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
+from spark_jobs.sources.mirrored import MirroredRow, MirrorReader
+from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed, parse_record
@@ -60,6 +61,7 @@ class EnvelopeDecoder:
 
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
+        self._did_not_travel = build_detector(spec.source.placeholder)
         key = spec.columns_by_name.get(spec.source.key)
         self._key = key.source if key else ""
         self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
@@ -147,12 +149,16 @@ class EnvelopeDecoder:
                 if not pattern.key_of(origin):
                     self._learns.add(origin)
                 mirrors = mirrors or [pattern.like]
-            self._readers[origin] = MirrorReader(origin, mirrors) if mirrors else None
+            placeholder = self._spec.source.placeholder
+            self._readers[origin] = MirrorReader(origin, mirrors, placeholder=placeholder) if mirrors else None
         return self._readers[origin]
 
     def _unknown(self, image: dict[str, Any]) -> tuple[str, ...] | None:
         """Columns of the wide log that the image lacks, or whose value did not travel."""
-        return tuple(name for name, source in self._names if image.get(source, UNAVAILABLE) == UNAVAILABLE) or None
+        return (
+            tuple(name for name, source in self._names if source not in image or self._did_not_travel(image[source]))
+            or None
+        )
 
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
         if image.get(self._key) in self._no_key:
@@ -163,10 +169,10 @@ class EnvelopeDecoder:
             self._converters[connector] = converters
         if fields := _fields_of(schema):
             converters = self._with_schema(converters, fields)
-        get = image.get
+        get, did_not_travel = image.get, self._did_not_travel
         return tuple(
             [
-                None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
+                None if (value := get(name)) is None or did_not_travel(value) else convert(value)
                 for name, convert in converters
             ]
         )

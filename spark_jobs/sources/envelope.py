@@ -28,6 +28,7 @@ from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed, parse_record
+from spark_jobs.sources.undeclared import Beside, UndeclaredReader
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 UPSERTS, DELETE = frozenset("cru"), "d"
@@ -43,7 +44,7 @@ class DecodedEvent(NamedTuple):
     """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
 
     Of a mirrored table's row they are null, and ``mirrored`` has it. ``unknown`` are the source columns, by their names
-    in the lake, whose value did not travel; None when all did, and in a lake in which null is no value.
+    in the lake, whose value did not travel; None when all did. ``beside`` is what the event has beside them.
     """
 
     event_id: str
@@ -54,6 +55,7 @@ class DecodedEvent(NamedTuple):
     values: tuple[Any, ...]
     mirrored: MirroredRow | None = None
     unknown: tuple[str, ...] | None = None
+    beside: Beside | None = None
 
 
 class EnvelopeDecoder:
@@ -66,7 +68,8 @@ class EnvelopeDecoder:
         self._key = key.source if key else ""
         self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
-        self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
+        self._names = tuple((column.name, column.source) for column in spec.source.columns)
+        self._undeclared = UndeclaredReader(spec.source)
         self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
         self._spec, self._mirrors = spec, dict[str, list[TableSpec]]()
         self._readers, self._learns, self._skipped = dict[str, MirrorReader | None](), set[str](), set[str]()
@@ -119,6 +122,7 @@ class EnvelopeDecoder:
             values=values,
             mirrored=mirrored,
             unknown=None if mirrored else self._unknown(image),
+            beside=None if mirrored else self._undeclared.read(image, connector, _fields_of(schema)),
         )
 
     def _row(

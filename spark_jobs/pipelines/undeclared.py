@@ -49,7 +49,7 @@ class Undeclared:
 def fill_lines(known: KeptColumns, spec: LakeSpec) -> tuple[str, ...]:
     """A line for each column that is declared now, with values from before."""
     return tuple(
-        f"{spec.log}: column {column.name} is declared, and events from before have values of it: fill the tables with: "
+        f"{spec.log}: column {column.name} is declared, and earlier events have values of it; fill the tables with: "
         f"{FILL} --yes"
         for column in to_fill(known, spec.source.columns)
     )

@@ -89,7 +89,7 @@ class Intake:
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
-            clock, events = self.arguments.clock, self.facts["undeclared"]
+            events, clock = self.facts["undeclared"], self.arguments.clock
             kept = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
             self.undeclared.append(kept)
             self._judge(gate)
@@ -125,8 +125,8 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
-        of_columns = (*column_messages(self.columns[-1], self.spec), *self.undeclared[-1].messages(self.spec))
-        return (*(skipped if others else ()), *of_columns)
+        to_fill = self.undeclared[-1].messages(self.spec)
+        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec), *to_fill)
 
     @property
     def alerts(self) -> tuple[str, ...]:
@@ -135,8 +135,7 @@ class Intake:
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))
-        limit = self.spec.quarantine_limit.expectation(self.spec.log)
-        if limit:
+        if limit := self.spec.quarantine_limit.expectation(self.spec.log):
             # A column that changed is the trouble of one table, which is told by itself; the others go on.
             rejected = self.facts["rejected"] - self.facts["other_type"]
             verdicts.append(judge_rows(limit, asked=self.facts["usable"] + rejected, broken=rejected))
@@ -168,13 +167,15 @@ class Intake:
         places = {path: frozenset(offsets) for path, offsets in wanted.items()}
         return self.delivery.lines(self.spark, places)
 
+    def _count(self, *, stored: int) -> None:
+        facts, new = self.facts, self.facts["distinct"] - stored
+        duplicates = facts["usable"] - new + facts["repeated_contents"] + facts["ignored"]
+        self.rows.update({"read": self.delivery.count_read(facts), "written": new, "duplicates": duplicates})
+
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
-        facts = self.facts
-        self.rows["read"] = self.delivery.count_read(facts)
-        self.rows["written"] = facts["distinct"] - stored
-        repeated_events = facts["usable"] - facts["distinct"] + stored
-        self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
-        rows_df = in_files(rows_df, self.settings, has_repeats=facts["distinct"] < facts["usable"])
+        self._count(stored=stored)
+        has_repeats = self.facts["distinct"] < self.facts["usable"]
+        rows_df = in_files(rows_df, self.settings, has_repeats=has_repeats)
         check_still(self.log_timeline)
         metadata = {
             **checkpoints(self.log_timeline),
@@ -182,7 +183,7 @@ class Intake:
             **column_metadata(self.columns[-1]),
             **self.undeclared[-1].metadata,
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
-            **newest_event(self.log_timeline, facts),
+            **newest_event(self.log_timeline, self.facts),
         }
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
         check_balance(self.spec.log, {**self.rows, "written": done.rows})

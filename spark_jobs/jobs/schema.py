@@ -144,7 +144,8 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[tuple[TableSpec, .
     chosen = tuple(mirror for mirror in spec.mirrors if matches(mirror.name, patterns))
     has_log = bool(spec.source.columns) and matches(spec.log, patterns)
     if not chosen and not has_log:
-        raise ContractError(f"no table with from fits --tables, nor does the wide log; this lake has {known_tables(spec)}")
+        known = known_tables(spec)
+        raise ContractError(f"no table with from fits --tables, nor does the wide log; this lake has {known}")
     return chosen, has_log
 
 

@@ -26,7 +26,7 @@ RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
 KEY_COLUMNS = "key_columns"
 """Of decoded records alone, in a lake with patterns: the columns of the key of a record's table, as the record says."""
-_ROW_TYPES = ("string", "map<string, string>", "map<string, string>", "array<string>")
+_ROW_TYPES = ("string", "map<string,string>", "map<string,string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
 

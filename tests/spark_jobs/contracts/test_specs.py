@@ -83,6 +83,7 @@ def test_the_shop_itself_is_a_lake():
     assert SHOP.log_columns == (
         *("event_id", "op", "event_order", "event_time", "transaction_id"),
         *("number", "buyer_id", "city", "amount", "paid_at"),
+        *("source_table", "row_types", "row_values", "row_unknown"),
         *("read_from", "read_offset", "ingest_time", "event_date"),
     )
 

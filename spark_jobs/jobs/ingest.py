@@ -103,8 +103,13 @@ def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, 
     with hold_tables(names, job=arguments.job, settings=settings):
         check_no_erasure(settings)
         may_add = may_supplement(settings)
+        if not may_add and plan.files:
+            raise ContractError(
+                "--again: people were erased from this lake, and a landing file that was edited would be read as other "
+                "events; name offsets of Kafka, or deliver what is missing in a new file"
+            )
         if not may_add:
-            messages["people were erased from this lake: events that the log has stay as they are"] = None
+            messages["people were erased from this lake; erase again whom these messages name"] = None
         for delivery in plan.deliveries(max_records=arguments.options.get("max_events") or settings.max_events):
             timelines = [settled_timeline(spark, name, settings) for name in names]
             taken = put_through(spark, spec, delivery, timelines, arguments, settings, by=Rereading)

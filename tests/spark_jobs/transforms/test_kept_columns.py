@@ -1,6 +1,6 @@
 """Values that were kept before their column was declared, read as if it had been declared then.
 
-What each text becomes is written down by hand: what ``ingest`` makes of the same JSON value when the column is declared.
+What each text becomes is written down by hand: what ``ingest`` makes of the same value when the column is declared.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ FORMS: dict[str, tuple[dict[str, Any], Any]] = {
     "bytea[]": ({"type": "array", "items": {"type": "bytes"}}, [AS_BASE64]),
     "int[]": ({"type": "array", "items": {"type": "int32"}}, BYTES),
     "date[]": ({"type": "array", "items": {"type": "int32", "name": "io.debezium.time.Date"}}, BYTES),
-    "double precision[]": ({"type": "array", "items": {"type": "double"}}, [Decimal(f"{each}.0") for each in BYTES]),
+    "double precision[]": ({"type": "array", "items": {"type": "double"}}, [float(each) for each in BYTES]),
     "numeric[] as text": (ARRAY, [str(each) for each in BYTES]),
     "uuid[]": (ARRAY, ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"]),
     "hstore as map": ({"type": "map"}, {UNAVAILABLE: UNAVAILABLE}),

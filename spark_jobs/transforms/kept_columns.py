@@ -41,17 +41,17 @@ def with_kept(log_df: DataFrame, columns: Sequence[ColumnSpec], known: KeptColum
     there = set(log_df.columns)
     if not columns or not {_TYPES, _VALUES, _UNKNOWN, "ingest_time"} <= there:
         return log_df
-    changed, unknown = dict[str, Column](), list[Column]()
+    changed, unknown, is_wide = dict[str, Column](), list[Column](), F.col("source_table").isNull()
     for column in columns:
         own = F.col(column.name) if column.name in there else F.lit(None).cast(column.sql_type)
-        value = kept_value(column)
+        value = F.when(is_wide, kept_value(column))
         changed[column.name] = F.coalesce(own, value)
         is_older = own.isNull()
         if declared := known[column.source].declared:
             is_older = is_older & (F.col("ingest_time") < F.lit(declared).cast("timestamp"))
         is_absent = ~F.coalesce(F.array_contains(F.map_keys(_TYPES), column.source), F.lit(False))
         is_unfit = F.element_at(_VALUES, F.lit(column.source)).isNotNull() & value.isNull()
-        unknown.append(F.when(is_older & F.col("source_table").isNull() & (is_absent | is_unfit), F.lit(column.name)))
+        unknown.append(F.when(is_older & is_wide & (is_absent | is_unfit), F.lit(column.name)))
     names = F.filter(F.array(*unknown), lambda name: name.isNotNull())
     every = F.when(F.col(_UNKNOWN).isNull(), names).otherwise(F.array_union(_UNKNOWN, names))
     changed[_UNKNOWN] = F.when(F.size(names) > 0, every).otherwise(F.col(_UNKNOWN))

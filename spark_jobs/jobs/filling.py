@@ -65,7 +65,7 @@ def listed(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
     """For ``schema list``: table, column, type, at the source, since, state."""
     declared = {column.source: column for column in spec.source.columns}
     waiting = {column.source for column in to_fill(known, spec.source.columns)}
-    rows = []
+    rows = list[tuple[str, ...]]()
     for name, kept in sorted(known.items()):
         column = declared.get(name)
         state = _NOT_DECLARED if column is None else _TO_FILL if name in waiting else _FILLED
@@ -76,15 +76,16 @@ def listed(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
 
 def told(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
     """For ``schema history``: at, table, what, column, before, after, by, from event, read from."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (kept.at, spec.log, "undeclared", plain(name), "", types_of(known, name), "the source", kept.order, kept.place)
         for name, kept in known.items()
     ]
-    return rows + [
+    rows += [
         (kept.filled_at, spec.log, "filled", plain(name), "", kept.filled, kept.filled_by, "", "")
         for name, kept in known.items()
         if kept.filled
     ]
+    return rows
 
 
 def fill_tables(

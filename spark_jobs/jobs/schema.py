@@ -167,7 +167,9 @@ def _history(mirrors: Sequence[TableSpec], book: SchemaBook) -> list[tuple[str, 
 
 
 def _show(planned: Sequence[PlannedChange], filled: Sequence[tuple[str, ...]]) -> None:
-    rows = [(p.mirror, str(p.kind), plain(p.column), p.before, p.after, p.unfit or "ok") for p in planned]
+    rows: list[tuple[str, ...]] = [
+        (p.mirror, str(p.kind), plain(p.column), p.before, p.after, p.unfit or "ok") for p in planned
+    ]
     rows += filled
     print(format_table(_PLANNED, rows) if rows else "every column is as the lake spec declares it")
 

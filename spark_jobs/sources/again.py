@@ -82,7 +82,7 @@ class AgainPlan:
 
     def rows(self) -> list[tuple[str, ...]]:
         """For people, one row for each file and each range."""
-        rows = []
+        rows = list[tuple[str, ...]]()
         for entry in self.files:
             before = self.ledger.get(entry.path)
             read = f"{before.consumed:,} bytes of its content" if before else "nothing"

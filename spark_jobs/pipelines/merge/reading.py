@@ -6,8 +6,9 @@ known: they are read apart from the others where null is a value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -46,22 +47,21 @@ class LogReading:
 
     def of_pull(self, pull: Pull) -> DataFrame:
         """The events of a window, or of a part of its commit."""
-        window, since = pull.window, self._unknown_since(pull.window)
-        if since == BEGINNING:
-            return self._events(read_pull(self.spark, self._path, pull))
-        if since >= window.up_to:
-            return with_unknown_nulls(self._events(read_pull(self.spark, self._path, pull)))
-        early = replace(pull, window=InstantRange(after=window.after, up_to=since))
-        reason = pull.resync_reason or ("found in the whole log" if window.after == BEGINNING else "")
-        later = replace(pull, window=InstantRange(after=since, up_to=window.up_to), resync_reason=reason)
-        early_df, later_df = (self._events(read_pull(self.spark, self._path, each)) for each in (early, later))
-        return with_unknown_nulls(early_df).unionByName(later_df)
+        parts = []
+        for window, is_noted in apart(pull.window, self._without_notes(pull.window)):
+            reason = pull.resync_reason
+            if window.after != pull.window.after and pull.window.after == BEGINNING:
+                reason = reason or "found in the whole log"
+            part = replace(pull, window=window, resync_reason=reason)
+            events_df = self._events(read_pull(self.spark, self._path, part))
+            parts.append(events_df if is_noted else with_unknown_nulls(events_df))
+        return reduce(lambda one, other: one.unionByName(other), parts)
 
     def of_interval(self, interval: Interval) -> DataFrame:
         """Events of some days. Among old commits null says nothing in any of them: what it set was merged before."""
         events_df = self._events(read_interval(self.spark, self._path, interval))
         every = InstantRange(after=BEGINNING, up_to=self.timeline.last or BEGINNING)
-        return events_df if self._unknown_since(every) == BEGINNING else with_unknown_nulls(events_df)
+        return with_unknown_nulls(events_df) if self._without_notes(every) else events_df
 
     def of_kept(self, columns: Sequence[ColumnSpec]) -> DataFrame:
         """Events that have one of these columns beside those that were declared when they were read."""
@@ -76,15 +76,26 @@ class LogReading:
         filled_df = with_kept(log_df, kept_here(self.spec.source.columns, known), known)
         return events_about(filled_df, self.tables, has_times=self.has_times)
 
-    def _unknown_since(self, window: InstantRange) -> str:
-        """The last commit in the window that did not note what did not travel; ``BEGINNING`` where nobody asks."""
+    def _without_notes(self, window: InstantRange) -> list[str]:
+        """The commits in the window that did not note what did not travel; none where no table asks."""
         wide = [table for table in self.tables if not table.spec.is_mirror]
         if not any(table.nulls_of(column) is Nulls.VALUE for table in wide for column in table.columns):
-            return BEGINNING
-        writes = self.timeline.writes if window.after == BEGINNING else self.timeline.writes_in(window)
-        without = (
-            write.time
-            for write in writes
-            if write.time <= window.up_to and UNKNOWN not in self.timeline.metadata(write).get("schema", UNKNOWN)
-        )
-        return max(without, default=BEGINNING)
+            return []
+        writes = self.timeline.writes_in(window)
+        return [write.time for write in writes if UNKNOWN not in self.timeline.metadata(write).get("schema", UNKNOWN)]
+
+
+def apart(window: InstantRange, without: Iterable[str]) -> tuple[tuple[InstantRange, bool], ...]:
+    """A window in one part or two, and of each whether its commits noted what did not travel.
+
+    The log began to note it at some commit: up to the last one ``without`` notes nobody can rely on them.
+    """
+    last = max((instant for instant in without if window.after < instant <= window.up_to), default=BEGINNING)
+    if last == BEGINNING:
+        return ((window, True),)
+    if last == window.up_to:
+        return ((window, False),)
+    return (
+        (InstantRange(after=window.after, up_to=last), False),
+        (InstantRange(after=last, up_to=window.up_to), True),
+    )

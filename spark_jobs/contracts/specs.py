@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
@@ -55,6 +55,7 @@ class LakeSpec:
     _shards: tuple[TableSpec, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._share_nulls()
         self._arrange()
         raise_all(mistakes_of(self))
         self._share_names()
@@ -67,6 +68,19 @@ class LakeSpec:
         object.__setattr__(self, "_shards", tuple(table for table in self.tables if table.shards))
         with suppress(ContractError):  # a circle, which is among the mistakes
             object.__setattr__(self, "marts", sort_marts(self.marts))
+
+    def _share_nulls(self) -> None:
+        """What the source says of single columns counts in its tables, unless their own entries say otherwise."""
+        if not self.source.null_columns:
+            return
+
+        def told(table: TableSpec) -> TableSpec:
+            if table.is_mirror or table.nulls is not None:
+                return table
+            own = {name: rule for name, rule in self.source.null_columns if name in {*table.key, *table.columns}}
+            return replace(table, null_columns=tuple({**own, **dict(table.null_columns)}.items()))
+
+        object.__setattr__(self, "tables", tuple(map(told, self.tables)))
 
     def _share_names(self) -> None:
         """What one of several tables of a source declares names columns of the others too."""
@@ -153,10 +167,12 @@ class LakeSpec:
 
     @property
     def has_row_columns(self) -> bool:
-        """True when the log keeps rows of any columns, or which columns of the wide log did not travel."""
-        return bool(self.patterns) or any(
-            table.is_mirror or self.nulls_of(table) is Nulls.VALUE or table.null_columns for table in self.tables
-        )
+        """True when the log keeps rows of any columns, or what events of the wide log have beside its columns.
+
+        Of the wide log's events that is what was not declared, and which declared columns did not travel. Only a lake
+        of loads alone keeps neither.
+        """
+        return bool(self.source.columns or self.patterns or self.mirrors)
 
     def nulls_of(self, table: TableSpec) -> Nulls:
         """What null means in the columns of a table that are no exceptions."""

@@ -12,10 +12,10 @@ from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.places import Entries, Items
 from spark_jobs.contracts.several_sources import keys_of, names_several, sources_of
-from spark_jobs.contracts.source_entry import column_of
+from spark_jobs.contracts.source_entry import column_of, read_nulls
 from spark_jobs.contracts.table_patterns import DATABASE, NO_KEY, TABLE, NewTables, TablePattern
 from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
-from spark_jobs.contracts.tables import Nulls, TableType, is_identifier
+from spark_jobs.contracts.tables import TableType, is_identifier
 
 ALL = "all"
 """In place of a list of columns: all that the source has."""
@@ -64,7 +64,7 @@ def _table_of(entry: Entries) -> TableSpec:
         if name in entry:
             found.add(ContractError(f"{what}: unknown entries {show_all([name])}; write {word}", at=(name,)), entry)
     parts |= _origin(entry, found, what)
-    parts |= _nulls(entry, found, what)
+    parts |= read_nulls(entry, found, what)
     where, key = entry, entry.get("key")
     if isinstance(key, str):
         parts["key"] = [key]
@@ -117,27 +117,6 @@ def _origin(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
             raise ContractError(f"{what}: from needs a {missing[0]}; give its name at the source", at=("from",))
         return {name: named[name] for name in _FROM}
     return {"database": "-", "table": "-"}
-
-
-def _nulls(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
-    """What null means: one word for all columns, or ``{default: …, columns: {name: …}}``."""
-    if "nulls" not in entry:
-        return {}
-    parts: dict[str, Any] = {"nulls": None}
-    with found.of(entry):
-        if isinstance(entry["nulls"], str):
-            return {"nulls": choice(Nulls, entry["nulls"], what, at=("nulls",))}
-        named = section(entry, "nulls", f"{what}: nulls")
-        if unknown := sorted({*named} - {"default", "columns"}, key=str):
-            raise ContractError(
-                f"{what}: nulls has {show(unknown[0])}; known are default and columns", at=("nulls", unknown[0])
-            )
-        if "default" in named:
-            parts["nulls"] = choice(Nulls, named["default"], what, at=("nulls", "default"))
-        columns = section(named, "columns", f"{what}: nulls: columns")
-        of_columns = [(c, choice(Nulls, rule, what, at=("nulls", "columns", c))) for c, rule in columns.items()]
-        parts["null_columns"] = tuple(of_columns)
-    return parts
 
 
 def _words(entry: Entries, found: Mistakes, what: str, **kinds: type[StrEnum]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from spark_jobs.pipelines.columns import (
     set_aside_types,
     take_in_columns,
 )
+from spark_jobs.pipelines.undeclared import Undeclared, has_undeclared, take_in_undeclared
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -70,6 +71,7 @@ class Intake:
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
@@ -87,6 +89,9 @@ class Intake:
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
+            events, clock = self.facts["undeclared"], self.arguments.clock
+            kept = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            self.undeclared.append(kept)
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
             select = select_log_rows if self.facts["torn"] else select_deliveries
@@ -120,17 +125,17 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
-        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec))
+        to_fill = self.undeclared[-1].messages(self.spec)
+        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec), *to_fill)
 
     @property
     def alerts(self) -> tuple[str, ...]:
         """For the job's result: what somebody has to be told of."""
-        return column_alerts(self.columns[-1], self.spec)
+        return (*column_alerts(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))
-        limit = self.spec.quarantine_limit.expectation(self.spec.log)
-        if limit:
+        if limit := self.spec.quarantine_limit.expectation(self.spec.log):
             # A column that changed is the trouble of one table, which is told by itself; the others go on.
             rejected = self.facts["rejected"] - self.facts["other_type"]
             verdicts.append(judge_rows(limit, asked=self.facts["usable"] + rejected, broken=rejected))
@@ -162,20 +167,23 @@ class Intake:
         places = {path: frozenset(offsets) for path, offsets in wanted.items()}
         return self.delivery.lines(self.spark, places)
 
+    def _count(self, *, stored: int) -> None:
+        facts, new = self.facts, self.facts["distinct"] - stored
+        duplicates = facts["usable"] - new + facts["repeated_contents"] + facts["ignored"]
+        self.rows.update({"read": self.delivery.count_read(facts), "written": new, "duplicates": duplicates})
+
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
-        facts = self.facts
-        self.rows["read"] = self.delivery.count_read(facts)
-        self.rows["written"] = facts["distinct"] - stored
-        repeated_events = facts["usable"] - facts["distinct"] + stored
-        self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
-        rows_df = in_files(rows_df, self.settings, has_repeats=facts["distinct"] < facts["usable"])
+        self._count(stored=stored)
+        has_repeats = self.facts["distinct"] < self.facts["usable"]
+        rows_df = in_files(rows_df, self.settings, has_repeats=has_repeats)
         check_still(self.log_timeline)
         metadata = {
             **checkpoints(self.log_timeline),
             **self.delivery.checkpoint,
             **column_metadata(self.columns[-1]),
+            **self.undeclared[-1].metadata,
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
-            **newest_event(self.log_timeline, facts),
+            **newest_event(self.log_timeline, self.facts),
         }
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
         check_balance(self.spec.log, {**self.rows, "written": done.rows})
@@ -217,8 +225,9 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
     """What has to be known of a batch: counts of its records, where they lie, what the gate asks.
 
     ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
-    ``distinct`` are the events, ``torn`` those among them that were delivered with times of more than one day. They are
-    counted by a query of their own: within the first one, all that it asks would be kept for each event.
+    ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events, ``torn``
+    those among them that were delivered with times of more than one day. They are counted by a query of their own:
+    within the first one, all that it asks would be kept for each event.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -228,6 +237,7 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
         F.count_if(usable).alias("usable"),
         F.count_if(rejected).alias("rejected"),
         F.count_if(is_set_aside()).alias("set_aside"),
+        F.count_if(usable & has_undeclared(decoded_df)).alias("undeclared"),
         F.count_if(rejected & (F.col("reason") == Reason.OTHER_TYPE.value)).alias("other_type"),
         F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
         F.min(F.when(usable, F.col("event_order"))).alias("first"),

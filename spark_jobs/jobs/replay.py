@@ -21,6 +21,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
+from spark_jobs.pipelines.undeclared import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
@@ -56,6 +57,7 @@ class Replay:
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -79,6 +81,9 @@ class Replay:
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             facts = measure(decoded_df, gate, self.arguments.clock)
+            clock, events = self.arguments.clock, facts["undeclared"]
+            undeclared = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            self.undeclared.append(undeclared)
             if facts["usable"]:
                 self._judge(gate, facts)
             logged = self._commit_log(decoded_df, facts)
@@ -87,7 +92,8 @@ class Replay:
     @property
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
-        return (*column_messages(self.columns[-1], self.spec), *told_of(self.spec.log, self.verdicts))
+        of_columns = (*column_messages(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
+        return (*of_columns, *told_of(self.spec.log, self.verdicts))
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
         table, run = self.spec.log, self.arguments
@@ -115,6 +121,7 @@ class Replay:
         metadata = {
             **checkpoints(self.log_timeline),
             **column_metadata(self.columns[-1]),
+            **self.undeclared[-1].metadata,
             **quality,
             **newest_event(self.log_timeline, facts),
         }

@@ -26,7 +26,7 @@ RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
 KEY_COLUMNS = "key_columns"
 """Of decoded records alone, in a lake with patterns: the columns of the key of a record's table, as the record says."""
-_ROW_TYPES = ("string", "map<string, string>", "map<string, string>", "array<string>")
+_ROW_TYPES = ("string", "map<string,string>", "map<string,string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
 
@@ -178,8 +178,13 @@ class RecordDecoder:
         """The values of the columns that a log has for rows of any columns; none where it has none."""
         if not self._has_row_columns:
             return ()
-        row = event.mirrored
-        columns = (row.origin, row.types, row.values, row.unknown) if row else (None, None, None, event.unknown)
+        row, beside = event.mirrored, event.beside
+        if row:
+            columns: tuple[Any, ...] = (row.origin, row.types, row.values, row.unknown)
+        else:
+            columns = (
+                (None, beside.types, beside.values, event.unknown) if beside else (None, None, None, event.unknown)
+            )
         return (*columns, row.key if row else None) if self._has_keys else columns
 
     def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:

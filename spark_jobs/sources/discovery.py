@@ -11,6 +11,7 @@ from spark_jobs.contracts.kafka import Start, unpack_progress
 from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.undeclared import UNDECLARED_KEY
 from spark_jobs.sources.delivery import (
     LEDGER_KEY,
     PROGRESS_KEY,
@@ -29,7 +30,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY)
+_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY, UNDECLARED_KEY)
 
 
 def find_delivery(

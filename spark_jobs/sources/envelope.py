@@ -23,10 +23,12 @@ from spark_jobs.contracts.table_sources import matches, origin_of
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.identity import tie_of
-from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
+from spark_jobs.sources.mirrored import MirroredRow, MirrorReader
+from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed, parse_record
+from spark_jobs.sources.undeclared import Beside, UndeclaredReader
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 UPSERTS, DELETE = frozenset("cru"), "d"
@@ -42,7 +44,7 @@ class DecodedEvent(NamedTuple):
     """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
 
     Of a mirrored table's row they are null, and ``mirrored`` has it. ``unknown`` are the source columns, by their names
-    in the lake, whose value did not travel; None when all did, and in a lake in which null is no value.
+    in the lake, whose value did not travel; None when all did. ``beside`` is what the event has beside them.
     """
 
     event_id: str
@@ -53,6 +55,7 @@ class DecodedEvent(NamedTuple):
     values: tuple[Any, ...]
     mirrored: MirroredRow | None = None
     unknown: tuple[str, ...] | None = None
+    beside: Beside | None = None
 
 
 class EnvelopeDecoder:
@@ -60,11 +63,13 @@ class EnvelopeDecoder:
 
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
+        self._did_not_travel = build_detector(spec.source.placeholder)
         key = spec.columns_by_name.get(spec.source.key)
         self._key = key.source if key else ""
         self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
-        self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
+        self._names = tuple((column.name, column.source) for column in spec.source.columns)
+        self._undeclared = UndeclaredReader(spec.source)
         self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
         self._spec, self._mirrors = spec, dict[str, list[TableSpec]]()
         self._readers, self._learns, self._skipped = dict[str, MirrorReader | None](), set[str](), set[str]()
@@ -117,6 +122,7 @@ class EnvelopeDecoder:
             values=values,
             mirrored=mirrored,
             unknown=None if mirrored else self._unknown(image),
+            beside=None if mirrored else self._undeclared.read(image, connector, _fields_of(schema)),
         )
 
     def _row(
@@ -147,12 +153,16 @@ class EnvelopeDecoder:
                 if not pattern.key_of(origin):
                     self._learns.add(origin)
                 mirrors = mirrors or [pattern.like]
-            self._readers[origin] = MirrorReader(origin, mirrors) if mirrors else None
+            placeholder = self._spec.source.placeholder
+            self._readers[origin] = MirrorReader(origin, mirrors, placeholder=placeholder) if mirrors else None
         return self._readers[origin]
 
     def _unknown(self, image: dict[str, Any]) -> tuple[str, ...] | None:
         """Columns of the wide log that the image lacks, or whose value did not travel."""
-        return tuple(name for name, source in self._names if image.get(source, UNAVAILABLE) == UNAVAILABLE) or None
+        return (
+            tuple(name for name, source in self._names if source not in image or self._did_not_travel(image[source]))
+            or None
+        )
 
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
         if image.get(self._key) in self._no_key:
@@ -163,10 +173,10 @@ class EnvelopeDecoder:
             self._converters[connector] = converters
         if fields := _fields_of(schema):
             converters = self._with_schema(converters, fields)
-        get = image.get
+        get, did_not_travel = image.get, self._did_not_travel
         return tuple(
             [
-                None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
+                None if (value := get(name)) is None or did_not_travel(value) else convert(value)
                 for name, convert in converters
             ]
         )

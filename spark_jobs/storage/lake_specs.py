@@ -7,6 +7,7 @@ from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.undeclared import UNDECLARED_KEY, Kept, unpack_kept
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
@@ -27,3 +28,8 @@ def read_lake_spec(settings: Settings) -> LakeSpec:
 def read_book(log_timeline: Timeline) -> SchemaBook:
     """What the log's commits know of the tables at the source: columns, keys, and what was made of them."""
     return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
+
+
+def read_kept(log_timeline: Timeline) -> dict[str, Kept]:
+    """What the log's commits know of columns of the wide log that were not declared when they came."""
+    return unpack_kept(log_timeline.newest_metadata(METADATA_PREFIX + UNDECLARED_KEY))

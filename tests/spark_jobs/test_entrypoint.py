@@ -175,7 +175,8 @@ def test_help_of_a_job(job: str, capsys: pytest.CaptureFixture[str]):
 def test_arguments_reach_the_job():
     arguments = parse_arguments(["ingest", "--clock", "2026-01-31T12:00:00Z", "--max-events", "5"])
     assert (arguments.job, arguments.clock) == ("ingest", datetime(2026, 1, 31, 12, tzinfo=UTC))
-    assert (arguments.interval, arguments.options) == (None, {"max_events": 5, "accept_loss": ""})
+    options = {"max_events": 5, "accept_loss": "", "again": "", "yes": False}
+    assert (arguments.interval, arguments.options) == (None, options)
     dates = parse_arguments(["split", "--interval-start", "2026-01-01", "--interval-end", "2026-01-02"]).interval
     assert dates is not None
     assert (dates.start, dates.end) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))

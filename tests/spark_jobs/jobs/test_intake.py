@@ -64,7 +64,8 @@ def make_batch(seed: int) -> list[dict[str, Any]]:
         moment = rng.choice([MOMENTS[number % 3], rng.choice(MOMENTS)])
         event = {"event_id": f"e{number}", "event_order": f"{number:04x}", "event_time": moment}
         place = rng.choice(["t/file", "kafka:t/0", "kafka.t/file"])
-        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place})
+        more = {"row_types": {"More": "x:int"}, "source_table": rng.choice([None, "a.b"])} if number % 2 else {}
+        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place, **more})
     return rows
 
 
@@ -82,6 +83,7 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "usable": len(usable),
         "rejected": len(rejected),
         "set_aside": rejected.count("other_type") + rejected.count("broken_rule"),
+        "undeclared": sum("row_types" in row and row["source_table"] is None for row in usable),
         "other_type": rejected.count("other_type"),
         "others": {row["detail"] for row in rows if row["reason"] == "ignored" and row["detail"]},
         "first": min(orders, default=None),

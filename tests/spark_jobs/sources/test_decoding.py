@@ -123,6 +123,9 @@ def said_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
     names = ("event_id", "op", "event_order", "event_time", "transaction_id")
     said = {name: getattr(event, name) for name in names}
     said |= {column.name: value for column, value in zip(spec.source.columns, event.values, strict=True)}
+    if event.beside:
+        said |= {"row_types": [*event.beside.types], "row_values": [*event.beside.values]}
+    said |= {"row_unknown": [*event.unknown] if event.unknown else None}
     if event.mirrored:
         row = event.mirrored
         said |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}

@@ -28,7 +28,8 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources import decoding, file_blocks, file_scan
 from spark_jobs.sources.decoding import decode_chunks, decode_records, read_lines
 from spark_jobs.sources.envelope import EnvelopeDecoder
-from spark_jobs.sources.landing import LandingPlan, list_landing, plan_landing
+from spark_jobs.sources.landing import list_landing, plan_landing
+from spark_jobs.sources.landing_plan import LandingPlan
 from spark_jobs.storage.filesystem import Filesystem
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line

@@ -151,7 +151,7 @@ def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:
 def _with_procedure_options(spark: SparkSession) -> SparkSession:
     """With what Hudi's procedures take from the session: without it they would upgrade a table.
 
-    And with small batches of rows for Python: one buffer of Arrow ends at 2 GB, and a record that is kept may have 4 MB.
+    And with small batches of rows for Python: a buffer of Arrow ends at 2 GB, and a record that is kept may have 4 MB.
     """
     for key, value in {**build_procedure_options(), _ARROW_ROWS: str(_MOST_ARROW_ROWS)}.items():
         spark.conf.set(key, value)

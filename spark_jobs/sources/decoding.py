@@ -88,7 +88,7 @@ def read_lines(
 
 
 def line_batches(found: Iterable[tuple[str, int, bytes]]) -> Iterator[pyarrow.RecordBatch]:
-    """Places with the bytes that are there, as batches of ``LINES`` of about ``BATCH_BYTES``; one when there is none."""
+    """Places with the bytes that are there, in batches of about ``BATCH_BYTES``; at least one batch."""
     gathered, weight = list[tuple[str, int, bytes]](), 0
     for each in found:
         gathered.append(each)

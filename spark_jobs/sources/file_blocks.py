@@ -33,7 +33,7 @@ class DamagedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Where a member of a gzip file begins: its byte as ``stored``, and after decompression. Of a plain file 0 and 0."""
+    """Where a member of a gzip file begins: its byte as ``stored``, and after decompression. A plain file is one."""
 
     stored: int = 0
     start: int = 0

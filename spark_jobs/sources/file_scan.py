@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.sources.content_hash import HASH_BLOCK, ContentHash, first_block_fits, is_by_blocks, resume_at
+from spark_jobs.sources import content_hash
+from spark_jobs.sources.content_hash import ContentHash, first_block_fits, is_by_blocks, resume_at
 from spark_jobs.sources.file_blocks import WHOLE, CutOffError, DamagedError, Member, iter_members, iter_range
 from spark_jobs.sources.kept_bytes import MAX_KEPT_BYTES
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
@@ -82,7 +83,7 @@ class FileScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOrder:
-    """A file to be looked through: up to ``records`` lines and about ``most_bytes`` after what ``before`` says was read.
+    """A file to be looked through: up to ``records`` lines and about ``most_bytes`` after what was read ``before``.
 
     ``has_old``: the ledger has hashes of an earlier release, so that those of whole files are wanted too.
     """
@@ -125,7 +126,7 @@ def _recognise(file: Any, before: LedgerEntry) -> ContentHash | None:
     known = ContentHash() if plain else ContentHash.resume(before.digest)
     left = before.consumed - resumed
     try:
-        if resumed and not first_block_fits(before.digest, b"".join(iter_range(file, 0, HASH_BLOCK))):
+        if resumed and not first_block_fits(before.digest, b"".join(iter_range(file, 0, content_hash.HASH_BLOCK))):
             return None
         for head in iter_range(file, resumed, before.consumed, Member(stored=before.stored, start=before.start)):
             known.update(head)
@@ -235,7 +236,8 @@ class _Scanner:
             is_inside=self._starts_inside,
         )
         self._chunks.append(chunk)
-        self._chunk_start, self._chunk_member, self._starts_inside = self.consumed, self._member_at(self.consumed), False
+        self._chunk_start, self._chunk_member = self.consumed, self._member_at(self.consumed)
+        self._starts_inside = False
 
     def result(self, *, damage: str, is_open: bool) -> FileScan:
         is_full = self._is_cut or self._records >= self._order.records

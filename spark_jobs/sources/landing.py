@@ -15,7 +15,7 @@ import json
 import logging
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from typing import Any
 
 from spark_jobs.contracts.names import spell

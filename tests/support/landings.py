@@ -1,4 +1,4 @@
-"""A landing folder, and runs that plan what is new in it. Records are ``{"n":1}``, ``{"n":2}``, … and an end of line."""
+"""A landing folder, and runs that plan what is new in it. Records are ``{"n":1}``, ``{"n":2}``, … with their ends."""
 
 from __future__ import annotations
 

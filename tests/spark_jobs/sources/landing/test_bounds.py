@@ -1,4 +1,4 @@
-"""What one run reads is bounded by records and bytes, whatever lies in the landing folder; nothing holds the rest up."""
+"""What one run reads is bounded by records and bytes, whatever is in the landing folder; nothing holds the rest up."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def plan_landing(
     )
     changed = [entry for entry in entries if not plan.has_same(entry)]
     while changed and not plan.is_full:
-        orders = _first_of([plan.order(entry) for entry in changed])
+        orders, done = _first_of([plan.order(entry) for entry in changed]), 0
         for order, first_found in zip(orders, scan(files, orders), strict=True):
             if plan.is_full:
                 break
@@ -108,7 +108,8 @@ def plan_landing(
             if plan.is_too_much(entry, found):
                 (found,) = scan(files, [plan.order(entry)])
             plan.add(entry, found)
-            changed = changed[1:]
+            done += 1
+        changed = changed[done:]
     for entry in changed:
         plan.leave(entry)
     return plan.build(max_records)

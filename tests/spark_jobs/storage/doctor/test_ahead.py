@@ -41,7 +41,7 @@ def test_what_cannot_be_read_again_is_committed_again():
     again = {table for table in spec.table_names if way_back(spec, table) is WayBack.COMMITTED_AGAIN}
     assert again == {spec.log, spec.quarantine, spec.quality.table}
     assert way_back(spec, "sales") is WayBack.COMPUTED_AGAIN
-    company = load_lake_spec("include/lakes/company.yaml")
+    company = load_lake_spec(str(Path(Settings().lake_spec).with_name("company.yaml")))
     assert {way_back(company, load.name) for load in company.loads} == {WayBack.KEPT}
 
 

@@ -40,6 +40,17 @@ class CommitHiddenError(TerminalError):
         )
 
 
+class RowsKeptError(TerminalError):
+    """A repair took rows off tables, and was cut off before it committed them again."""
+
+    def __init__(self, *, tables: list[str]) -> None:
+        self.tables = tables
+        super().__init__(
+            f"{', '.join(tables)}: doctor repair was cut off after it took commits off, and their rows are not in the "
+            f"table; run doctor repair once more"
+        )
+
+
 class MartAheadError(TerminalError):
     """A mart was refreshed with a clock that has not come yet."""
 

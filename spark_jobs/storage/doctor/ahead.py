@@ -19,7 +19,7 @@ from spark_jobs.contracts.clocks import machine_now
 from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.storage.clocks import commits_ahead
+from spark_jobs.storage.clocks import AHEAD_FOLDER, commits_ahead
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import COMMIT_TIME, StorageForm, TableLayout
@@ -29,8 +29,6 @@ from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Instant, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
 
-FOLDER = ".ahead"
-"""Below the base path: rows on their way from a commit that is gone to the one that has them again."""
 _ROWS, _SAID = "rows", "commit.json"
 _MOVED_KEY = "moved_from"
 
@@ -104,8 +102,8 @@ def was_committed(timeline: Timeline, instant: str) -> bool:
 def check_kept(base_path: str) -> Iterator[Finding]:
     """Rows that a repair took off and did not commit again, because it was cut off."""
     files = Filesystem(base_path)
-    for table in files.folders(FOLDER):
-        if kept := files.folders(f"{FOLDER}/{table}"):
+    for table in files.folders(AHEAD_FOLDER):
+        if kept := files.folders(f"{AHEAD_FOLDER}/{table}"):
             yield Finding(
                 table=table,
                 ailment=Ailment.AHEAD,
@@ -116,7 +114,7 @@ def check_kept(base_path: str) -> Iterator[Finding]:
 
 def _keep(spark: SparkSession, timeline: Timeline, write: Instant, settings: Settings) -> None:
     """Write the rows of a commit beside the lake, and what it says: the last file makes it whole."""
-    files, folder = Filesystem(settings.base_path), f"{FOLDER}/{timeline.table}/{write.time}"
+    files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{timeline.table}/{write.time}"
     if files.read(f"{folder}/{_SAID}") is not None:
         return
     rows_df = spark.read.format("hudi").load(timeline.path).where(F.col(COMMIT_TIME) == write.time)
@@ -126,7 +124,7 @@ def _keep(spark: SparkSession, timeline: Timeline, write: Instant, settings: Set
 
 
 def _commit_kept(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:
-    files, folder = Filesystem(settings.base_path), f"{FOLDER}/{layout.name}"
+    files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{layout.name}"
     for instant in files.folders(folder):
         said = files.read(f"{folder}/{instant}/{_SAID}")
         timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))

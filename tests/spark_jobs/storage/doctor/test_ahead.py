@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.clocks import RowsKeptError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import TableType
-from spark_jobs.storage.clocks import commits_ahead
+from spark_jobs.storage.clocks import AHEAD_FOLDER, commits_ahead
 from spark_jobs.storage.doctor import ahead
 from spark_jobs.storage.doctor.ahead import (
-    FOLDER,
     WayBack,
     check_kept,
     refusal,
@@ -27,6 +27,7 @@ from spark_jobs.storage.doctor.ahead import (
     was_committed,
     way_back,
 )
+from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
@@ -74,7 +75,11 @@ def test_the_new_commit_says_what_the_old_one_said_and_where_it_comes_from(tmp_p
 
 def test_rows_of_a_repair_that_was_cut_off_are_reported(tmp_path: Path):
     assert list(check_kept(str(tmp_path))) == []
-    (tmp_path / FOLDER / "log" / at(3)).mkdir(parents=True)
+    settings = Settings(base_path=str(tmp_path))
+    check_no_erasure(settings)
+    (tmp_path / AHEAD_FOLDER / "log" / at(3)).mkdir(parents=True)
+    with pytest.raises(RowsKeptError, match="log: doctor repair was cut off"):
+        check_no_erasure(settings)
     (finding,) = check_kept(str(tmp_path))
     assert (finding.table, finding.is_repairable) == ("log", True)
     assert at(3) in finding.what

@@ -27,6 +27,7 @@ _ENDINGS = {
     ".parquet": FileFormat.PARQUET,
 }
 _MOST_REASON = 200
+_LINE_ENDS = ("\n", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +109,13 @@ def iter_texts(file: Any) -> Iterator[tuple[str, TooLarge | None]]:
     """The lines of a file with their ends; of one that is too long its beginning, and how large it is."""
     source = open_text(file)
     while line := source.readline(MAX_RECORD_BYTES + 1):
-        if len(line) <= MAX_RECORD_BYTES or line.endswith("\n"):
+        if len(line) <= MAX_RECORD_BYTES or line.endswith(_LINE_ENDS):
             yield line, None
             continue
         whole, rest = GrowingHash(), line
         while rest:
             whole.update(rest.encode("utf-8", "surrogateescape"))
-            rest = "" if rest.endswith("\n") else source.readline(MAX_RECORD_BYTES)
+            rest = "" if rest.endswith(_LINE_ENDS) else source.readline(MAX_RECORD_BYTES)
         yield line, whole.close()
 
 

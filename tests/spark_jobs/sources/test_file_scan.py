@@ -54,7 +54,7 @@ class Growing:
         with (self.folder / "a").open("ab") as file:
             file.write(gzip.compress(more, mtime=0) if self.is_packed else more)
 
-    def order(self, **limits: int) -> ScanOrder:
+    def order(self, **limits: Any) -> ScanOrder:
         path = self.folder / "a"
         entry = FileEntry(path=str(path), size=path.stat().st_size, modified_ns=1)
         return ScanOrder(entry=entry, before=self.before, **{"records": 1000, **limits})
@@ -66,8 +66,15 @@ class Growing:
         assert len(rows) == scan.records <= limits.get("records", 1000)
         assert not scan.was_replaced
         self.found += rows
-        place = {"stored": scan.member.stored, "start": scan.member.start, "is_inside": scan.is_inside}
-        self.before = LedgerEntry(size=0, modified_ns=0, consumed=scan.consumed, digest=scan.digest, **place)
+        self.before = LedgerEntry(
+            size=0,
+            modified_ns=0,
+            consumed=scan.consumed,
+            digest=scan.digest,
+            stored=scan.member.stored,
+            start=scan.member.start,
+            is_inside=scan.is_inside,
+        )
         return scan
 
 
@@ -98,7 +105,7 @@ def test_every_line_is_read_once_and_of_large_ones_every_byte(
 
 def assert_all_is_there(file: Growing) -> None:
     """By the content alone: its small lines at their places, and its large ones covered by pieces."""
-    small, covered = {}, dict[int, int]()
+    small, covered = dict[int, bytes](), dict[int, int]()
     for at, line in file.found:
         if isinstance(line, TooLarge):
             covered[at] = line.size

@@ -14,6 +14,8 @@ class Reason(StrEnum):
     DUPLICATE_KEY = "duplicate_key_in_json"
     TOO_DEEP = "nested_too_deep"
     TOO_LONG = "text_too_long"
+    TOO_LARGE = "record_too_large"
+    """Its bytes are not kept: ``raw`` is a JSON object of how many there are and their SHA-256."""
     NULL_PAYLOAD = "null_payload"
     NOT_AN_ENVELOPE = "not_an_envelope"
     UNKNOWN_OP = "unknown_op"

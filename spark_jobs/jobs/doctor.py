@@ -15,6 +15,7 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.doctor.ahead import check_kept, way_back
 from spark_jobs.storage.doctor.checks import (
     check_checkpoints,
     check_consumers,
@@ -102,6 +103,7 @@ def _findings(
         if finding.table in layouts:
             yield finding
     yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
+    yield from (finding for finding in check_kept(settings.base_path) if finding.table in layouts)
     yield from check_erasure(Erasures(settings).pending())
     yield from check_temporary(settings.base_path, arguments.clock)
 
@@ -138,4 +140,4 @@ def _repair(
             settings=settings,
             clock=arguments.clock,
         )
-        repair_table(services, [f for f in of_table if f.ailment is Ailment.UNCLEANED])
+        repair_table(services, [f for f in of_table if f.ailment is Ailment.UNCLEANED], way_back(spec, name))

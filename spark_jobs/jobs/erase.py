@@ -21,6 +21,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.erasure.eraser import Eraser
 from spark_jobs.jobs.erasure.rows import is_stand_in_taken
 from spark_jobs.sources.erasure import problems_of
+from spark_jobs.storage.clocks import check_nothing_kept
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 
@@ -53,6 +54,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     Nothing brings them back but new deliveries. A run that was killed is run again; until then nothing is taken in.
     """
     spec = read_lake_spec(settings)
+    check_nothing_kept(settings)
     person = _person(spec, arguments, settings)
     eraser = Eraser(spark=spark, spec=spec, settings=settings, arguments=arguments, person=person).with_names()
     if is_stand_in_taken(spark, spec, person, settings):

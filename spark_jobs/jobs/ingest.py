@@ -25,6 +25,7 @@ from spark_jobs.quality.verdicts import told_of
 from spark_jobs.sources.again import HEADER, plan_again
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
+from spark_jobs.sources.file_scans import scan_with
 from spark_jobs.sources.kafka import client_properties, reading
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
@@ -175,6 +176,7 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         clock=arguments.clock,
         max_records=arguments.options.get("max_events") or settings.max_events,
         accepted=names_of(arguments.options.get("accept_loss", "")),
+        scan=scan_with(spark, settings.landing_path),
     )
     return put_through(spark, spec, delivery, (log_timeline, quarantine_timeline), arguments, settings)
 

@@ -34,8 +34,8 @@ from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import select_log_rows, set_aside, with_day
 from spark_jobs.transforms.quarantine import BECAME, QUARANTINE_COLUMNS, STATE, with_attempt
 
-_OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value)
-"""Reasons that say what happened to a file; no decoder can find them again."""
+_OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value, Reason.TOO_LARGE.value)
+"""Reasons that say what happened to a file, or that the bytes are not kept; no decoder can find them again."""
 _EVENT, _WHY, _DETAIL = "__event", "__why", "__detail"
 
 

@@ -21,10 +21,10 @@ from spark_jobs.sources.delivery import (
     KafkaDelivery,
     LandingDelivery,
 )
-from spark_jobs.sources.file_scan import LedgerEntry
+from spark_jobs.sources.file_scan import LedgerEntry, scan_here
 from spark_jobs.sources.kafka import KafkaCluster, client_properties
 from spark_jobs.sources.kafka_plan import plan_kafka
-from spark_jobs.sources.landing import find_oldest_unread, list_landing, plan_landing, unpack_ledger
+from spark_jobs.sources.landing import Scan, find_oldest_unread, list_landing, plan_landing, unpack_ledger
 from spark_jobs.sources.topics import is_topic
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -41,6 +41,7 @@ def find_delivery(
     clock: datetime,
     max_records: int,
     accepted: Collection[str] = (),
+    scan: Scan = scan_here,
 ) -> Delivery:
     """Look what is new in the landing path, and in Kafka's topics where the settings name servers.
 
@@ -53,6 +54,7 @@ def find_delivery(
         clock: the run's, for files that nobody goes on with.
         max_records: most to read.
         accepted: Kafka's topics whose lost messages a person accepts.
+        scan: how files are looked through.
 
     Raises:
         MessagesLostError: messages are gone that were never read, and nobody accepted it.
@@ -60,8 +62,9 @@ def find_delivery(
         TransientError: Kafka does not answer.
     """
     if not settings.kafka_servers:
-        return _of_landing(spec, log_timeline, settings, clock=clock, max_records=max_records)
-    files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=max(max_records // 2, 1))
+        return _of_landing(spec, log_timeline, settings, clock=clock, max_records=max_records, scan=scan)
+    most = max(max_records // 2, 1)
+    files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=most, scan=scan)
     left = max(max_records - files.plan.records, 1)
     messages = _of_kafka(spec, log_timeline, settings, max_records=left, accepted=accepted)
     return Deliveries(parts=(messages, files)) if files.files else messages
@@ -115,7 +118,7 @@ def checkpoints(log_timeline: Timeline) -> dict[str, str]:
 
 
 def _of_landing(
-    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, clock: datetime, max_records: int
+    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, clock: datetime, max_records: int, scan: Scan
 ) -> LandingDelivery:
     """What is new in the landing path."""
     files = Filesystem(settings.landing_path)
@@ -126,6 +129,7 @@ def _of_landing(
         read_ledger(log_timeline),
         max_records=max_records,
         truncated_before_ns=_truncated_before_ns(clock, settings),
+        scan=scan,
     )
     said = (*messages, *plan.messages)
     return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)

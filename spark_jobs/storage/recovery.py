@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.clocks import check_timeline
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.options import build_service_options, heartbeat_seconds
@@ -26,14 +27,16 @@ MARKERS = ".hoodie/.temp"
 log = logging.getLogger(__name__)
 
 
-def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Timeline:
+def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may_be_ahead: bool = False) -> Timeline:
     """The timeline of ``table`` once nothing on it is unfinished. The caller holds the table's lease.
 
     A pending instant is either of a writer whose process is gone while the engine still works for it (it will
     complete) or of a dead one (its heartbeat ends, then it is rolled back). Both are waited for, but not for ever: a
-    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced.
+    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced. ``may_be_ahead`` is
+    for what takes commits from the future away.
 
     Raises:
+        CommitAheadError: the table's newest commit is later than now.
         TableVersionError: the table on disk is of another version.
         RestoreUnfinishedError: a restore of the table was cut off.
         TableBusyError: something is still unfinished after ``settings.lease_wait_seconds``.
@@ -50,6 +53,8 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Tim
                 _roll_back_dead_writes(spark, table, path)
                 timeline = Timeline(table=table, path=path)
             if not timeline.unfinished:
+                if not may_be_ahead:
+                    check_timeline(timeline)
                 sweep_markers(timeline)
                 return timeline
         elif _is_quiet(path):

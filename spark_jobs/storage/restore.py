@@ -99,7 +99,7 @@ def restore_table(spark: SparkSession, way: TableReturn, settings: Settings) -> 
         return TableOutcome(table=way.table, instant=None, rows=0, is_committed=True)
     timeline = Timeline(table=way.table, path=path)
     if not timeline.pending_restores:  # else the call below goes on with it
-        timeline = settled_timeline(spark, way.table, settings)
+        timeline = settled_timeline(spark, way.table, settings, may_be_ahead=True)
     if is_there(timeline, way.back_to):
         return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=False)
     log.info("%s: back to %s", way.table, way.back_to)

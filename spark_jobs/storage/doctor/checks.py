@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
+from spark_jobs.contracts.clocks import is_ahead
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.storage.clocks import CLOCK_KEY, commits_ahead
 from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.erasures import Pending
@@ -42,6 +45,7 @@ def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> 
     """What a table's own folder tells."""
     files = Filesystem(state.timeline.path)
     yield from _pending(state.timeline)
+    yield from _ahead(state.timeline, clock)
     yield from _orphans(state, clock)
     yield from _markers(state.timeline, files, clock)
     yield from _locks(state.timeline, files, clock)
@@ -140,6 +144,26 @@ def _pending(timeline: Timeline) -> Iterator[Finding]:
             ailment=Ailment.PENDING_PLAN,
             what=f"a {'compaction' if action == 'compaction' else 'clustering'} planned at {instant} did not end",
             then="the next run of table_services carries it out; doctor repair does so now",
+        )
+
+
+def _ahead(timeline: Timeline, clock: datetime) -> Iterator[Finding]:
+    ahead = commits_ahead(timeline, clock)
+    if ahead:
+        times = ", ".join(write.time for write in ahead)
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.AHEAD,
+            what=f"{times} is later than now: it hides every commit before that time, so nothing writes the table",
+            then="correct the clock of this machine; when it is right, doctor repair (docs/runbooks/clock.md)",
+        )
+    text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY)
+    if text and not ahead and is_ahead(parse_clock(text), clock):
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.MART_AHEAD,
+            what=f"was refreshed for {text}, which has not come yet: its window is empty until then",
+            then=f"mart --layer … --mart {timeline.table} --full (docs/runbooks/clock.md)",
         )
 
 

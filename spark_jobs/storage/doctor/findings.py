@@ -25,6 +25,8 @@ class Ailment(StrEnum):
     UNCLEANED = "failed deletion"
     DUPLICATES = "duplicates"
     HELD = "held"
+    AHEAD = "commit ahead"
+    MART_AHEAD = "mart ahead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,4 +42,4 @@ class Finding:
     @property
     def is_repairable(self) -> bool:
         """True when ``doctor repair`` puts it right by itself."""
-        return bool(self.paths) or self.ailment in (Ailment.PENDING_WRITE, Ailment.PENDING_PLAN)
+        return bool(self.paths) or self.ailment in (Ailment.PENDING_WRITE, Ailment.PENDING_PLAN, Ailment.AHEAD)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from spark_jobs.contracts.services import Service
+from spark_jobs.storage.doctor.ahead import WayBack, take_off
 from spark_jobs.storage.doctor.checks import check_table
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.filesystem import Filesystem
@@ -19,17 +20,22 @@ _JOB = "doctor"
 log = logging.getLogger(__name__)
 
 
-def repair_table(services: TableServices, deep: Iterable[Finding]) -> None:
+def repair_table(services: TableServices, deep: Iterable[Finding], way: WayBack) -> None:
     """Repair one table.
 
     Looks again under the leases, so that nothing is removed that a writer has meanwhile taken up. ``deep`` are findings
-    of :func:`check_deep`, which looks at what no writer touches.
+    of :func:`check_deep`, which looks at what no writer touches; ``way`` is what is done with commits from the future.
+
+    Raises:
+        ContractError: such commits are there, and a person has to decide.
     """
     table, settings = services.layout.name, services.settings
     path = settings.table_path(table)
-    _carry_out_plans(services)
+    if not any(finding.ailment is Ailment.AHEAD for finding in _look(services)):
+        _carry_out_plans(services)
     with hold_whole([table], services_of=[table], job=_JOB, settings=settings):
-        settled_timeline(services.spark, table, settings)
+        settled_timeline(services.spark, table, settings, may_be_ahead=True)
+        take_off(services.spark, services.layout, way, settings)
         for finding in (*_look(services), *deep):
             if finding.paths:
                 log.info("%s: %s: removing %d of them", table, finding.ailment.value, len(finding.paths))

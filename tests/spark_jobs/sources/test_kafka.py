@@ -23,7 +23,14 @@ from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sources import kafka
-from spark_jobs.sources.kafka import KafkaCluster, KafkaReadError, client_properties, iter_messages, reading
+from spark_jobs.sources.kafka import (
+    KafkaCluster,
+    KafkaReadError,
+    client_properties,
+    iter_messages,
+    next_batch,
+    reading,
+)
 from spark_jobs.sources.kafka_plan import Span
 from tests.support.small_broker import SmallBroker, small_broker
 
@@ -188,3 +195,12 @@ def test_a_failure_of_reading_on_an_executor_may_be_tried_again():
     with pytest.raises(TransientError) as caught, reading():
         raise RuntimeError(said)
     assert str(caught.value) == f"{kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL; nothing was written: run the job again"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"),
+    [([0] * 5, 2_000), ([1_000] * 100, 2_000), ([430_000] * 100, 39), ([2**20] * 3, 16), ([64 * 2**20], 1)],
+)
+def test_messages_are_asked_for_by_what_those_before_them_weighed(sizes: list[int], most: int):
+    """Two thousand of a megabyte would wait in memory at once."""
+    assert next_batch(sizes) == most

@@ -246,3 +246,16 @@ def test_a_timeline_is_long_beyond_twice_its_target(units: MadeTable):
     assert found(units) == []
     units.commits(8, action="commit")
     assert [finding.ailment for finding in found(units)] == [Ailment.TIMELINE]
+
+
+def test_commits_and_clocks_that_have_not_come_are_found(tmp_path: Path):
+    future = int(f"{NOW.year + 10}0101000000000")
+    table = MadeTable(UNITS, tmp_path / "units").commits(3, future, action="commit")
+    (finding,) = found(table, NOW)
+    assert (finding.ailment, finding.is_repairable) == (Ailment.AHEAD, True)
+    assert str(future) in finding.what
+    clock = {"extraMetadata": {"lakehouse.clock": f"{NOW.year + 10}-01-01T00:00:00Z"}}
+    mart = MadeTable(UNITS, tmp_path / "mart").commits(3, action="commit", **clock)
+    (finding,) = found(mart, NOW)
+    assert (finding.ailment, finding.is_repairable) == (Ailment.MART_AHEAD, False)
+    assert list(found(mart, NOW + timedelta(days=4000))) == []

@@ -19,8 +19,10 @@ from spark_jobs.storage.doctor.checks import (
     check_checkpoints,
     check_consumers,
     check_erasure,
+    check_restores,
     check_table,
     check_temporary,
+    check_undeclared,
     check_version,
 )
 from spark_jobs.storage.doctor.deep import check_deep
@@ -102,7 +104,9 @@ def _findings(
         if finding.table in layouts:
             yield finding
     yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
+    yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
     yield from check_erasure(Erasures(settings).pending())
+    yield from check_undeclared(spec, settings)
     yield from check_temporary(settings.base_path, arguments.clock)
 
 
@@ -126,6 +130,9 @@ def _repair(
 ) -> None:
     for name in dict.fromkeys(finding.table for finding in findings if finding.is_repairable):
         of_table = [finding for finding in findings if finding.table == name]
+        if any(finding.ailment is Ailment.PENDING_RESTORE for finding in of_table) and name:
+            log.info("%s: left as it is until its restore has ended", name)
+            continue
         if not name:
             for finding in of_table:
                 remove(settings.base_path, finding.paths)

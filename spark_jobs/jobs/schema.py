@@ -36,6 +36,7 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.storage.writer import commit, fit_layout
 
 _COLUMNS = ("table", "column", "type", "at the source", "since", "state")
@@ -98,6 +99,7 @@ def _apply(
     layouts += [(mirror, history_layout(mirror)) for mirror in mirrors if mirror.history]
     names = [layout.name for _, layout in layouts]
     with hold_tables((spec.log, *names), job=arguments.job, settings=settings):
+        check_nothing_unfinished(settings, (spec.log, *names))
         log_timeline = settled_timeline(spark, spec.log, settings)
         timelines = settled_timelines(spark, names, settings)
         book = read_book(log_timeline)

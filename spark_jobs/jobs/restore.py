@@ -18,7 +18,7 @@ from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
-from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore
+from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.undeclared import find_undeclared
@@ -71,9 +71,13 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 
 
 def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:
-    """Raise when something that was cut off has to end first: one restore or erasure at a time."""
-    check_no_erasure(settings)
+    """Raise when something that was cut off has to end first: one restore or erasure at a time.
+
+    An erasure waits for a restore that was cut off, so that one goes on though both were.
+    """
     check_no_restore(settings, spec.data_tables, but=record)
+    if not has_begun(settings, spec.data_tables):
+        check_no_erasure(settings)
 
 
 def _restore(

@@ -134,6 +134,12 @@ def check_no_restore(settings: Settings, tables: Iterable[str], *, but: Record |
             raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
 
 
+def has_begun(settings: Settings, tables: Iterable[str]) -> bool:
+    """True while a restore is unfinished, of the lake or of one of these tables."""
+    lines = (Timeline(table=table, path=settings.table_path(table)) for table in tables)
+    return Restores(settings).pending() is not None or any(line.pending_restores for line in lines)
+
+
 def check_needless(record: Record, settings: Settings) -> None:
     """Raise RestoreUnfinishedError when a restore that was cut off leads to a savepoint, which has to stay then."""
     pending = Restores(settings).pending()

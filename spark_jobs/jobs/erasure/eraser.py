@@ -19,6 +19,8 @@ from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
 from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
 from spark_jobs.jobs.erasure.search import Places, Search
+from spark_jobs.jobs.erasure.trials import check_beforehand, check_writable
+from spark_jobs.jobs.erasure.unreached import find_unreached, forget_versions, remove_versions
 from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import check_definitions
@@ -27,9 +29,10 @@ from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
-from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
+from spark_jobs.sources.erasure import FileFinding, edit_files, edited_ledger, problems_of
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import pack_ledger, unpack_ledger
+from spark_jobs.sources.landing_files import files_as_they_are
 from spark_jobs.storage.change_feed import drop_changes
 from spark_jobs.storage.erasures import Erasures, Finding, Pending
 from spark_jobs.storage.layouts import all_layouts, quarantine_layout
@@ -54,20 +57,26 @@ class Eraser(Search):
         if behind := self.readers_behind():
             raise ConsumersBehindError(readers=behind)
 
-    def erase(self, found: Places, landing_problems: Sequence[str]) -> tuple[list[Finding], str]:
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The tables whose leases it holds from its first step to its last; each mart's own when it is its turn."""
+        return (self.spec.log, self.spec.quarantine, *self._merged_and_loaded, *self.spec.tombstones)
+
+    def erase(self, found: Places, landing: Sequence[FileFinding]) -> tuple[list[Finding], list[str], str]:
         """Every step, each of which does what is still to do; then look again, in every file.
 
+        Before the first one all that they will write is tried.
+
         Returns:
-            What was found and is left, by place; and the path of the proof.
+            What was found and is left, by place; what was not reached; and the path of the proof.
 
         Raises:
             TransientError: something still names the person; run it again.
         """
         job, settings = self.arguments.job, self.settings
-        tables = (self.spec.log, self.spec.quarantine, *self._merged_and_loaded, *self.spec.tombstones)
-        # Each mart's own lease when it is its turn: the engine takes it.
-        with hold_whole(tables, services_of=self.spec.table_names, job=job, settings=settings):
-            self._check(landing_problems)
+        with hold_whole(self.held, services_of=self.spec.table_names, job=job, settings=settings):
+            self._check(problems_of(landing))
+            check_writable(self, landing, self._store())
             for layout in all_layouts(self.spec):
                 if layout.name in self.touched:
                     finish_plans(self.spark, layout, settings)
@@ -76,12 +85,16 @@ class Eraser(Search):
             eraser._bring_marts_on()
             eraser._purge()
             eraser._serve()
-            findings = eraser.prove(found)
-            clock = format_clock(self.arguments.clock)
-            return findings, Erasures(settings).finish(self.person.spec.role, clock, findings)
+            findings, clock = eraser.prove(found), format_clock(self.arguments.clock)
+            old, notes = remove_versions(eraser)
+            notes += find_unreached(self.spec, settings)
+            proof = Erasures(settings).finish(self.person.spec.role, clock, [*findings, *old], notes)
+            notes += forget_versions(settings)
+            return [*findings, *old], notes, proof
 
     def _check(self, landing_problems: Sequence[str]) -> None:
         """Raise unless it may begin, or go on: one at a time, nobody misses anything, every file can be read."""
+        check_beforehand(self.spec, self.settings)
         person, pending = self.person, Erasures(self.settings).pending()
         if pending and (pending.role, pending.id) != (person.spec.role, person.id):
             raise ErasureUnfinishedError(role=pending.role)
@@ -115,10 +128,12 @@ class Eraser(Search):
         """Take in all that was delivered, so that every file is known by its bytes, also one that got a new name.
 
         Not when an erasure was cut off: files that were edited half-way would be read as others. What was known of them
-        then was written down, and it is in the log's commit when their editing had begun.
+        then was written down, and it is in the log's commit when their editing had begun; what they are now, they say.
         """
         if pending := Erasures(self.settings).pending():
-            return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
+            ledger = {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
+            paths = [part.path for part in self.landing_parts(ledger)]
+            return files_as_they_are(self.spark, self.settings.landing_path, ledger, paths)
         while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
             log.info("ingesting what was delivered: %d records", taken.counters["records_read"])
         return _ledger_of(taken)
@@ -156,9 +171,9 @@ class Eraser(Search):
         parts = self.landing_parts(ledger)
         found = {file.path: file for file in self.search_landing(parts) if file.taken_in}
         edited = edited_ledger(ledger, found.values())
-        about_df = self._rows_about(self.spec.log)
-        if about_df is not None and (edited != ledger or not about_df.isEmpty()):
-            metadata = {**checkpoints(self.timeline(self.spec.log)), LEDGER_KEY: pack_ledger(edited)}
+        about_df, timeline = self._rows_about(self.spec.log), self.timeline(self.spec.log)
+        if about_df is not None and (_is_news(edited, read_ledger(timeline)) or not about_df.isEmpty()):
+            metadata = {**checkpoints(timeline), LEDGER_KEY: pack_ledger(edited)}
             erase_in_log(self.spark, self.spec, self.person, metadata, self.settings)
         log.info("erasing in %d landing files", len(found))
         named = [part for part in parts if part.path in found]
@@ -220,15 +235,20 @@ class Eraser(Search):
 
     def _serve(self) -> None:
         """Bring the store on, of the marts that it has."""
-        is_file = not self.settings.serving_url
-        if is_file and ("://" in self.settings.base_path or not Path(self.settings.table_path(FILE)).exists()):
+        if (store := self._store()) is None:
             return
-        store = ServingStore(parse_address(self.settings), wait_seconds=self.settings.lease_wait_seconds)
         served = [mart for mart in self._marts() if store.served(mart.name)]
         if served:
             names = {"layer": sorted({mart.layer for mart in served}), "mart": [mart.name for mart in served]}
             serve.run(self.spark, replace(self.arguments, options=names), self.settings)
         store.vacuum()
+
+    def _store(self) -> ServingStore | None:
+        """The serving store; None when the lake serves no mart."""
+        is_file = not self.settings.serving_url
+        if is_file and ("://" in self.settings.base_path or not Path(self.settings.table_path(FILE)).exists()):
+            return None
+        return ServingStore(parse_address(self.settings), wait_seconds=self.settings.lease_wait_seconds)
 
     def _marts(self) -> list[MartSpec]:
         """Those among the touched that have ever been computed; a cache comes with its stitch mart."""
@@ -237,6 +257,12 @@ class Eraser(Search):
             for mart in self.spec.marts
             if mart.name in self.touched and mart.name not in self.spec.caches and self.timeline(mart.name).writes
         ]
+
+
+def _is_news(edited: Mapping[str, LedgerEntry], known: Mapping[str, LedgerEntry]) -> bool:
+    """True when files will have, or have, other bytes than the log knows."""
+    consumed = {path: entry for path, entry in edited.items() if entry.consumed}
+    return any(path not in known or known[path].digest != entry.digest for path, entry in consumed.items())
 
 
 def _ledger_of(taken: Taken) -> Mapping[str, LedgerEntry]:

@@ -65,11 +65,11 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
     spec = read_lake_spec(settings)
     layouts = choose_layouts(spec, arguments.options.get("table"))
-    findings = list(_findings(spark, spec, layouts, arguments, settings))
+    findings = list(findings_of(spark, spec, layouts, arguments, settings))
     repaired = 0
     if arguments.options["action"] == "repair" and spark is not None:
         _repair(spark, spec, layouts, findings, arguments, settings)
-        left = list(_findings(spark, spec, layouts, arguments, settings))
+        left = list(findings_of(spark, spec, layouts, arguments, settings))
         repaired = len({(f.table, f.ailment) for f in findings} - {(f.table, f.ailment) for f in left})
         findings = left
     rows = [(finding.table or "-", finding.ailment.value, finding.what, finding.then) for finding in findings]
@@ -83,13 +83,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     )
 
 
-def _findings(
+def findings_of(
     spark: SparkSession | None,
     spec: LakeSpec,
     layouts: Mapping[str, TableLayout],
     arguments: JobArguments,
     settings: Settings,
 ) -> Iterator[Finding]:
+    """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows tell."""
     timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
     for name, layout in layouts.items():
         if wrong := list(check_version(timelines[name])):

@@ -103,7 +103,7 @@ class Lake:
     def advice(self) -> list[str]:
         """What the doctor says is to be done about restores, each once."""
         arguments = JobArguments(job="doctor", clock=START, options={"action": "check"})
-        found = doctor._findings(None, SPEC, LAYOUTS, arguments, self.settings)
+        found = doctor.findings_of(None, SPEC, LAYOUTS, arguments, self.settings)
         return sorted({each.then for each in found if "restore" in each.ailment.value})
 
 

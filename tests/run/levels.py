@@ -33,6 +33,7 @@ SLICES = {
     "faults-kills": "drivers that read from Kafka, killed at any moment",
     "faults-lakes-1": "the storage stops at what jobs write beside tables: the index, consumers, a mart, a database",
     "faults-lakes-2": "the same in savepoints, restores and batches that are held back",
+    "faults-pairs": "commands that rewrite the lake, each cut off and followed by each other, and the way out",
     "faults-races": "two drivers, or a driver and the services, on one table",
     "faults-stops-1": "the storage stops at every kind of operation while tables are created and written",
     "faults-stops-2": "the same in the services and a rollback of whole files",

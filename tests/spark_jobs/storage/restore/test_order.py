@@ -7,12 +7,13 @@ instant has a later one beside it. Each table has four commits a minute apart an
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import TransientError
@@ -37,7 +38,9 @@ class MindfulEngine(MadeEngine):
         there = [*timeline.glob("*.restore.requested")]
         plan = sorted((each for each in ended if ended[each] > ended[instant_time]), key=ended.__getitem__)[::-1]
         file = there[0] if there else timeline / f"{'3' * 17}.restore.requested"
-        if not there:
+        if there:
+            plan = [text.decode() for text in re.findall(rb"[0-9]{17}", file.read_bytes())][:-1]
+        else:
             file.write_bytes(restore_plan(plan, instant_time))
         for instant in (each for each in plan if each in files):
             later = [each for each in files if each > instant]
@@ -70,7 +73,8 @@ def writes(settings: Settings) -> list[str]:
     return [write.time for write in Timeline(table="units", path=settings.table_path("units")).writes]
 
 
-@given(ended=st.lists(st.integers(0, 10**9), min_size=4, max_size=4))
+@given(ended=st.lists(st.integers(0, 250) | st.integers(0, 10**9), min_size=4, max_size=4))
+@example(ended=[50, 10, 130, 190])
 def test_whatever_the_times_of_its_files_a_table_goes_back_to_its_state_and_no_further(
     ended: list[int], tmp_path_factory: pytest.TempPathFactory
 ):

@@ -131,7 +131,8 @@ def _repair(
 ) -> None:
     for name in dict.fromkeys(finding.table for finding in findings if finding.is_repairable):
         of_table = [finding for finding in findings if finding.table == name]
-        if any(finding.ailment is Ailment.PENDING_RESTORE for finding in of_table) and name:
+        kinds = {finding.ailment for finding in of_table}
+        if name and Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds:
             log.info("%s: left as it is until its restore has ended", name)
             continue
         if not name:

@@ -19,7 +19,7 @@ from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".restores"
 LAKE = "the lake"
-_PENDING = "pending.json"
+PENDING = "pending.json"
 _INSTANT = re.compile(rb"[0-9]{17}")
 REMOVAL = "9" * 17
 """In a table that is being removed: of what Hudi and jobs take for a restore that did not end, until nothing is left.
@@ -42,17 +42,17 @@ class Restores:
 
     def pending(self) -> PendingRestore | None:
         """The restore that has begun and not ended, or None."""
-        content = self._files.read(f"{FOLDER}/{_PENDING}")
+        content = self._files.read(f"{FOLDER}/{PENDING}")
         return None if content is None else PendingRestore(**json.loads(content))
 
     def begin(self, pending: PendingRestore) -> None:
         """Write it down; one that was cut off keeps the time at which it first began."""
         if not self.pending():
-            self._files.write(f"{FOLDER}/{_PENDING}", json.dumps(asdict(pending)).encode())
+            self._files.write(f"{FOLDER}/{PENDING}", json.dumps(asdict(pending)).encode())
 
     def finish(self) -> None:
         """Forget it."""
-        self._files.delete(f"{FOLDER}/{_PENDING}")
+        self._files.delete(f"{FOLDER}/{PENDING}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,6 @@ from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.erasure import FileFinding, edit_files, edited_ledger, problems_of
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import pack_ledger, unpack_ledger
-from spark_jobs.sources.landing_files import files_as_they_are
 from spark_jobs.storage.change_feed import drop_changes
 from spark_jobs.storage.erasures import Erasures, Finding, Pending
 from spark_jobs.storage.layouts import all_layouts, quarantine_layout
@@ -128,12 +127,10 @@ class Eraser(Search):
         """Take in all that was delivered, so that every file is known by its bytes, also one that got a new name.
 
         Not when an erasure was cut off: files that were edited half-way would be read as others. What was known of them
-        then was written down, and it is in the log's commit when their editing had begun; what they are now, they say.
+        then was written down, and it is in the log's commit when their editing had begun.
         """
         if pending := Erasures(self.settings).pending():
-            ledger = {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
-            paths = [part.path for part in self.landing_parts(ledger)]
-            return files_as_they_are(self.spark, self.settings.landing_path, ledger, paths)
+            return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
         while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
             log.info("ingesting what was delivered: %d records", taken.counters["records_read"])
         return _ledger_of(taken)
@@ -171,9 +168,9 @@ class Eraser(Search):
         parts = self.landing_parts(ledger)
         found = {file.path: file for file in self.search_landing(parts) if file.taken_in}
         edited = edited_ledger(ledger, found.values())
-        about_df, timeline = self._rows_about(self.spec.log), self.timeline(self.spec.log)
-        if about_df is not None and (_is_news(edited, read_ledger(timeline)) or not about_df.isEmpty()):
-            metadata = {**checkpoints(timeline), LEDGER_KEY: pack_ledger(edited)}
+        about_df = self._rows_about(self.spec.log)
+        if about_df is not None and (edited != ledger or not about_df.isEmpty()):
+            metadata = {**checkpoints(self.timeline(self.spec.log)), LEDGER_KEY: pack_ledger(edited)}
             erase_in_log(self.spark, self.spec, self.person, metadata, self.settings)
         log.info("erasing in %d landing files", len(found))
         named = [part for part in parts if part.path in found]
@@ -257,12 +254,6 @@ class Eraser(Search):
             for mart in self.spec.marts
             if mart.name in self.touched and mart.name not in self.spec.caches and self.timeline(mart.name).writes
         ]
-
-
-def _is_news(edited: Mapping[str, LedgerEntry], known: Mapping[str, LedgerEntry]) -> bool:
-    """True when files will have, or have, other bytes than the log knows."""
-    consumed = {path: entry for path, entry in edited.items() if entry.consumed}
-    return any(path not in known or known[path].digest != entry.digest for path, entry in consumed.items())
 
 
 def _ledger_of(taken: Taken) -> Mapping[str, LedgerEntry]:

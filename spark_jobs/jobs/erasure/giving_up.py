@@ -1,7 +1,8 @@
 """An erasure that was cut off and cannot end, given up: what is erased stays so, what is left is named, ingest goes on.
 
 Files that were edited have other hashes than the log knows, and those that were not are not yet what it says. So the
-log is told what each file is now. Nothing is read again then, and nothing is lost.
+log is told what each file is now, as far as it was read, and none is read again. (A file that somebody replaced by one
+with other events since the erasure began counts as read: deliver such events under another name.)
 """
 
 from __future__ import annotations

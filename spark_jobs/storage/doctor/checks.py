@@ -17,7 +17,9 @@ from spark_jobs.storage.erasures import Pending
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.recovery import MARKERS
-from spark_jobs.storage.restores import Restores, savepoint_of
+from spark_jobs.storage.restores import FOLDER as RESTORES
+from spark_jobs.storage.restores import PENDING, Restores, savepoint_of
+from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import TABLE_VERSION, Timeline
 from spark_jobs.storage.undeclared import find_undeclared
@@ -118,7 +120,17 @@ def check_erasure(pending: Pending | None) -> Iterator[Finding]:
 
 def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Iterator[Finding]:
     """Restores that were cut off, of the lake or within a table, with the command that ends each."""
-    if pending := Restores(settings).pending():
+    pending = Restores(settings).pending()
+    if pending and SavepointRecords(settings).find(pending.savepoint) is None:
+        yield Finding(
+            table="",
+            ailment=Ailment.LOST_RESTORE,
+            what=f"the restore to {pending.savepoint} that began at {pending.begun} did not end, and that savepoint is "
+            f"gone",
+            then="doctor repair forgets it, and ends it for each table in which it was cut off",
+            paths=(f"{Filesystem(settings.base_path).root}/{RESTORES}/{PENDING}",),
+        )
+    elif pending:
         yield Finding(
             table="",
             ailment=Ailment.PENDING_RESTORE,

@@ -18,7 +18,7 @@ from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.doctor.checks import check_restores, check_undeclared, check_version
 from spark_jobs.storage.doctor.findings import Ailment
-from spark_jobs.storage.doctor.repair import end_lost_restore, mend_times
+from spark_jobs.storage.doctor.repair import end_lost_restore, mend_times, remove
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.restores import PendingRestore, Restores
@@ -96,6 +96,15 @@ def test_one_whose_savepoint_is_gone_is_ended_by_the_repair(made: Made):
     assert [call[0] for call in made.engine.calls] == ["create_savepoint", "rollback_to_savepoint", "delete_savepoint"]
     assert [write.time for write in made.timeline().writes] == [at(1), at(2)]
     assert (made.found(), made.timeline().savepoints) == ([], frozenset())
+
+
+def test_one_of_the_lake_whose_savepoint_is_gone_is_forgotten(made: Made):
+    made.lose_savepoint()
+    Restores(made.settings).begin(PendingRestore(savepoint="day", begun="2026-01-01T00:00:00Z"))
+    (finding,) = check_restores({"units": made.timeline()}, made.settings)
+    assert (finding.table, finding.ailment, finding.is_repairable) == ("", Ailment.LOST_RESTORE, True)
+    remove(made.settings.base_path, finding.paths)
+    assert made.found() == []
 
 
 def test_one_that_goes_to_no_commit_of_the_table_is_forgotten(made: Made):

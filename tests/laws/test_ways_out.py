@@ -80,10 +80,10 @@ class Lake:
     engine: Engine = field(default_factory=Engine)
     hours: int = 0
 
-    def run(self, job: Any, name: str, **options: Any) -> Any:
+    def run(self, job: Any, called: str, /, **options: Any) -> Any:
         session: Any = self.engine
         clock = START + timedelta(hours=self.hours)
-        return job.run(session, JobArguments(job=name, clock=clock, options=options), self.settings)
+        return job.run(session, JobArguments(job=called, clock=clock, options=options), self.settings)
 
     def keep(self, label: str) -> str:
         self.hours += 1

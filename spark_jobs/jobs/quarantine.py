@@ -132,7 +132,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 def _look(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
     options = arguments.options
     timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
-    timeline.check_version()
+    timeline.check_readable()
     if options["action"] == "show":
         with _chosen(spark, timeline, Selection.of(options)) as chosen_df:
             row = chosen_df.first() if chosen_df is not None else None

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import TableVersionError
-from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
@@ -81,7 +80,7 @@ def _needs(
     for name, layout in layouts.items():
         try:
             state = TableState.look(layout, settings.table_path(name))
-        except (CommitTimesError, TableVersionError) as error:  # of this table alone: the others get their services
+        except TableVersionError as error:  # of this table alone: the others get their services
             warnings.append(str(error))
             continue
         found = find_needs(state, consumers, spec.targets(name), arguments.clock)

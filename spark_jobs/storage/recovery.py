@@ -45,7 +45,7 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Tim
     begun, heartbeats = time.monotonic(), Heartbeats(table, path)
     while True:
         timeline = with_times(Timeline(table=table, path=path))
-        timeline.check_version()
+        timeline.check_readable()
         if timeline.pending_restores:
             savepoint = savepoint_of(timeline, settings)
             raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)

@@ -93,13 +93,10 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
 
 def _is_misdated(timeline: Timeline) -> bool:
     """True when the times of its files are to be set first; CommitTimesError when they cannot be."""
-    try:
-        timeline.check_version()
-    except CommitTimesError:
-        if not timeline.is_local:
-            raise
-        return True
-    return False
+    timeline.check_version()
+    if timeline.misdated and not timeline.is_local:
+        raise CommitTimesError(table=timeline.table, instants=timeline.misdated)
+    return bool(timeline.misdated)
 
 
 def later_records(records: Iterable[Record], record: Record) -> list[Record]:

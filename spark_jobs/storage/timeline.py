@@ -236,15 +236,19 @@ class Timeline:
             raise TableTypeError(table=self.table, found=found, declared=declared)
 
     def check_version(self) -> None:
-        """Raise unless Hudi reads the table right.
-
-        Raises:
-            TableVersionError: it is there, and not of the declared version.
-            CommitTimesError: its commits' files have lost their times, by which Hudi reads it.
-        """
+        """Raise TableVersionError unless the table is absent or of the declared version."""
         has_form = bool(self.properties or self.writes)  # else its creation was cut off
         if self.exists and has_form and self.properties.get("hoodie.table.version") != str(TABLE_VERSION):
             found = self.properties.get("hoodie.table.version", "none")
             raise TableVersionError(table=self.table, found=found, declared=TABLE_VERSION)
+
+    def check_readable(self) -> None:
+        """Raise unless Hudi reads the table right.
+
+        Raises:
+            TableVersionError: it is there, and not of the declared version.
+            CommitTimesError: the files of its commits have lost their times, by which Hudi reads it.
+        """
+        self.check_version()
         if self.misdated:
             raise CommitTimesError(table=self.table, instants=self.misdated)

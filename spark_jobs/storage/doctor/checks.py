@@ -35,7 +35,7 @@ _LONG = 2
 def check_version(timeline: Timeline) -> Iterator[Finding]:
     """Another table version, or commits without their times: nothing else is looked at then."""
     try:
-        timeline.check_version()
+        timeline.check_readable()
     except CommitTimesError as error:
         lost = "" if timeline.is_local else "; on this storage older states and savepoints of the table go with that"
         yield Finding(

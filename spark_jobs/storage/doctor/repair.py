@@ -18,7 +18,6 @@ from spark_jobs.storage.restores import REMOVAL, drop_plans, read_plan, remove_t
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.run import TableServices
 from spark_jobs.storage.services.state import TableState
-from spark_jobs.storage.table_files import list_file_groups
 from spark_jobs.storage.timeline import Timeline
 
 _JOB = "doctor"
@@ -61,8 +60,7 @@ def mend_times(services: TableServices) -> None:
         if table in record.tables:
             log.warning("%s: savepoint %s: deleted, its states cannot be read any more", table, record.id)
             records.release(services.spark, record)
-    groups = tuple(list_file_groups(timeline.path))
-    state = TableState(layout=services.layout, timeline=timeline, groups=groups)
+    state = TableState.look(services.layout, timeline.path)
     older = [file.path for file in state.superseded("9" * 17)]
     log.info("%s: removing %d files of older states", table, len(older))
     remove(timeline.path, older)

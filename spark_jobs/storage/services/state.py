@@ -23,7 +23,7 @@ class TableState:
 
     @classmethod
     def look(cls, layout: TableLayout, path: str) -> TableState:
-        """List a table; what :meth:`Timeline.check_version` raises when Hudi would not read it right."""
+        """List a table; TableVersionError when it is of another version."""
         timeline = Timeline(table=layout.name, path=path)
         timeline.check_version()
         return cls(layout=layout, timeline=timeline, groups=tuple(list_file_groups(path)))

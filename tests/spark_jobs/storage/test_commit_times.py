@@ -134,14 +134,14 @@ def copy(folder: Path, to: Path, seed: int = 1) -> Path:
 
 
 def test_a_table_that_was_copied_is_refused_by_readers_and_put_right_by_its_next_writer(table: Path, tmp_path: Path):
-    timeline(table).check_version()
+    timeline(table).check_readable()
     copied = copy(table, tmp_path / "copy" / "units")
     with pytest.raises(CommitTimesError, match=r"units: the files of 2 commits are younger .* run: doctor repair"):
-        timeline(copied).check_version()
+        timeline(copied).check_readable()
     no_spark: Any = None
     settled = settled_timeline(no_spark, "units", Settings(base_path=str(tmp_path / "copy"), lease_wait_seconds=0))
     assert settled.misdated == ()
-    timeline(copied).check_version()
+    timeline(copied).check_readable()
     assert is_in_order(timeline(copied).completed)
     began = [nanoseconds(moment_of(each.time)) for each in settled.completed]
     assert [each.modified_ns for each in settled.completed] == began, "as if each had ended when it began"
@@ -149,7 +149,7 @@ def test_a_table_that_was_copied_is_refused_by_readers_and_put_right_by_its_next
 
 def test_a_copy_that_keeps_times_needs_nothing(table: Path, tmp_path: Path):
     shutil.copytree(table, tmp_path / "kept")  # as cp -a and rsync -a do
-    timeline(tmp_path / "kept").check_version()
+    timeline(tmp_path / "kept").check_readable()
     assert timeline(tmp_path / "kept").completed == timeline(table).completed
 
 
@@ -157,7 +157,7 @@ def test_what_was_put_right_where_times_cannot_be_set_counts_no_more(table: Path
     copied = copy(table, tmp_path / "copy")
     newest = timeline(copied).newest
     (copied / ".hoodie" / f"{MOVED}{newest}").touch()
-    timeline(copied).check_version()
+    timeline(copied).check_readable()
     later = START + timedelta(minutes=5)
     for minute in (0, 1):
         (copied / ".hoodie" / f"{format_instant(later + timedelta(minutes=minute))}.deltacommit").write_text("{}")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -91,7 +92,7 @@ class PairLake(SmallLake):
 
     def recompute(self) -> None:
         """Compute the mart again."""
-        given = {"layer": LAYER, "from_date": "2026-01-01", "to_date": "2026-01-02", "yes": True}
+        given: dict[str, Any] = {"layer": LAYER, "from_date": "2026-01-01", "to_date": "2026-01-02", "yes": True}
         self.run("recompute", mart=None, rules=None, dry_run=False, undo=None, **given)
 
     def unfinished(self) -> dict[Ailment, str]:

@@ -163,7 +163,7 @@ def others(lake: Lake, kept: str, later: str) -> Iterator[tuple[str, Callable[[]
 def test_of_a_restore_that_dies_at_any_step_every_other_command_finds_out_and_the_advice_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    deaths, waited = 0, set()
+    deaths, waited = 0, set[str]()
     for step in range(80):
         lake, kept, later = make(tmp_path / f"{step}")
         before = lake.writes()

@@ -22,8 +22,8 @@ from tests.support.in_process import Session
 class Answers(Session):
     """A session whose frames give their rows."""
 
-    def range(self, *numbers: int) -> Any:
-        frame = super().range(*numbers)
+    def range(self, start: int, end: int, step: int, partitions: int) -> Any:
+        frame = super().range(start, end, step, partitions)
         real = frame.mapInArrow
 
         class Mapped:

@@ -165,7 +165,7 @@ def test_what_was_put_right_where_times_cannot_be_set_counts_no_more(table: Path
 
 
 def test_in_an_object_store_files_are_written_once_more_in_their_order(table: Path, monkeypatch: pytest.MonkeyPatch):
-    files, written = Filesystem(str(table)), []
+    files, written = Filesystem(str(table)), list[tuple[str, bytes]]()
     files.is_local = False
     monkeypatch.setattr(files, "write", lambda name, content: written.append((name, content)))
     writes = timeline(table).completed[1:]

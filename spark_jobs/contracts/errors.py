@@ -168,7 +168,7 @@ class ErasureUnfinishedError(TerminalError):
 
     def __init__(self, *, role: str) -> None:
         self.role = role
-        super().__init__(f"the erasure of one {role} was cut off; run the same erase with --yes once more, or --give-up")
+        super().__init__(f"the erasure of one {role} was cut off; run the same erase with --yes again, or --give-up")
 
 
 class CatalogConflictError(TerminalError):

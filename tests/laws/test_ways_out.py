@@ -202,7 +202,7 @@ def test_while_an_erasure_is_unfinished_nothing_comes_back_by_a_restore(tmp_path
         lambda: lake.run(restore, "restore", to=kept),
         lambda: check_nothing_unfinished(lake.settings),
     ):
-        with pytest.raises(ErasureUnfinishedError, match="run the same erase with --yes once more"):
+        with pytest.raises(ErasureUnfinishedError, match="run the same erase with --yes again"):
             run()
     assert lake.files() == files
     check_beforehand(SPEC, lake.settings)

@@ -20,8 +20,10 @@ from spark_jobs.storage.doctor.checks import (
     check_checkpoints,
     check_consumers,
     check_erasure,
+    check_restores,
     check_table,
     check_temporary,
+    check_undeclared,
     check_version,
 )
 from spark_jobs.storage.doctor.deep import check_deep
@@ -64,11 +66,11 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
     spec = read_lake_spec(settings)
     layouts = choose_layouts(spec, arguments.options.get("table"))
-    findings = list(_findings(spark, spec, layouts, arguments, settings))
+    findings = list(findings_of(spark, spec, layouts, arguments, settings))
     repaired = 0
     if arguments.options["action"] == "repair" and spark is not None:
         _repair(spark, spec, layouts, findings, arguments, settings)
-        left = list(_findings(spark, spec, layouts, arguments, settings))
+        left = list(findings_of(spark, spec, layouts, arguments, settings))
         repaired = len({(f.table, f.ailment) for f in findings} - {(f.table, f.ailment) for f in left})
         findings = left
     rows = [(finding.table or "-", finding.ailment.value, finding.what, finding.then) for finding in findings]
@@ -82,13 +84,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     )
 
 
-def _findings(
+def findings_of(
     spark: SparkSession | None,
     spec: LakeSpec,
     layouts: Mapping[str, TableLayout],
     arguments: JobArguments,
     settings: Settings,
 ) -> Iterator[Finding]:
+    """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows tell."""
     timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
     for name, layout in layouts.items():
         if wrong := list(check_version(timelines[name])):
@@ -104,7 +107,9 @@ def _findings(
             yield finding
     yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
     yield from (finding for finding in check_kept(settings.base_path) if finding.table in layouts)
+    yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
     yield from check_erasure(Erasures(settings).pending())
+    yield from check_undeclared(spec, settings)
     yield from check_temporary(settings.base_path, arguments.clock)
 
 
@@ -128,6 +133,10 @@ def _repair(
 ) -> None:
     for name in dict.fromkeys(finding.table for finding in findings if finding.is_repairable):
         of_table = [finding for finding in findings if finding.table == name]
+        kinds = {finding.ailment for finding in of_table}
+        if name and Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds:
+            log.info("%s: left as it is until its restore has ended", name)
+            continue
         if not name:
             for finding in of_table:
                 remove(settings.base_path, finding.paths)

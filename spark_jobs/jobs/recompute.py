@@ -24,6 +24,7 @@ from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +61,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     """
     spec, options = read_lake_spec(settings), arguments.options
     check(spec, arguments, settings)
+    if _is_meant(arguments):
+        check_nothing_unfinished(settings, spec.mart_names)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     if options.get("undo"):
         return _undo(engine, options["undo"], is_meant=_is_meant(arguments))

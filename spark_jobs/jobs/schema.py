@@ -39,6 +39,7 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.storage.writer import commit, fit_layout
 
 _COLUMNS = ("table", "column", "type", "at the source", "since", "state")
@@ -106,6 +107,7 @@ def _apply(
     names = [layout.name for _, layout in layouts]
     held = dict.fromkeys((spec.log, *names, *(spec.split_tables if has_log else ())))
     with hold_tables((*held,), job=arguments.job, settings=settings):
+        check_nothing_unfinished(settings, (*held,))
         log_timeline = settled_timeline(spark, spec.log, settings)
         timelines = settled_timelines(spark, names, settings)
         book, kept = read_book(log_timeline), read_kept(log_timeline) if has_log else {}

@@ -27,11 +27,11 @@ from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 PACKED_DECIMALS, TEXT_DECIMALS = "precise", "string"
 _PAUSE_SECONDS = 1.5
@@ -94,7 +94,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
     while reading.goes_on:
         with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-            check_no_erasure(settings)
+            check_nothing_unfinished(settings, (spec.log, spec.quarantine))
             reading.step()
         if reading.goes_on:
             time.sleep(_PAUSE_SECONDS)

@@ -81,7 +81,7 @@ class Source:
         """Look at the table's timeline, and bound what is new after ``checkpoint``; nothing is when it ``is_held``."""
         stored = spec.stored_name(read.table)
         timeline = Timeline(table=stored, path=settings.table_path(stored))
-        timeline.check_version()
+        timeline.check_readable()
         held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
         pull = held if is_held else plan_pull(timeline, after=checkpoint)
         return cls(read=read, inputs=inputs, timeline=timeline, pull=pull, spec=spec, settings=settings)

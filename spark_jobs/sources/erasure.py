@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +194,8 @@ def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFind
             plain.flush()
             os.fsync(plain.fileno())
         # The same size and time as before: the next ingest need not read it again to see that nothing came.
-        os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
+        with suppress(PermissionError):  # somebody else's file, which we may write
+            os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
         return found
     content = b"".join(wanted for _, _, wanted in pieces)
     if files.changed_ns(relative) != changed_ns:

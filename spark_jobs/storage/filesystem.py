@@ -160,6 +160,13 @@ class Filesystem:
         info = self._fs.get_file_info(self._at(path))
         return None if info.type == self._absent else int(info.mtime_ns or 0)
 
+    def set_changed_ns(self, path: str, changed_ns: int) -> None:
+        """Set when a local file last changed; SettingsError when it is somebody else's."""
+        try:
+            os.utime(self._at(path), ns=(changed_ns, changed_ns))
+        except PermissionError as error:
+            raise _cannot("write", self._at(path), error) from error
+
     def delete_tree(self, path: str = "") -> None:
         """Remove a folder (the root itself by default) and everything in it."""
         self._fs.delete_dir(self._at(path))

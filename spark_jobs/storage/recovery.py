@@ -12,10 +12,12 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.clocks import check_timeline
+from spark_jobs.storage.commit_times import put_in_order
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.options import build_service_options, heartbeat_seconds
 from spark_jobs.storage.procedures import call
+from spark_jobs.storage.restores import savepoint_of
 from spark_jobs.storage.timeline import Timeline
 
 _KEEP_ALL_COMMITS = 1_000_000
@@ -38,16 +40,18 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
     Raises:
         CommitAheadError: the table's newest commit is later than now.
         TableVersionError: the table on disk is of another version.
+        CommitTimesError: the files of its commits lost their times, and these cannot be set where they are.
         RestoreUnfinishedError: a restore of the table was cut off.
         TableBusyError: something is still unfinished after ``settings.lease_wait_seconds``.
     """
     path = settings.table_path(table)
     begun, heartbeats = time.monotonic(), Heartbeats(table, path)
     while True:
-        timeline = Timeline(table=table, path=path)
-        timeline.check_version()
+        timeline = with_times(Timeline(table=table, path=path))
+        timeline.check_readable()
         if timeline.pending_restores:
-            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0])
+            savepoint = savepoint_of(timeline, settings)
+            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
         if timeline.writes or not timeline.has_begun:
             if timeline.unfinished or _has_dead_rollback(timeline):
                 _roll_back_dead_writes(spark, table, path)
@@ -69,6 +73,19 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
             raise TableBusyError(table=table, holder=f"pending {', '.join(timeline.unfinished)}", waited_seconds=waited)
         log.info("%s: waiting for unfinished %s", table, ", ".join(timeline.unfinished) or "creation")
         time.sleep(_POLL_SECONDS)
+
+
+def with_times(timeline: Timeline) -> Timeline:
+    """The timeline once the files of its commits have the times by which Hudi reads the table, where they can be set.
+
+    The caller holds the table's lease.
+    """
+    if not timeline.misdated or not timeline.is_local:
+        return timeline
+    told = "%s: the lake was copied without the times of its files; setting those of %d commits"
+    log.warning(told, timeline.table, len(timeline.completed))
+    put_in_order(Filesystem(timeline.path), timeline.completed)
+    return Timeline(table=timeline.table, path=timeline.path)
 
 
 def settled_timelines(spark: SparkSession, tables: Iterable[str], settings: Settings) -> list[Timeline]:

@@ -1,9 +1,10 @@
 """Everything that can be interrupted, interrupted: ``make faults``; ends with a table of what was lost, doubled, stuck.
 
 *Stops*: the storage stops at an operation, then the platform's own retry. *Lakes*: the same for what jobs write beside
-tables. *Zombies*: a driver process is paused or killed at an operation while its retry works elsewhere. *Races*: two
-processes at work on one table. *Kills*: drivers that take messages from Kafka are killed at random moments. Each time
-the rows must be right by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over.
+tables. *Pairs*: a command that rewrites is cut off, another follows, and the doctor's advice leads out. *Zombies*: a
+driver process is paused or killed at an operation while its retry works elsewhere. *Races*: two processes at work on
+one table. *Kills*: drivers that take messages from Kafka are killed at random moments. Each time the rows must be right
+by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from tests.faults import backfills, kills, races
+from tests.faults import backfills, commands, kills, races
 from tests.faults.drivers import Driver
 from tests.faults.homes import Home
 from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
+from tests.faults.slices import ALL, COMMANDS, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
 from tests.faults.stops import SIDES, Stops, TableTrial, every_point, in_turns, one_alike
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.verdicts import HEAD, Tried
@@ -147,6 +148,11 @@ class Tries:
         """The scenarios of lakes."""
         return LakeStops(self.stops, self.spark, self.folder / LAKES)
 
+    @cached_property
+    def commands(self) -> commands.Pairs:
+        """Two commands, one after the other."""
+        return commands.Pairs(self.stops, self.spark, self.folder / COMMANDS)
+
     def home(self, part: str, scenario: Scenario) -> Home:
         """The folder of a scenario."""
         return Home(self.spark, self.folder / part / f"{SCENARIOS.index(scenario)}", scenario.layout)
@@ -174,6 +180,10 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     for turn, lake_scenario in enumerate(LAKE_SCENARIOS):
         if lake_scenario.kind in kinds[LAKES]:
             yield tries.lakes.run(lake_scenario, one_alike(choose, turn) if options.sampled else choose)
+    for turn, kind in enumerate(commands.KINDS):
+        if kind in kinds[COMMANDS]:
+            some = commands.evenly(commands.SAMPLED_POINTS) if options.sampled else one_alike(choose, turn)
+            yield tries.commands.run(kind, some)
     for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
             some = in_turns(one_alike(choose, turn), turn) if options.sampled else choose

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.faults import backfills, kills, races
+from tests.faults import backfills, commands, kills, races
 from tests.faults.lake_scenarios import LAKE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
 
-STOPS, LAKES, ZOMBIES, RACES, KILLS = "stops", "lakes", "zombies", "races", "kills"
+STOPS, LAKES, COMMANDS, ZOMBIES, RACES, KILLS = "stops", "lakes", "commands", "zombies", "races", "kills"
 KINDS_OF = {
     RACES: (backfills.KIND, *races.KINDS),
     KILLS: (kills.KIND,),
+    COMMANDS: commands.KINDS,
     LAKES: tuple(scenario.kind for scenario in LAKE_SCENARIOS),
     STOPS: tuple(scenario.kind for scenario in SCENARIOS),
     ZOMBIES: tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
@@ -74,6 +75,7 @@ SLICES = {
     "faults-stops-3": shares_of(STOPS, _ROLLBACKS[1], *_RESTORES),
     "faults-lakes-1": shares_of(LAKES, *KINDS_OF[LAKES][:4]),
     "faults-lakes-2": shares_of(LAKES, *KINDS_OF[LAKES][4:]),
+    "faults-commands": shares_of(COMMANDS),
     "faults-zombies-1": shares_of(ZOMBIES, *_WRITES[:3]),
     "faults-zombies-2": shares_of(ZOMBIES, *_SERVICES[1:]),
     "faults-races": shares_of(RACES, *races.KINDS),

@@ -243,6 +243,12 @@ def test_stopped_while_more_jobs_write_beside_tables(run_slice: RunSlice):
 
 
 @pytest.mark.hudi
+@pytest.mark.slice(name="faults-commands")
+def test_commands_that_are_cut_off_and_followed_by_each_other(run_slice: RunSlice):
+    run_slice("faults-commands")
+
+
+@pytest.mark.hudi
 @pytest.mark.slice(name="faults-zombies-1")
 def test_writers_that_are_paused_or_killed(run_slice: RunSlice):
     run_slice("faults-zombies-1")

@@ -201,6 +201,16 @@ def test_whoever_reads_landing_files_or_the_lake_has_them():
         assert environment_of(name)["AWS_ENDPOINT_URL"] == "http://s3:7070"
 
 
+def test_landing_files_can_be_edited_where_they_are_decoded():
+    """An erasure edits them on the executors; files and folders that Kafka Connect makes are its group's too."""
+    for name in SPARK - {"spark-master"} | {"scheduler"}:
+        landing = environment_of(name)["LAKEHOUSE_LANDING_PATH"]
+        (mount,) = (each for each in services()[name]["volumes"] if each.split(":")[1] == landing)
+        assert mount.split(":")[2:] == [], f"{name} may only read the landing files"
+    assert "umask 0002" in " ".join(services()["kafka-connect"]["entrypoint"])
+    assert "umask 0002" in (ROOT / "include/docker/erp/register.sh").read_text(encoding="utf-8")
+
+
 def test_pages_are_published_for_this_host_alone():
     published = {name: services()[name]["ports"] for name in SERVICES if services()[name].get("ports")}
     assert published == {

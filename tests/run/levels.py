@@ -30,6 +30,7 @@ SLICES = {
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; served marts",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults-backfills": "backfills beside the schedule of the same lake",
+    "faults-commands": "commands that rewrite the lake, each cut off and followed by each other, and the way out",
     "faults-kills": "drivers that read from Kafka, killed at any moment",
     "faults-lakes-1": "the storage stops at what jobs write beside tables: the index, consumers, a mart, a database",
     "faults-lakes-2": "the same in savepoints, restores and batches that are held back",

@@ -2,6 +2,7 @@
 # Give Kafka Connect its two connectors, or their newest settings; the address of its REST API is the one argument.
 set -euo pipefail
 cd "$(dirname "$0")"
+umask 0002 # an erasure edits the files in this folder
 mkdir -p /landing/erp.ERP.dbo.SALES
 for name in source landing; do
     curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused \

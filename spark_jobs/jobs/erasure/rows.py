@@ -43,6 +43,7 @@ from spark_jobs.transforms.visible import visible_rows
 def rows_about(spark: SparkSession, spec: LakeSpec, table: str, person: Person, settings: Settings) -> DataFrame | None:
     """The rows of a table that name the person; None when it has no commit, or no column that could."""
     timeline = Timeline(table=table, path=settings.table_path(table))
+    timeline.check_readable()
     if not timeline.writes:
         return None
     rows_df = read_snapshot(spark, timeline.path)

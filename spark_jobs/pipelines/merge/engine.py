@@ -90,7 +90,7 @@ class Merge:
     def run(self) -> Merged:
         """Merge what is new. A table that fails is reported and left where it is; the others go on."""
         source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
-        source.check_version()
+        source.check_readable()
         timelines = self.settled()
         state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
         every = targets_of(self.spec.tables)

@@ -75,7 +75,7 @@ class LogRows:
 def log_timeline(spec: LakeSpec, settings: Settings) -> Timeline:
     """The timeline of the log; ContractError when it has no commit, for then there is nothing to make a table of."""
     timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
-    timeline.check_version()
+    timeline.check_readable()
     if not timeline.writes:
         raise ContractError(f"{spec.log} has no commit, so no table can be made of it; run ingest first")
     return timeline

@@ -65,7 +65,6 @@ def test_nothing_is_said_of_a_healthy_table(units: MadeTable):
 DAMAGES: dict[Ailment, Callable[[MadeTable], object]] = {
     Ailment.PENDING_WRITE: lambda table: table.pending(6, "commit").base("a", 6),
     Ailment.PENDING_PLAN: lambda table: table.pending(6, "compaction"),
-    Ailment.PENDING_RESTORE: lambda table: table.pending(6, "restore"),
     Ailment.ORPHAN: lambda table: table.base("a", 6),
     Ailment.MARKERS: lambda table: heartbeat(table, f".temp/{at(4)}/a.marker.CREATE"),
     Ailment.LOCK: lambda table: heartbeat(table, "lock"),

@@ -39,9 +39,10 @@ def sources_of(entry: Entries, what: str) -> Sources:
 
 
 def schemas_of(servers: tuple[str, ...], databases: tuple[str, ...], schemas: tuple[str, ...]) -> tuple[str, ...]:
-    """The schemas that an entry names, qualified where it says more: with ``schema``, ``database`` is the one around it.
+    """The schemas that an entry names, qualified where it says more.
 
-    Without, ``database`` is what the connector gives as schema (PostgreSQL, SQL Server) or as database (MySQL, MariaDB).
+    With ``schema``, ``database`` is the one around it. Without, it is what the connector gives as schema (PostgreSQL,
+    SQL Server) or as database (MySQL, MariaDB).
     """
     if not servers and not schemas:
         return databases

@@ -1,8 +1,8 @@
 """Tables at the source: how the lake names one, and patterns that say which of them are meant.
 
-The name is ``<schema>.<table>`` (with MySQL and MariaDB ``<database>.<table>``), without case. Where a lake spec says of
-which server or database a table is, the name has these too: ``<server>/<database>/<schema>.<table>``, where a part that
-is not said is empty. So two databases with the same tables become two tables of the lake, or one of several origins.
+The name is ``<schema>.<table>`` (with MySQL and MariaDB ``<database>.<table>``), without case. Where a lake spec says
+of which server or database a table is, the name has these too: ``<server>/<database>/<schema>.<table>``, where a part
+that is not said is empty. So two databases with the same tables become two tables, or one of several origins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _NAME = re.compile(r"[^\s/\\\"'`;]{1,128}")
 class Sources:
     """Tables at the source by patterns (``*``, ``?``) of their database and name, without case.
 
-    ``databases`` may be qualified (:func:`qualified`). ``excepted`` are patterns of a table's name, or of database and name with a dot between them.
+    ``databases`` may be qualified (:func:`qualified`). ``excepted`` are patterns of a table's name, or of database and
+    name with a dot between them.
     """
 
     databases: tuple[str, ...]

@@ -175,6 +175,12 @@ class SourceSpec:
     that no table with from names. One with two ``/`` names server and database too: ``*/ERP_A/dbo.SALES``."""
     origins: OriginRule = OriginRule.ONE
 
+    @property
+    def ways(self) -> tuple[tuple[bool, bool], ...]:
+        """How ``tables`` names them: with server and database, or without (contracts/table_sources.py)."""
+        own = ((True, True),) if any("/" in name for name in self.tables) else ()
+        return (*own, (False, False))
+
     def __post_init__(self) -> None:
         raise_all(self._mistakes())
 

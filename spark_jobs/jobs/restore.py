@@ -8,13 +8,14 @@ import logging
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.epoch_steps import lost_epochs
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
 from spark_jobs.storage.savepoints import Record, SavepointRecords
@@ -70,7 +71,7 @@ def _restore(
         records = SavepointRecords(settings)
         for later in later_records(records.all(), record):
             records.release(spark, later)
-        outcomes = []
+        outcomes, before = [], read_source_book(spec, settings)
         for at, way in enumerate(ways, start=1):
             outcomes.append(restore_table(spark, way, settings))
             log.info("%d of %d tables: %s: %s", at, len(ways), way.table, way.describe())
@@ -79,7 +80,8 @@ def _restore(
             return Timeline(table=table, path=settings.table_path(table))
 
         registry = ConsumerRegistry(settings.base_path)
-        return outcomes, return_consumers(registry, spec, record, arguments.clock, find_timeline)
+        messages = return_consumers(registry, spec, record, arguments.clock, find_timeline)
+        return outcomes, [*messages, *lost_epochs(before, read_source_book(spec, settings))]
 
 
 def _result(

@@ -138,8 +138,7 @@ class Reading:
         for timeline in timelines:
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
             self.outcomes.setdefault(timeline.table, nothing)
-        known = read_snapshots(timelines[0])
-        name = self._name_among(known)
+        name = self._name_among(known := read_snapshots(timelines[0]))
         snapshot = known.get(name)
         if snapshot and snapshot.is_finished and not self._is_again:
             self._end(snapshot)
@@ -210,7 +209,8 @@ class Reading:
                 f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
                 f"take them out of the lake spec, or let the connector take the snapshot"
             )
-        is_wide = self.spec.wide_tables and any(matches(each, self.spec.source.tables) for each in self._whole_names())
+        names = self._names(self.spec.source.ways)
+        is_wide = self.spec.wide_tables and any(matches(name, self.spec.source.tables) for name in names)
         if not mirrors and not pattern and not is_wide:
             raise ContractError(
                 f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
@@ -240,10 +240,6 @@ class Reading:
     def _database(self) -> str:
         return ask_database(self.database.address.dialect, self.table, self.database.ask)
 
-    def _whole_names(self) -> tuple[str, ...]:
-        is_whole = any("/" in name for name in self.spec.source.tables)
-        return self._names(((True, True), (False, False)) if is_whole else ((False, False),))
-
     def _tables(self) -> list[TableSpec]:
         """The tables of the lake that are made of it; none where only a pattern finds it."""
         for name in self._names(self.spec.ways):
@@ -265,8 +261,8 @@ class Reading:
         options = self.arguments.options
         most_rows = options.get("max_rows") or self.settings.max_events
         count = max(1, most_rows * snapshot.parts // max(1, snapshot.expected))
-        if most_parts := options.get("max_parts"):
-            count = min(count, most_parts - self._parts_read)
+        if most := options.get("max_parts"):
+            count = min(count, most - self._parts_read)
         after = replace(snapshot, done=min(snapshot.parts, snapshot.done + count))
         parts = list(cut(snapshot.low, snapshot.high, snapshot.parts))[snapshot.done : after.done]
         kind = ColumnKind(snapshot.kind)

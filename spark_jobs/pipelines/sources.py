@@ -22,13 +22,13 @@ from spark_jobs.contracts.epochs import (
     told_of_fall,
 )
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.origins import NEVER, SOURCES_KEY, WIDE, SourceBook, pack_sources, unpack_sources
+from spark_jobs.contracts.origins import NEVER, SOURCES_KEY, WIDE, SourceBook, pack_sources
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_sources import is_pattern
 from spark_jobs.sources.decoding import SOURCE_IDENTITY, SOURCE_MARK, SOURCE_ORIGIN
-from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.lake_specs import source_book_of
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable, with_reason
@@ -69,7 +69,7 @@ def read_sources(spark: SparkSession, log_timeline: Timeline, clock: datetime) -
 
     Of a log without a book (one of an earlier release) the rows say how far its sources had come.
     """
-    book = unpack_sources(log_timeline.newest_metadata(METADATA_PREFIX + SOURCES_KEY))
+    book = source_book_of(log_timeline)
     if book is not None or not log_timeline.last:
         return book or SourceBook()
     rows = (

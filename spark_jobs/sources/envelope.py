@@ -46,8 +46,6 @@ UPSERTS, DELETE = frozenset("cru"), "d"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _MOST_ORIGINS = 1_000
-_WHOLE = ((True, True), (False, False))
-"""Names with server and database, and without."""
 _MESSAGE, _TRUNCATE = "m", "t"
 _HEARTBEAT = frozenset({"ts_ms", "ts_us", "ts_ns", "serverName"})
 _SCHEMA_CHANGE = frozenset({"ddl", "tableChanges"})
@@ -86,7 +84,7 @@ class EnvelopeDecoder:
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
         self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
         self._wide, self._is_wide = spec.source.tables, dict[tuple[str, ...], bool]()
-        self._ways, self._names_databases = spec.ways, any("/" in name for name in spec.source.tables)
+        self._ways, self._wide_ways = spec.ways, spec.source.ways
         self._spec, self._mirrors = spec, dict[str, list[TableSpec]]()
         self._readers, self._learns, self._skipped = dict[str, MirrorReader | None](), set[str](), set[str]()
         for mirror in spec.mirrors:
@@ -173,7 +171,7 @@ class EnvelopeDecoder:
         names = names_in(source, connector, self._ways) if self._has_mirrors or self._wide else ("",)
         if self._has_mirrors and (reader := next(filter(None, map(self._reader, names)), None)):
             return (None,) * len(self._columns), reader.read(op, image, connector, _fields_of(schema))
-        wide = (*names, *names_in(source, connector, _WHOLE)) if self._names_databases else names
+        wide = names if len(self._wide_ways) == 1 else (*names, *names_in(source, connector, self._wide_ways))
         if wide not in self._is_wide:
             if len(self._is_wide) >= _MOST_ORIGINS:
                 self._is_wide.clear()

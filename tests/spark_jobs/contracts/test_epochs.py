@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.epochs import MOST_FALLEN, Came, Fall, PositionsFellError, check_falls, judge
@@ -120,6 +120,7 @@ def test_a_log_without_a_book_says_how_far_it_had_come():
     assert (found.book.former_ids, found.book.streams[STREAM].mark) == ((A,), f"{50:04x}")
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 99), st.integers(0, 3)), min_size=1, max_size=12), st.integers(1, 5))
 def test_a_source_whose_times_rise_with_its_positions_never_falls(changes: list[tuple[int, int]], batches: int):
     """Whatever the batches are, and however late or often something comes."""

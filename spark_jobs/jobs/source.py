@@ -79,12 +79,11 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     spec = read_lake_spec(settings)
     check(spec, arguments, settings)
     timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
-    book = _book_of(timeline)
     if arguments.options["action"] == LIST:
-        print(_shown(book))
+        print(_shown(source_book_of(timeline) or SourceBook()))
         return _result(arguments)
     if spark is None or not needs_spark(arguments, settings):
-        print(_shown(_decided(book, arguments)))
+        print(_shown(_decided(_book_of(timeline), arguments)))
         return _result(arguments, messages=("nothing was changed; do it with --yes",))
     with hold_tables((spec.log,), job=arguments.job, settings=settings):
         check_no_erasure(settings)

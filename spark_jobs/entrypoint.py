@@ -45,6 +45,7 @@ JOBS = {
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec, its marts and expectations checked: every mistake by file and line",
     "schema": "columns of tables with from: a list, their history, and reviewed changes by a plan",
+    "source": "where events come from and how far they are; a new epoch where positions begin again",
     "sizing": "what a lake of a given number of GB a day needs, and how its files grow; arithmetic and a simulation",
     "services": "rescale, compaction, clustering, clean and archive: which are due and why, and running them",
     "savepoint": "the whole lake kept as it is now, to query it later or to restore everything to it",

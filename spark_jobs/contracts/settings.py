@@ -73,6 +73,8 @@ class Settings:
     """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    source_skew_seconds: int = 10
+    """So much the times of a source may disagree with its positions before an event counts as fallen."""
     s3_encryption: str = ""
     """What is written to ``s3a://`` is to be encrypted by: ``AES256`` or ``SSE-KMS``; empty: as the bucket says."""
     s3_kms_key: str = ""

@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Entries, Items
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit, SourceSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit, OriginRule, SourceSpec
 
 _UNKNOWN = ColumnSpec(name="unknown", source="unknown", type=ColumnType.STRING)
 
@@ -27,9 +27,14 @@ def find_source(document: Entries, found: Mistakes) -> SourceSpec:
         if "null_columns" in entry:
             error = ContractError("source: unknown entries ['null_columns']; write nulls", at=("null_columns",))
             found.add(error, entry)
+        rule = OriginRule.ONE
+        if "origins" in entry:
+            with found.of(entry):
+                rule = choice(OriginRule, entry["origins"], "source", at=("origins",))
         try:
             where = entry.having({"columns": kept})
-            source: SourceSpec = build(SourceSpec, entry.having({"columns": columns, **nulls}), "source", where=where)
+            parts = {"columns": columns, "origins": rule, **nulls}
+            source: SourceSpec = build(SourceSpec, entry.having(parts), "source", where=where)
         except ContractError as error:
             found.add(error, where)
             return _right_of(columns, entry.get("key"), error, found)

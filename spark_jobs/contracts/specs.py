@@ -13,11 +13,13 @@ from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.origins import Epochs
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.table_patterns import TablePattern
+from spark_jobs.contracts.table_sources import Ways, ways_of
 from spark_jobs.contracts.table_spec import VERSIONS_SUFFIX, Deletes, TableSpec
 from spark_jobs.contracts.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSpec
 
@@ -28,7 +30,8 @@ class LakeSpec:
 
     Refuses references to things it does not declare. ``notices`` are lines for people on words of its files that have
     newer forms. ``patterns`` become tables by what the log has seen (:mod:`spark_jobs.contracts.resolving`), and
-    ``unresolved`` says which tables at the source have not, and why.
+    ``unresolved`` says which tables at the source have not, and why. ``epochs`` are those of the sources as the log's
+    commits have them, where events are decoded.
     """
 
     lake: str
@@ -49,6 +52,7 @@ class LakeSpec:
     quality: QualitySpec = field(default_factory=QualitySpec)
     notices: tuple[str, ...] = field(default=(), compare=False)
     unresolved: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    epochs: Epochs = field(default=(), compare=False, repr=False)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
     _by_name: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
     _by_origin: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
@@ -201,6 +205,13 @@ class LakeSpec:
         """The table called ``name`` when it is made of a table at the source, or None."""
         table = self.find_table(name)
         return table if table and table.is_mirror else None
+
+    @property
+    def ways(self) -> Ways:
+        """How its entries name tables at the source."""
+        named = [table.database for table in self.tables if table.database]
+        sources = [*(table.shards for table in self._shards), *(pattern.sources for pattern in self.patterns)]
+        return ways_of((*named, *(name for of in sources if of for name in of.databases)))
 
     @property
     def is_open(self) -> bool:

@@ -89,6 +89,17 @@ class Nulls(StrEnum):
     """The value was set to null. Right for events that hold the whole row."""
 
 
+class OriginRule(StrEnum):
+    """What decides between events of several origins in one wide log (:mod:`spark_jobs.contracts.origins`)."""
+
+    ONE = "one"
+    """There is one origin; events of another go to the quarantine."""
+    BY_TIME = "by_time"
+    """The newer event by the source's time."""
+    BY_POSITION = "by_position"
+    """Their positions: they are of one log, or the keys of their rows never meet."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSpec:
     """One column: its name in the lake and at the source, how its values are read, and what it is for people."""
@@ -169,7 +180,14 @@ class SourceSpec:
     """What null means in columns that are exceptions from ``nulls``."""
     tables: tuple[str, ...] = ()
     """Patterns of the tables at the source (``dbo.SALES``, ``*.sales``) whose events are the wide log's; none are all
-    that no table with from names."""
+    that no table with from names. One with two ``/`` names server and database too: ``*/ERP_A/dbo.SALES``."""
+    origins: OriginRule = OriginRule.ONE
+
+    @property
+    def ways(self) -> tuple[tuple[bool, bool], ...]:
+        """How ``tables`` names them: with server and database, or without (contracts/table_sources.py)."""
+        own = ((True, True),) if any("/" in name for name in self.tables) else ()
+        return (*own, (False, False))
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import TransientError, UnbalancedError
-from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
@@ -25,6 +24,8 @@ from spark_jobs.pipelines.columns import (
     set_aside_types,
     take_in_columns,
 )
+from spark_jobs.pipelines.known_events import known_events
+from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
 from spark_jobs.pipelines.undeclared import Undeclared, has_undeclared, take_in_undeclared
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate, judge_rows
@@ -40,6 +41,7 @@ from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import (
+    is_of_the_source,
     is_rejected,
     is_set_aside,
     is_usable,
@@ -72,19 +74,28 @@ class Intake:
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
     undeclared: list[Undeclared] = field(default_factory=list)
+    sources: list[SourcesTaken] = field(default_factory=list)
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
 
         Raises:
+            PositionsFellError: a source may have begun its positions again; nothing was written.
             GateStoppedError: an expectation stops the batch; nothing was written.
             UnbalancedError: what was written is not what was read.
             TransientError: another writer was at work.
         """
-        gate = Gate.of(self.spec, self.spec.log)
-        dated_df = with_day(self.delivery.decode(self.spark, self.spec), self.arguments.clock)
+        gate, run = Gate.of(self.spec, self.spec.log), self.arguments
+        book = read_sources(self.spark, self.log_timeline, run.clock)
+        decoding = replace(self.spec, epochs=book.epochs) if book.epochs else self.spec
+        dated_df = with_day(self.delivery.decode(self.spark, decoding), run.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
+            # Nothing can be decided in a lake without a log; what fell there waits in the quarantine.
+            may_stop = bool(self.log_timeline.last)
+            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=may_stop)
+            self.sources.append(sources)
+            decoded_df = sources.decoded_df
             columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
@@ -99,7 +110,9 @@ class Intake:
             if not (self.log_timeline.last and self.facts["usable"] and self.delivery.may_be_known):
                 return [self._commit_log(rows_df, stored=0), quarantine]
             with pinned(
-                self.spark, known_events(self.spark, self.spec, decoded_df, self.facts, self.settings), "known"
+                self.spark,
+                known_events(self.spark, self.spec, decoded_df, self.facts, self.settings, former=self._former_ids),
+                "known",
             ) as known_df:
                 stored = int(known_df.count())
                 if stored:
@@ -125,19 +138,25 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
-        to_fill = self.undeclared[-1].messages(self.spec)
-        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec), *to_fill)
+        said = (*self.sources[-1].messages, *column_messages(self.columns[-1], self.spec))
+        return (*(skipped if others else ()), *said, *self.undeclared[-1].messages(self.spec))
 
     @property
     def alerts(self) -> tuple[str, ...]:
         """For the job's result: what somebody has to be told of."""
-        return (*column_alerts(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
+        of_columns = (*column_alerts(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
+        return (*self.sources[-1].alerts, *of_columns)
+
+    @property
+    def _former_ids(self) -> tuple[str, ...]:
+        """Origins of which the log may have an event under its former id."""
+        return self.sources[-1].book.former_ids
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))
         if limit := self.spec.quarantine_limit.expectation(self.spec.log):
-            # A column that changed is the trouble of one table, which is told by itself; the others go on.
-            rejected = self.facts["rejected"] - self.facts["other_type"]
+            # A column or a source that changed is the trouble of one, which is reported by itself; the others go on.
+            rejected = self.facts["rejected"] - self.facts["of_the_source"]
             verdicts.append(judge_rows(limit, asked=self.facts["usable"] + rejected, broken=rejected))
         table, run = self.spec.log, self.arguments
         passed = let_pass({table: verdicts}, job=run.job, clock=run.clock, settings=self.settings)
@@ -182,6 +201,7 @@ class Intake:
             **self.delivery.checkpoint,
             **column_metadata(self.columns[-1]),
             **self.undeclared[-1].metadata,
+            **self.sources[-1].metadata,
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
             **newest_event(self.log_timeline, self.facts),
         }
@@ -238,7 +258,7 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
         F.count_if(rejected).alias("rejected"),
         F.count_if(is_set_aside()).alias("set_aside"),
         F.count_if(usable & has_undeclared(decoded_df)).alias("undeclared"),
-        F.count_if(rejected & (F.col("reason") == Reason.OTHER_TYPE.value)).alias("other_type"),
+        F.count_if(is_of_the_source()).alias("of_the_source"),
         F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
         F.min(F.when(usable, F.col("event_order"))).alias("first"),
         F.max(F.when(usable, F.col("event_order"))).alias("last"),
@@ -262,17 +282,6 @@ def check_still(timeline: Timeline) -> None:
     now = Timeline(table=timeline.table, path=timeline.path)
     if now.last != timeline.last or now.unfinished:
         raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
-
-
-def known_events(
-    spark: SparkSession, spec: LakeSpec, decoded_df: DataFrame, facts: Mapping[str, Any], settings: Settings
-) -> DataFrame:
-    """``event_id`` of the events of a batch that the log has already; ``facts`` is what was measured of the batch."""
-    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
-        F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
-    )
-    delivered_df = decoded_df.where(is_usable()).select("event_id")
-    return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
 
 
 def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = False) -> DataFrame:

@@ -6,7 +6,7 @@ open; the next one finds the event in the log and marks the record, and writes n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,8 +19,10 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
+from spark_jobs.jobs.intake import check_balance, check_still, in_files, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
+from spark_jobs.pipelines.known_events import known_events
+from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
 from spark_jobs.pipelines.undeclared import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
@@ -58,6 +60,7 @@ class Replay:
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
     undeclared: list[Undeclared] = field(default_factory=list)
+    sources: list[SourcesTaken] = field(default_factory=list)
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -71,12 +74,18 @@ class Replay:
             TransientError: another writer was at work.
         """
         self.rows["read"] = int(chosen_df.count())
-        gate = Gate.of(self.spec, self.spec.log)
+        gate, run = Gate.of(self.spec, self.spec.log), self.arguments
+        book = read_sources(self.spark, self.log_timeline, run.clock)
+        decoding = replace(self.spec, epochs=book.epochs) if book.epochs else self.spec
         records_df = chosen_df if self.repaired is None else chosen_df.withColumn("raw", F.lit(self.repaired))
         # The table has one bucket, so that everything would be decoded by one task.
         records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
-        dated_df = with_day(decode_records(self.spec, records_df), self.arguments.clock).drop("raw")
+        dated_df = with_day(decode_records(decoding, records_df), run.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
+            # What fell stays where it is: in the quarantine.
+            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)
+            self.sources.append(sources)
+            decoded_df = sources.decoded_df
             columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
@@ -92,8 +101,8 @@ class Replay:
     @property
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
-        of_columns = (*column_messages(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
-        return (*of_columns, *told_of(self.spec.log, self.verdicts))
+        said = (*self.sources[-1].messages, *column_messages(self.columns[-1], self.spec))
+        return (*said, *self.undeclared[-1].alerts(self.spec), *told_of(self.spec.log, self.verdicts))
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
         table, run = self.spec.log, self.arguments
@@ -105,7 +114,8 @@ class Replay:
         self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
         if not self.log_timeline.last or not facts["usable"]:
             return self._write_log(rows_df, facts, stored=0)
-        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings)
+        former = self.sources[-1].book.former_ids
+        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings, former=former)
         with pinned(self.spark, known_df, "known") as known_df:
             stored = int(known_df.count())
             return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
@@ -122,6 +132,7 @@ class Replay:
             **checkpoints(self.log_timeline),
             **column_metadata(self.columns[-1]),
             **self.undeclared[-1].metadata,
+            **self.sources[-1].metadata,
             **quality,
             **newest_event(self.log_timeline, facts),
         }

@@ -8,6 +8,7 @@ import logging
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.epoch_steps import lost_epochs
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -15,7 +16,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.erasures import check_no_erasure
-from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
 from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
@@ -91,7 +92,7 @@ def _restore(
         restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(arguments.clock)))
         for later in later_records(records.all(), record):
             records.release(spark, later)
-        outcomes = []
+        outcomes, before = [], read_source_book(spec, settings)
         for at, way in enumerate(ways, start=1):
             outcomes.append(restore_table(spark, way, settings))
             log.info("%d of %d tables: %s: %s", at, len(ways), way.table, way.describe())
@@ -102,7 +103,7 @@ def _restore(
         registry = ConsumerRegistry(settings.base_path)
         messages = return_consumers(registry, spec, record, arguments.clock, find_timeline)
         restores.finish()
-        return outcomes, messages
+        return outcomes, [*messages, *lost_epochs(before, read_source_book(spec, settings))]
 
 
 def _result(

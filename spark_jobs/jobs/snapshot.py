@@ -8,17 +8,20 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, SettingsError
-from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, SourceTable, check_server_name
+from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, Snapshots, SourceTable, check_server_name
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import matches, origin_of
+from spark_jobs.contracts.table_patterns import TablePattern
+from spark_jobs.contracts.table_sources import Ways, matches, names_of
+from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.jobs.ingest import Taken, put_through
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -26,6 +29,7 @@ from spark_jobs.sources.jdbc.delivery import JdbcDelivery
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
+from spark_jobs.sources.jdbc.positions import ask_database
 from spark_jobs.sources.jdbc.start import begin
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
@@ -134,8 +138,8 @@ class Reading:
         for timeline in timelines:
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
             self.outcomes.setdefault(timeline.table, nothing)
-        known = read_snapshots(timelines[0])
-        snapshot = known.get(self.origin)
+        name = self._name_among(known := read_snapshots(timelines[0]))
+        snapshot = known.get(name)
         if snapshot and snapshot.is_finished and not self._is_again:
             self._end(snapshot)
             return
@@ -157,12 +161,18 @@ class Reading:
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
-                snapshots={**known, self.origin: after},
+                snapshots={**known, name: after},
                 has_more=not after.is_finished,
                 may_be_known=not self._parts_read,
             )
             taken = put_through(self.spark, self.spec, delivery, timelines, self.arguments, self.settings)
         self._count(taken, after, parts=after.done - snapshot.done)
+
+    def _name_among(self, known: Snapshots) -> str:
+        """What its snapshot is called: that of a table of the same name in another database has the shorter name."""
+        first = known.get(self.origin)
+        is_another = first and first.source.get("db", self._database) != self._database
+        return f"{self.origin}@{self._database}" if is_another else self.origin
 
     def result(self) -> JobResult:
         """What the run came to."""
@@ -191,9 +201,7 @@ class Reading:
         columns, left_out = self.database.columns(self.table)
         if self.arguments.options.get("decimals") == TEXT_DECIMALS:
             columns = [replace(column, digits=None) for column in columns]
-        origin = origin_of(self.table.schema, self.table.name)
-        mirrors = [each for each in self.spec.mirrors if each.is_from(origin)]
-        pattern = self.spec.pattern_of(origin)
+        mirrors, pattern = self._tables(), self._pattern()
         declared = [column for mirror in mirrors for column in mirror.declared]
         wanted = {column.source for column in (declared if mirrors or pattern else self.spec.source.columns)}
         if unread := sorted(wanted & set(left_out)):
@@ -201,13 +209,15 @@ class Reading:
                 f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
                 f"take them out of the lake spec, or let the connector take the snapshot"
             )
-        if not mirrors and not pattern and not (self.spec.wide_tables and matches(origin, self.spec.source.tables)):
+        names = self._names(self.spec.source.ways)
+        is_wide = self.spec.wide_tables and any(matches(name, self.spec.source.tables) for name in names)
+        if not mirrors and not pattern and not is_wide:
             raise ContractError(
                 f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
             )
         keys = [name for mirror in mirrors for name in mirror.source_key]
         if pattern and not keys:
-            keys = [*pattern.key_of(origin)]
+            keys = [*pattern[1].key_of(pattern[0])]
         elif not keys:
             keys = [self.spec.columns_by_name[self.spec.source.key].source]
         if missing := sorted({*keys} - {column.name for column in columns}):
@@ -218,17 +228,41 @@ class Reading:
 
     def _find_key(self) -> tuple[str, ...]:
         """The table's primary key, where its rows have to say it: a pattern finds it, and no entry declares its key."""
-        origin = origin_of(self.table.schema, self.table.name)
-        pattern = self.spec.pattern_of(origin)
-        return self.database.primary_key(self.table) if pattern and not pattern.key_of(origin) else ()
+        pattern = self._pattern()
+        return self.database.primary_key(self.table) if pattern and not pattern[1].key_of(pattern[0]) else ()
+
+    def _names(self, ways: Ways) -> tuple[str, ...]:
+        """What the lake may call the table, the most particular name first."""
+        database = self._database if len(ways) > 1 else ""
+        return names_of(self.arguments.options["server_name"], database, self.table.schema, self.table.name, ways)
+
+    @cached_property
+    def _database(self) -> str:
+        return ask_database(self.database.address.dialect, self.table, self.database.ask)
+
+    def _tables(self) -> list[TableSpec]:
+        """The tables of the lake that are made of it; none where only a pattern finds it."""
+        for name in self._names(self.spec.ways):
+            if found := [each for each in self.spec.mirrors if each.is_from(name)]:
+                return found
+        return []
+
+    def _pattern(self) -> tuple[str, TablePattern] | None:
+        """The pattern that finds it, with the name that it is found by."""
+        for name in self._names(self.spec.ways):
+            if any(each.is_from(name) for each in self.spec.mirrors if not each.is_found):
+                return None
+            if pattern := self.spec.pattern_of(name):
+                return name, pattern
+        return None
 
     def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
         """How far the snapshot is after the next commit, and the parts of that as conditions."""
         options = self.arguments.options
         most_rows = options.get("max_rows") or self.settings.max_events
         count = max(1, most_rows * snapshot.parts // max(1, snapshot.expected))
-        if most_parts := options.get("max_parts"):
-            count = min(count, most_parts - self._parts_read)
+        if most := options.get("max_parts"):
+            count = min(count, most - self._parts_read)
         after = replace(snapshot, done=min(snapshot.parts, snapshot.done + count))
         parts = list(cut(snapshot.low, snapshot.high, snapshot.parts))[snapshot.done : after.done]
         kind = ColumnKind(snapshot.kind)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
+SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY = "source_origin", "source_mark", "source_identity"
+SOURCE_COLUMNS = (SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY)
+"""Of decoded records alone: the table at the source, what rises in its stream, and the server, as texts."""
 KEY_COLUMNS = "key_columns"
 """Of decoded records alone, in a lake with patterns: the columns of the key of a record's table, as the record says."""
 _ROW_TYPES = ("string", "map<string,string>", "map<string,string>", "array<string>")
@@ -39,6 +42,7 @@ def decoded_schema(spec: LakeSpec) -> str:
         columns += [f"{name} {type_}" for name, type_ in zip(ROW_COLUMNS, _ROW_TYPES, strict=True)]
     if spec.patterns:
         columns.append(f"{KEY_COLUMNS} array<string>")
+    columns += [f"{name} string" for name in SOURCE_COLUMNS]
     own = "".join(f"{column}, " for column in columns)
     return (
         f"event_id string, op string, event_order string, event_time timestamp, transaction_id string, {own}"
@@ -188,7 +192,7 @@ class RecordDecoder:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
                 event_columns = (event.event_id, event.op, event.event_order, event.event_time, event.transaction_id)
-                values = (*event.values, *self._row_columns(event))
+                values = (*event.values, *self._row_columns(event), event.origin, event.mark, event.identity)
                 self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
 
     def _row_columns(self, event: DecodedEvent) -> tuple[Any, ...]:
@@ -236,6 +240,7 @@ class _Rows:
         if spec.has_row_columns:
             fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
         fields += [(KEY_COLUMNS, pa.list_(pa.string()))] if spec.patterns else []
+        fields += [(name, pa.string()) for name in SOURCE_COLUMNS]
         self._padding = (None,) * len(fields)
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]

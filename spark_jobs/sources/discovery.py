@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from spark_jobs.contracts.errors import MessagesLostError
 from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
+from spark_jobs.contracts.origins import SOURCES_KEY
 from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -30,7 +31,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY, UNDECLARED_KEY)
+_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY, UNDECLARED_KEY, SOURCES_KEY)
 
 
 def find_delivery(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spark_jobs.contracts.origins import SOURCES_KEY, SourceBook, unpack_sources
 from spark_jobs.contracts.resolving import resolve
 from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.contracts.settings import Settings
@@ -33,3 +34,13 @@ def read_book(log_timeline: Timeline) -> SchemaBook:
 def read_kept(log_timeline: Timeline) -> dict[str, Kept]:
     """What the log's commits know of columns of the wide log that were not declared when they came."""
     return unpack_kept(log_timeline.newest_metadata(METADATA_PREFIX + UNDECLARED_KEY))
+
+
+def read_source_book(spec: LakeSpec, settings: Settings) -> SourceBook | None:
+    """What the log's commits know of the sources; None when no run has recorded anything."""
+    return source_book_of(Timeline(table=spec.log, path=settings.table_path(spec.log)))
+
+
+def source_book_of(log_timeline: Timeline) -> SourceBook | None:
+    """The same, by a timeline of the log."""
+    return unpack_sources(log_timeline.newest_metadata(METADATA_PREFIX + SOURCES_KEY))

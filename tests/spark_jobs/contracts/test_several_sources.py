@@ -66,7 +66,12 @@ def test_shards_have_their_origin_in_the_key(tmp_path: Path):
         ("shop_{table}", "orders", 6, "from names several tables; put {table} into name for a table of each, or add"),
         ("shop_{table}", "Shop {table}", 6, "makes no snake_case identifiers; correct it"),
         ("database: shop", "database: [shop, crm]", 6, "put {database} into name"),
-        ("except:", "without:", 10, "from has 'without'; known are ['database', 'table', 'except']"),
+        (
+            "except:",
+            "without:",
+            10,
+            "from has 'without'; known are ['server', 'database', 'schema', 'table', 'except']",
+        ),
         ('table: "*"', "table: [a b, c*]", 9, "table 'a b' is no name; correct it"),
         ("database: shop", "database: []", 7, "from needs a database; give its name at the source"),
         ("default: id", "defaults: id", 11, "key has 'defaults'; known are ['default', 'for']"),

@@ -30,7 +30,8 @@ SPEC = load_lake_spec(Settings().lake_spec)
 CLOCK = datetime(2026, 1, 2, 12, tzinfo=UTC)
 MOMENTS = [CLOCK + timedelta(hours=hours) for hours in (-40, -13, -12, 0, 1, 30)]
 """The clock itself among them, the first moment of its day, and what has not happened yet."""
-REASONS = [None, None, None, "not_json", "other_type", "broken_rule", "ignored"]
+OF_THE_SOURCE = ("other_type", "other_origin", "position_fell")
+REASONS = [None, None, None, "not_json", *OF_THE_SOURCE, "broken_rule", "ignored"]
 
 counts = st.dictionaries(
     st.sampled_from(["written", "quarantined", "duplicates", "marked"]), st.integers(0, 5), min_size=1
@@ -82,9 +83,9 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "ignored": len(rows) - len(usable) - len(rejected),
         "usable": len(usable),
         "rejected": len(rejected),
-        "set_aside": rejected.count("other_type") + rejected.count("broken_rule"),
+        "set_aside": sum(reason in OF_THE_SOURCE for reason in rejected) + rejected.count("broken_rule"),
+        "of_the_source": sum(reason in OF_THE_SOURCE for reason in rejected),
         "undeclared": sum("row_types" in row and row["source_table"] is None for row in usable),
-        "other_type": rejected.count("other_type"),
         "others": {row["detail"] for row in rows if row["reason"] == "ignored" and row["detail"]},
         "first": min(orders, default=None),
         "last": max(orders, default=None),

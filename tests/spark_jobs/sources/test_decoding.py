@@ -134,6 +134,7 @@ def said_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
         said |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}
         said |= {"row_unknown": [*row.unknown] if row.unknown else None}
         said |= {"key_columns": [*row.key] if row.key else None}
+    said |= {"source_origin": event.origin, "source_mark": event.mark, "source_identity": event.identity}
     return {name: value for name, value in said.items() if value is not None}
 
 

@@ -45,7 +45,8 @@ class Settings:
     kafka_properties: str = field(default="", repr=False)
     """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
     kafka_start: str = "earliest"
-    """Where a topic that was never read begins: ``earliest``, ``latest``, a time, or offsets as a JSON object."""
+    """Where a topic begins that was never read: ``earliest``, a time, or offsets as a JSON object; ``latest`` is for
+    the topics of the first run alone."""
     jdbc_url: str = field(default="", repr=False)
     """The database whose tables `snapshot` reads, such as ``jdbc:postgresql://host/database``; without a login."""
     jdbc_user: str = ""

@@ -27,11 +27,12 @@ from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
-from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.erasures import Erasures, check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
 
 PACKED_DECIMALS, TEXT_DECIMALS = "precise", "string"
 _PAUSE_SECONDS = 1.5
@@ -82,7 +83,8 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
 
-    The leases of log and quarantine are given back between two commits, so that `ingest` goes on meanwhile.
+    The leases of log and quarantine are held for each commit alone: while the database is asked and read, `ingest` goes
+    on, however long that takes.
 
     Raises:
         ContractError: there is no such table, or the lake cannot take it.
@@ -93,9 +95,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     check(spec, arguments, settings)
     reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
     while reading.goes_on:
-        with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-            check_no_erasure(settings)
-            reading.step()
+        reading.step()
         if reading.goes_on:
             time.sleep(_PAUSE_SECONDS)
     return reading.result()
@@ -127,29 +127,30 @@ class Reading:
         self._is_again = bool(self.arguments.options.get("again"))
 
     def step(self) -> None:
-        """Read some parts and commit them; the caller holds the leases."""
-        timelines = [
-            settled_timeline(self.spark, name, self.settings) for name in (self.spec.log, self.spec.quarantine)
-        ]
+        """Read some parts, then take the leases and commit them, unless what they were read by is no longer so."""
+        check_no_erasure(self.settings)
+        erased = Erasures(self.settings).state()
+        timelines = [Timeline(table=name, path=self.settings.table_path(name)) for name in self._tables]
         for timeline in timelines:
+            timeline.check_version()
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
             self.outcomes.setdefault(timeline.table, nothing)
-        known = read_snapshots(timelines[0])
-        snapshot = known.get(self.origin)
+        before = read_snapshots(timelines[0]).get(self.origin)
+        snapshot = before
         if snapshot and snapshot.is_finished and not self._is_again:
             self._end(snapshot)
             return
         if not self._columns:
             self._columns, self._key = self._find_columns(), self._find_key()
         if snapshot is None or self._is_again:
-            snapshot, self._is_again = self._begin(snapshot), False
+            snapshot = self._begin(snapshot)
             if snapshot.is_finished:
                 self._end(snapshot)
                 return
         after, predicates = self._next_parts(snapshot)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
         with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
-            records = int(pinned_df.count())
+            records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
@@ -157,12 +158,36 @@ class Reading:
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
-                snapshots={**known, self.origin: after},
+                snapshots={},
                 has_more=not after.is_finished,
                 may_be_known=not self._parts_read,
             )
-            taken = put_through(self.spark, self.spec, delivery, timelines, self.arguments, self.settings)
-        self._count(taken, after, parts=after.done - snapshot.done)
+            taken = self._commit(delivery, before, after, erased)
+        if taken:
+            self._is_again = False
+            self._count(taken, after, parts=after.done - snapshot.done)
+
+    @property
+    def _tables(self) -> tuple[str, str]:
+        return self.spec.log, self.spec.quarantine
+
+    def _commit(
+        self, delivery: JdbcDelivery, before: Snapshot | None, after: Snapshot, erased: tuple[tuple[str, int], ...]
+    ) -> Taken | None:
+        """Commit what was read; None when it is to be read again, since something came between.
+
+        That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
+        the person.
+        """
+        with hold_tables(self._tables, job=self.arguments.job, settings=self.settings):
+            check_no_erasure(self.settings)
+            timelines = [settled_timeline(self.spark, name, self.settings) for name in self._tables]
+            known = read_snapshots(timelines[0])
+            if known.get(self.origin) != before or Erasures(self.settings).state() != erased:
+                log.info("%s: the lake has changed while parts were read; they are read again", self.origin)
+                return None
+            current = replace(delivery, snapshots={**known, self.origin: after})
+            return put_through(self.spark, self.spec, current, timelines, self.arguments, self.settings)
 
     def result(self) -> JobResult:
         """What the run came to."""

@@ -28,7 +28,7 @@ from spark_jobs.sources.kafka_plan import (
     share,
 )
 
-EARLIEST, LATEST = Start.parse("earliest"), Start.parse("latest")
+EARLIEST = Start.parse("earliest")
 
 
 @dataclass
@@ -48,12 +48,12 @@ class ListCluster:
         for facts in (self.ids, self.begins, self.ends):
             del facts[topic]
 
-    def states(self, *, starts_at_end: bool = False) -> dict[str, TopicState]:
+    def states(self) -> dict[str, TopicState]:
         return {
             topic: TopicState(
                 topic_id=str(self.ids[topic]),
                 partitions={
-                    number: Bounds(earliest=begin, latest=end, start=end if starts_at_end else begin)
+                    number: Bounds(earliest=begin, latest=end, start=begin)
                     for number, (begin, end) in enumerate(zip(self.begins[topic], self.ends[topic], strict=True))
                 },
             )
@@ -145,56 +145,6 @@ class ReadingMachine(RuleBasedStateMachine):
 
 
 TestReading = ReadingMachine.TestCase
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 6)), max_size=12),
-    st.integers(0, 12),
-    st.integers(1, 9),
-)
-def test_latest_leaves_out_what_was_there_at_the_first_run_and_nothing_else(sends, first_run, most):
-    """Topics appear with their first messages, before or after the first run, which may find none."""
-    cluster, packed, read = ListCluster(), None, Counter[tuple[str, int, int, int]]()
-    was_there: set[tuple[str, int, int, int]] = set()
-
-    def look() -> bool:
-        nonlocal packed
-        plan = plan_kafka(
-            cluster.states(starts_at_end=True),
-            unpack_progress(packed),
-            start=LATEST,
-            max_records=most,
-            is_first=packed is None,
-        )
-        if plan.is_news:
-            packed = pack_progress(plan.progress)
-        for span in plan.spans:
-            read.update((span.topic, cluster.ids[span.topic], 0, at) for at in range(span.start, span.end))
-        return plan.has_more
-
-    for at, (topic, count) in enumerate([*sends, ("", 0)]):
-        if at == min(first_run, len(sends)):
-            was_there = cluster.messages()
-            look()
-        if topic and topic not in cluster.ids:
-            cluster.make(topic)
-        if topic:
-            cluster.ends[topic][0] += count
-    while look():
-        pass
-    assert read == Counter(cluster.messages() - was_there)
-
-
-def test_a_first_run_that_finds_no_topic_is_remembered_and_a_later_topic_is_reported():
-    first = plan_kafka({}, {}, start=LATEST, max_records=10)
-    assert (first.is_news, dict(first.progress), first.messages) == (True, {}, ())
-    assert plan_kafka({}, {}, start=EARLIEST, max_records=10).is_news is False
-    later = {"t": TopicState(topic_id="1", partitions={0: Bounds(earliest=0, latest=5_000, start=5_000)})}
-    plan = plan_kafka(later, first.progress, start=LATEST, max_records=10_000, is_first=False)
-    assert [(span.start, span.end) for span in plan.spans] == [(0, 5_000)]
-    assert plan.messages == ("topic t came after the first run, so it is read from its first message, not from latest",)
-    again = plan_kafka(later, plan.progress, start=LATEST, max_records=10_000, is_first=False)
-    assert (again.spans, again.is_news, again.messages) == ((), False, ())
 
 
 @given(

@@ -31,10 +31,12 @@ from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.positions import ask_database
 from spark_jobs.sources.jdbc.start import begin
+from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 PACKED_DECIMALS, TEXT_DECIMALS = "precise", "string"
@@ -86,7 +88,8 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
 
-    The leases of log and quarantine are given back between two commits, so that `ingest` goes on meanwhile.
+    The leases of log and quarantine are held for each commit alone: while the database is asked and read, `ingest` goes
+    on, however long that takes.
 
     Raises:
         ContractError: there is no such table, or the lake cannot take it.
@@ -97,9 +100,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     check(spec, arguments, settings)
     reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
     while reading.goes_on:
-        with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-            check_nothing_unfinished(settings, (spec.log, spec.quarantine))
-            reading.step()
+        reading.step()
         if reading.goes_on:
             time.sleep(_PAUSE_SECONDS)
     return reading.result()
@@ -131,29 +132,30 @@ class Reading:
         self._is_again = bool(self.arguments.options.get("again"))
 
     def step(self) -> None:
-        """Read some parts and commit them; the caller holds the leases."""
-        timelines = [
-            settled_timeline(self.spark, name, self.settings) for name in (self.spec.log, self.spec.quarantine)
-        ]
+        """Read some parts, then take the leases and commit them, unless what they were read by is no longer so."""
+        check_nothing_unfinished(self.settings, self._tables)
+        erased = Erasures(self.settings).state()
+        timelines = [Timeline(table=name, path=self.settings.table_path(name)) for name in self._tables]
         for timeline in timelines:
+            timeline.check_readable()
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
             self.outcomes.setdefault(timeline.table, nothing)
         name = self._name_among(known := read_snapshots(timelines[0]))
-        snapshot = known.get(name)
+        snapshot = before = known.get(name)
         if snapshot and snapshot.is_finished and not self._is_again:
             self._end(snapshot)
             return
         if not self._columns:
             self._columns, self._key = self._find_columns(), self._find_key()
         if snapshot is None or self._is_again:
-            snapshot, self._is_again = self._begin(snapshot), False
+            snapshot = self._begin(snapshot)
             if snapshot.is_finished:
                 self._end(snapshot)
                 return
         after, predicates = self._next_parts(snapshot)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
         with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
-            records = int(pinned_df.count())
+            records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
@@ -161,12 +163,41 @@ class Reading:
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
-                snapshots={**known, name: after},
+                snapshots={},
                 has_more=not after.is_finished,
                 may_be_known=not self._parts_read,
             )
-            taken = put_through(self.spark, self.spec, delivery, timelines, self.arguments, self.settings)
-        self._count(taken, after, parts=after.done - snapshot.done)
+            taken = self._commit(delivery, name, before, after, erased)
+        if taken:
+            self._is_again = False
+            self._count(taken, after, parts=after.done - snapshot.done)
+
+    @property
+    def _tables(self) -> tuple[str, str]:
+        return self.spec.log, self.spec.quarantine
+
+    def _commit(
+        self,
+        delivery: JdbcDelivery,
+        name: str,
+        before: Snapshot | None,
+        after: Snapshot,
+        erased: tuple[tuple[str, int], ...],
+    ) -> Taken | None:
+        """Commit what was read; None when it is to be read again, since something came between.
+
+        That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
+        the person.
+        """
+        with hold_tables(self._tables, job=self.arguments.job, settings=self.settings):
+            check_nothing_unfinished(self.settings, self._tables)
+            timelines = [settled_timeline(self.spark, name, self.settings) for name in self._tables]
+            known = read_snapshots(timelines[0])
+            if known.get(name) != before or Erasures(self.settings).state() != erased:
+                log.info("%s: the lake has changed while parts were read; they are read again", self.origin)
+                return None
+            current = replace(delivery, snapshots={**known, name: after})
+            return put_through(self.spark, self.spec, current, timelines, self.arguments, self.settings)
 
     def _name_among(self, known: Snapshots) -> str:
         """What its snapshot is called: that of a table of the same name in another database has the shorter name."""

@@ -141,10 +141,18 @@ def _of_kafka(
 ) -> KafkaDelivery:
     """What is new in the topics; with ``accepted`` None whatever is lost."""
     properties, start = client_properties(settings), Start.parse(settings.kafka_start)
-    known = unpack_progress(log_timeline.newest_metadata(METADATA_PREFIX + PROGRESS_KEY))
+    packed = log_timeline.newest_metadata(METADATA_PREFIX + PROGRESS_KEY)
+    known = unpack_progress(packed)
     own = {topic: of for topic, of in known.items() if is_topic(topic, spec.source.topics)}
     topics = KafkaCluster(properties=properties).topics(spec.source.topics, start)
-    plan = plan_kafka(topics, own, start=start, max_records=max_records, accepted=own if accepted is None else accepted)
+    plan = plan_kafka(
+        topics,
+        own,
+        start=start,
+        max_records=max_records,
+        accepted=own if accepted is None else accepted,
+        is_first=packed is None,
+    )
     if plan.losses:
         raise MessagesLostError(lost={loss.topic: loss.told for loss in plan.losses})
     none = () if topics else (f"none of Kafka's topics is one of {list(spec.source.topics)}",)

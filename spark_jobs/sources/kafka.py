@@ -202,9 +202,7 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
             messages = consumer.consume(min(most, span.end - position), timeout=_POLL_SECONDS)
             if messages:
                 most = next_batch([len(message) for message in messages])
-                deadline = time.monotonic() + _STALLED_SECONDS
-            elif time.monotonic() > deadline:
-                raise KafkaReadError(f"{READ_FAILED}: {span.place} gives nothing after offset {position}")
+            before = position
             for message in messages:
                 error, offset = message.error(), message.offset()
                 if error is None and offset < span.end:
@@ -216,6 +214,10 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
                     position = offset + 1 if error is None else offset
                 if position >= span.end:
                     break
+            if position > before:  # errors that pass are no progress: a broker may give nothing else for ever
+                deadline = time.monotonic() + _STALLED_SECONDS
+            elif time.monotonic() > deadline:
+                raise KafkaReadError(f"{READ_FAILED}: {span.place} gives nothing after offset {position}")
     finally:
         consumer.close()
 

@@ -65,6 +65,10 @@ class Erasures:
         """True when somebody was erased from the lake, or is being erased."""
         return bool(self._files.list_files(FOLDER))
 
+    def state(self) -> tuple[tuple[str, int], ...]:
+        """The same text and times while no erasure began or ended: for who reads first and commits later."""
+        return tuple((entry.path, entry.modified_ns) for entry in self._files.list_files(FOLDER))
+
     def begin(self, pending: Pending) -> None:
         """Remember whom: once the tables have forgotten the names, nobody else knows what to look for."""
         self._files.write(f"{FOLDER}/{_PENDING}", json.dumps(asdict(pending)).encode())

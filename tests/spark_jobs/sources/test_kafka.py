@@ -183,6 +183,18 @@ def test_an_error_that_passes_costs_no_message_and_doubles_none(broker, monkeypa
     assert offsets(broker, "one", 0, 2, 9) == [(n, b"%d" % n) for n in range(2, 9)]
 
 
+def test_errors_that_pass_and_nothing_else_are_given_up(broker, monkeypatch):
+    class Lost(Consumer):
+        """Says at once, whenever it is asked, that it has lost the broker for a moment."""
+
+        def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+            return [Message(topic="one", partition=0, error=KafkaError(KafkaError._TRANSPORT, retriable=True))]
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", Lost)
+    with pytest.raises(KafkaReadError, match=r"kafka:one/0 gives nothing after offset 2$"):
+        offsets(broker, "one", 0, 2, 9)
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it")])
 def test_what_is_no_failure_of_reading_is_told_as_it_is(error):
     with pytest.raises(type(error)) as caught, reading():

@@ -95,8 +95,8 @@ def _description(table: str, name: str) -> str:
     if name.endswith("_ro"):
         return f"{table} as of its last compaction; {table}_rt has every commit"
     return (
-        f"{table}: every commit, for engines that read log files (Athena: all but timestamp columns); {table}_ro is for "
-        f"the others"
+        f"{table}: every commit, for engines that read log files (Athena: not its timestamps); "
+        f"{table}_ro is for the others"
     )
 
 

@@ -97,7 +97,7 @@ def _entries(spec: LakeSpec, settings: Settings, engine: Engine) -> Iterator[tup
     found = {table.name: table for table in find_tables(spec, settings)}
     for layout in all_layouts(spec):
         name = layout.name
-        if name == spec.quarantine or name not in found and f"{name}_rt" not in found:
+        if name == spec.quarantine or (name not in found and f"{name}_rt" not in found):
             continue
         if layout.is_merged:
             name += engine.merged_suffix(_shown_types(found[f"{name}_rt"], layout.name, spec))

@@ -92,7 +92,7 @@ def test_of_the_shipped_tables_athena_shows_every_commit_but_where_they_have_mom
     spec = load_lake_spec(whole_lake.settings.lake_spec)
     for table in spec.tables:
         kinds = {n: MOMENT if spec.columns_by_name[n].type == "timestamp" else "string" for n in table.columns}
-        whole_lake.commit(table.name, 2, {name: "long" for name in table.key} | kinds | {"is_deleted": "boolean"})
+        whole_lake.commit(table.name, 2, dict.fromkeys(table.key, "long") | kinds | {"is_deleted": "boolean"})
     statements = build(whole_lake, Engine.ATHENA).statements
     late = {table.name for table in spec.tables if f'"{table.name}_ro"' in statements[table.name]}
     assert late == {"sales"}

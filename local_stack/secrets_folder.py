@@ -25,7 +25,7 @@ WRITES = (
     *("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetBucketVersioning"),
     *("s3:ListBucketMultipartUploads", "s3:ListBucketVersions", "s3:ListMultipartUploadParts", "s3:PutObject"),
 )
-"""What jobs do with objects beside reading them. Nothing of the bucket itself: it is the server's own key that made it."""
+"""What jobs do with objects beside reading them. Nothing of the bucket itself, which the server's own key made."""
 Values = dict[str, str]
 
 

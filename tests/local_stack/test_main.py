@@ -33,7 +33,8 @@ def test_help_names_every_command(capsys):
     shown = capsys.readouterr().out
     servers = {"serve", "secrets", "bucket"}
     assert (
-        set(COMMANDS) == {"setup", "java-home", "demo", "company", "cloud", "live", "up", "down", "airflow"} | servers
+        set(COMMANDS)
+        == {"setup", "java-home", "sbom", "demo", "company", "cloud", "live", "up", "down", "airflow"} | servers
     )
     assert all(f"  {name} " in shown for name in COMMANDS)
 

@@ -1,8 +1,8 @@
 """The bill of materials: every Python package of the locks and every jar, each with the day it was released.
 
 `make lock` writes ``sbom.json`` (CycloneDX 1.6). Days of packages are those that the index gives to uv, with the newest
-version that our wishes allow; days of jars are in the jars. No rule about it asks a clock: a pin's age is counted at the
-day that the list itself names, so that a commit which was right stays right.
+version that our wishes allow; days of jars are in the jars. No rule about it asks a clock: a pin is as old as it is on
+the day that the list itself names, so that a commit which was right stays right.
 """
 
 from __future__ import annotations

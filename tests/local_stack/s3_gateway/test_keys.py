@@ -1,4 +1,4 @@
-"""The keys that `make secrets` makes, on the S3 server as docker-compose.yaml starts it: writers write, readers read."""
+"""The keys that `make secrets` makes, on the S3 server as docker-compose.yaml starts it: jobs write, Trino reads."""
 
 from __future__ import annotations
 

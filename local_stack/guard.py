@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,8 @@ from local_stack.layout import PROJECT_ROOT
 
 DONE = b"done"
 _END_SECONDS = 30.0
+_IN_ORDER_SECONDS = 3.0
+"""That services have to end in order when nobody waits for it: the next start may come at any moment."""
 
 
 @contextmanager
@@ -41,7 +44,9 @@ def run(folder: Path) -> None:
     if sys.stdin.buffer.read() != DONE:
         from local_stack.services import RunFolder
 
-        print(f"who started the stack is gone; stopped {RunFolder(folder).stop_all()}", flush=True)
+        deadline = time.monotonic() + _IN_ORDER_SECONDS
+        stopped = RunFolder(folder).stop_all(is_urgent=lambda: time.monotonic() > deadline)
+        print(f"who started the stack is gone; stopped {stopped}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import JobArguments
@@ -27,11 +27,14 @@ DAYS = st.dates(min_value=date(2020, 1, 1), max_value=date(2026, 12, 31))
 
 
 @given(DAYS, st.integers(0, 400))
+@example(date(2026, 11, 1), 14)
+@example(date(2026, 11, 2), 28)
+@example(date(2026, 11, 1), 29)
 def test_months_are_whole_or_the_whole_ones_are_named(first: date, days: int) -> None:
     last = first + timedelta(days=days)
-    month = [day for day in (first + timedelta(days=n) for n in range(-31, days + 32)) if day.month]
-    begin = min(day for day in month if (day.year, day.month) == (first.year, first.month))
-    end = max(day for day in month if (day.year, day.month) == (last.year, last.month))
+    around = [first + timedelta(days=n) for n in range(-31, days + 32)]
+    begin = min(day for day in around if (day.year, day.month) == (first.year, first.month))
+    end = max(day for day in around if (day.year, day.month) == (last.year, last.month))
     if (first, last) == (begin, end):
         asked("slow", first, last)
     else:

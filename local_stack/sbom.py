@@ -123,7 +123,7 @@ def too_old(components: Sequence[Component], *, day: date, reasons: Mapping[str,
 
     Reasons are by patterns of ``kind/name`` (``maven/org.apache.hadoop:*``).
     """
-    wrong, used = [], set()
+    wrong, used = list[str](), set[str]()
     for each in components:
         if (sentence := _age(each, day)) is None:
             continue

@@ -98,12 +98,13 @@ faults: setup  ## stop the storage at every operation of writers and services, a
 mutants: setup  ## plant known bugs one at a time, and see that the tests named for each notice
 	@$(JAVA) $(VENV)/python -m tests.mutants
 
-lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
+lock: setup  ## rewrite requirements*.txt, jars.lock and sbom.json from what they are made of; UPGRADE=--upgrade: newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements-trino.in -o requirements-trino.txt
 	$(LOCK) $(UPGRADE) include/docker/superset/requirements.in -o include/docker/superset/requirements.txt
 	$(VENV)/python -m local_stack setup --lock-jars
+	$(VENV)/python -m local_stack sbom
 	@$(PYTHON) -m local_stack setup
 
 format: setup  ## put the code into its form

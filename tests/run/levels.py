@@ -28,6 +28,7 @@ SLICES = {
     "clusters": "the jobs on a standalone Spark cluster and on YARN",
     "company": "the company's lake: its tables, its erased customer and its changed mart, in a running Airflow",
     "databases": "PostgreSQL and MariaDB through Debezium and Kafka; snapshots of MariaDB; served marts",
+    "documents": "README and docs followed as they are written, from make demo on, in a fresh clone",
     "engines": "tables, views and checks read by Trino through a Hive metastore",
     "faults-backfills": "backfills beside the schedule of the same lake",
     "faults-commands": "commands that rewrite the lake, each cut off and followed by each other, and the way out",

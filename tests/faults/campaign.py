@@ -201,7 +201,7 @@ class Tries:
 
     def pairs(self, kind: str, firsts: int, seconds: int) -> Tried:
         """Pairs of crashes in a scenario of tables or of lakes."""
-        tries = pairs.Pairs(self.stops, self.folder / PAIRS / f"{pairs.KINDS.index(kind)}")
+        tries = pairs.Pairs(self.stops, self.folder / PAIRS / f"again-{pairs.KINDS.index(kind)}")
         for scenario in SCENARIOS:
             if scenario.kind == kind:
                 home = self.home(PAIRS, scenario)
@@ -235,7 +235,7 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
             yield tries.stored.run(scenario, around_completion_and_elsewhere(places))
     for kind in KINDS_OF[PAIRS]:
         if kind in kinds[PAIRS]:
-            yield tries.pairs(kind, *(pairs.SAMPLED if options.sampled else (pairs.FIRSTS[kind], pairs.SECONDS)))
+            yield tries.pairs(kind, *(pairs.SAMPLED if options.sampled else (pairs.FIRSTS, pairs.SECONDS)))
 
 
 def _try_drivers(

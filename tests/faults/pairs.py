@@ -25,10 +25,8 @@ from tests.faults.verdicts import Point, Tried, attempt, retry
 TABLE_KINDS = tuple(scenario.kind for scenario in SCENARIOS)
 LAKE_KINDS = tuple(scenario.kind for scenario in LAKE_SCENARIOS)
 KINDS = (*LAKE_KINDS, *TABLE_KINDS)
-FIRSTS = {**dict.fromkeys(TABLE_KINDS, 5), **dict.fromkeys(LAKE_KINDS, 4)}
-"""How many first crashes of each kind."""
-SECONDS = 2
-"""How many second ones for each of them."""
+FIRSTS, SECONDS = 5, 2
+"""How many first crashes of each kind, and how many second ones for each of them; a recovery may have fewer points."""
 SAMPLED = (2, 1)
 """The same two numbers for each kind in a slice."""
 LEAST = 200

@@ -25,7 +25,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from tests.faults import races
 from tests.faults.drivers import Driver
-from tests.faults.small_lakes import FIRST, SECOND, THIRD, LakeStep, SmallLake, make_small_lake
+from tests.faults.small_lakes import FIRST, SECOND, THIRD, LakeStep, SmallLake, Units, make_small_lake
 from tests.faults.store_faults import Weather
 from tests.faults.stored_lakes import StoredLake
 from tests.faults.stores import STORMY, Store, wait_until_old
@@ -121,6 +121,10 @@ def _told(seed: int, store: Store) -> str:
     return f"seed {seed} ({faults or 'no faults'})"
 
 
+def _took(batch: Units) -> LakeStep:
+    return lambda lake: lake.take_in(batch)
+
+
 def _serve_all(lake: SmallLake) -> None:
     later = datetime.now(UTC) + timedelta(days=2)
     lake.run("services", clock=later, action="run", service=None, all=True)
@@ -128,11 +132,11 @@ def _serve_all(lake: SmallLake) -> None:
 
 _REFRESH: tuple[LakeStep, ...] = (SmallLake.split, SmallLake.refresh, SmallLake.serve)
 _STEPS: tuple[LakeStep, ...] = (
-    *(lambda lake: lake.take_in(FIRST), *_REFRESH),
-    *(lambda lake: lake.take_in(SECOND), *_REFRESH),
+    *(_took(FIRST), *_REFRESH),
+    *(_took(SECOND), *_REFRESH),
     *(_serve_all, SmallLake.keep),
-    *(lambda lake: lake.take_in(THIRD), *_REFRESH),
-    *(SmallLake.restore, lambda lake: lake.take_in(THIRD), *_REFRESH),
+    *(_took(THIRD), *_REFRESH),
+    *(SmallLake.restore, _took(THIRD), *_REFRESH),
 )
 
 

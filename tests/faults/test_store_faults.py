@@ -113,8 +113,7 @@ def test_places_are_around_what_ends_a_scenario_and_spread_over_the_rest():
 
 
 def test_pairs_are_many_spread_over_the_operations_and_the_same_every_time():
-    count = sum(pairs.FIRSTS[share.kind] * pairs.SECONDS for share in ALL if share.part == PAIRS)
-    assert count >= pairs.LEAST
+    assert sum(pairs.FIRSTS * pairs.SECONDS for share in ALL if share.part == PAIRS) >= pairs.LEAST
     points = [(f"PUT {number}", BEFORE) for number in range(40)]
     chosen = pairs.spread(points, 5, "append/first")
     assert chosen == pairs.spread(points, 5, "append/first") != pairs.spread(points, 5, "delta/first")

@@ -97,7 +97,7 @@ def test_another_server_is_asked_by_its_path(url: str, is_encrypted: str):
     ],
 )
 def test_a_bucket_that_could_not_be_looked_up_is_tried_again(root: str, error: OSError | ValueError, exit_code: int):
-    """Where no variable names a region or an endpoint, pyarrow asks Amazon where the bucket is, before anything else."""
+    """Where no variable names a region or an endpoint, pyarrow asks Amazon where the bucket is."""
     assert filesystem._cannot_open(root, error).exit_code == exit_code
 
 

@@ -219,6 +219,7 @@ class Lease:
     @contextmanager
     def _asking(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+        from urllib3.exceptions import HTTPError  # of an error's body that breaks off; botocore does not translate it
 
         name = self._name
         try:
@@ -231,5 +232,5 @@ class Lease:
             if error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:
                 raise TransientError(f"{told}; run again later") from error
             raise SettingsError(f"{told}; a writer needs s3:GetObject and s3:PutObject there") from error
-        except BotoCoreError as error:
+        except (BotoCoreError, HTTPError) as error:
             raise TransientError(f"{name} cannot be requested ({error}); run again later") from error

@@ -27,6 +27,8 @@ from tests.support.small_store import SmallStore
 KEY = "/lake/t/.hoodie/20260101000000000.commit"
 DONE = (Fault.LOST, Fault.ERROR_AFTER, Fault.TRUNCATED, Fault.REPEATED, Fault.DELAYED, Fault.LATE)
 NOT_HEARD = (Fault.RESET, Fault.LOST, Fault.TRUNCATED, Fault.LATE)
+_LONG = 60
+"""Seconds that no request takes, on whatever machine."""
 
 
 class Chosen(Switch):
@@ -52,7 +54,7 @@ class Web:
     def ask(self, method: str, target: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, dict[str, str]]:
         """An answer, on a connection of its own."""
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
-        with closing(http.client.HTTPConnection(self.proxy.address, timeout=5)) as connection:
+        with closing(http.client.HTTPConnection(self.proxy.address, timeout=_LONG)) as connection:
             connection.request(method, target, body or None, fields)
             answer = connection.getresponse()
             return answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
@@ -90,12 +92,12 @@ def test_what_is_not_to_fail_goes_through_unchanged(web: Web):
 
 
 def test_a_connection_serves_request_after_request_also_in_pieces_and_with_permission(web: Web):
-    with closing(http.client.HTTPConnection(web.proxy.address, timeout=5)) as connection:
+    with closing(http.client.HTTPConnection(web.proxy.address, timeout=_LONG)) as connection:
         for number in range(3):
             connection.request("PUT", f"{KEY}.{number}", iter([b"a" * 10, b"b" * 5]), encode_chunked=True)
             assert connection.getresponse().read() == b""
     host, port = web.proxy.address.split(":")
-    with closing(socket.create_connection((host, int(port)), timeout=5)) as client:
+    with closing(socket.create_connection((host, int(port)), timeout=_LONG)) as client:
         client.sendall(f"PUT {KEY} HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n".encode())
         assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"two")
@@ -163,9 +165,9 @@ def test_what_comes_late_comes_after_what_came_meanwhile(web: Web):
 def test_what_is_delayed_is_not_carried_out_once_the_client_has_given_up(web: Web):
     web.fail(Fault.DELAYED, seconds=0.1)
     host, port = web.proxy.address.split(":")
-    with closing(socket.create_connection((host, int(port)), timeout=5)) as client:
+    with closing(socket.create_connection((host, int(port)), timeout=_LONG)) as client:
         client.sendall(f"PUT {KEY} HTTP/1.1\r\nContent-Length: 3\r\n\r\none".encode())
-        wait_until(lambda: web.switch.next == CALM, "the request was seen", limit_seconds=5)
+    wait_until(lambda: web.switch.next == CALM, "the request was seen", limit_seconds=_LONG)
     web.fail(Fault.DELAYED, seconds=0.15)
     assert web.ask("GET", KEY)[0] == 404
 
@@ -180,7 +182,9 @@ def client_of(proxy: StoreProxy) -> Any:
     import boto3
     from botocore.config import Config
 
-    config = Config(retries={"mode": "standard", "max_attempts": 1}, s3={"addressing_style": "path"}, read_timeout=5)
+    config = Config(
+        retries={"mode": "standard", "max_attempts": 1}, s3={"addressing_style": "path"}, read_timeout=_LONG
+    )
     return boto3.client("s3", endpoint_url=f"http://{proxy.address}", config=config)
 
 

@@ -59,8 +59,8 @@ def _opening_lake(session: Session, folder: Path, keep_minutes: float) -> Iterat
         running_metastore(folder / "metastore") as uri,
         running_trino(folder / "trino", metastore=uri) as trino,
     ):
-        keep = timedelta(minutes=keep_minutes)
-        yield make_soak_lake(session.spark, folder / "lake", catalog=uri, trino=trino, keep=keep)
+        kept_for = timedelta(minutes=keep_minutes)
+        yield make_soak_lake(session.spark, folder / "lake", catalog=uri, trino=trino, kept_for=kept_for)
 
 
 class Soak:

@@ -49,11 +49,11 @@ def batch_of(turn: int) -> Units:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoakLake(SmallLake):
-    """Such a lake, whose services see files as old that were written ``keep`` ago."""
+    """Such a lake, whose services see files as old that were written ``kept_for`` ago."""
 
     catalog: str
     trino: str
-    keep: timedelta
+    kept_for: timedelta
 
     @property
     def settings(self) -> Settings:
@@ -70,8 +70,8 @@ class SoakLake(SmallLake):
         self.land(f"{turn:05}.jsonl", [line(sqlserver("u", row, 10 + turn)) for row in rows])
 
     def serve_tables(self) -> None:
-        """Run the services that are due, by a clock at which an hour has passed since ``keep`` ago."""
-        clock = datetime.now(UTC) + timedelta(hours=1) - self.keep
+        """Run the services that are due, by a clock at which an hour has passed since ``kept_for`` ago."""
+        clock = datetime.now(UTC) + timedelta(hours=1) - self.kept_for
         self.run("services", clock=clock, action="run", service=None, all=False)
 
     def differences(self) -> list[str]:
@@ -103,7 +103,7 @@ class SoakLake(SmallLake):
         return Timeline(table=table, path=self.path(table)).last is not None
 
 
-def make_soak_lake(spark: SparkSession, folder: Path, *, catalog: str, trino: str, keep: timedelta) -> SoakLake:
+def make_soak_lake(spark: SparkSession, folder: Path, *, catalog: str, trino: str, kept_for: timedelta) -> SoakLake:
     """An empty lake."""
     made = make_small_lake(spark, folder)
     document = yaml.safe_load(made.spec.read_text(encoding="utf-8"))
@@ -111,4 +111,4 @@ def make_soak_lake(spark: SparkSession, folder: Path, *, catalog: str, trino: st
     for table in document["tables"]:
         table["type"] = "copy_on_write"
     made.spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return SoakLake(spark=spark, folder=folder, spec=made.spec, catalog=catalog, trino=trino, keep=keep)
+    return SoakLake(spark=spark, folder=folder, spec=made.spec, catalog=catalog, trino=trino, kept_for=kept_for)

@@ -287,7 +287,7 @@ def test_it_is_waited_for_though_the_store_fails_meanwhile(store: Store, monkeyp
         store.clock += seconds
         store.is_down = outage.pop(0)
 
-    monkeypatch.setattr(s3_leases.time, "sleep", sleep)
+    monkeypatch.setattr("spark_jobs.storage.s3_leases.time.sleep", sleep)
     store.is_down = True
     with hold_object(store, "s3a://b/lake", table="units", who="me", wait=30) as is_held:
         assert is_held()

@@ -94,7 +94,9 @@ class StoreProxy:
         except _GivenUpError as ended:
             await _break_off(writer, ended.sent)
         except (EOFError, ConnectionError, asyncio.CancelledError):
-            writer.close()
+            return
+        finally:
+            writer.close()  # whatever it was: a client would wait
 
     async def _serve(self, asked: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         method, target, _ = asked.first.split(" ", 2)

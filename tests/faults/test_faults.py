@@ -161,7 +161,7 @@ def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign
     (tmp_path / "lake").mkdir()
     point = Point(kind="append", operation="close /t/f #1", seconds=1.0)
     trial: Any = SimpleNamespace(base=tmp_path / "lake", go_on=lambda point: point)
-    assert stops._as_in_state(trial, point, {}) == point
+    assert stops.as_in_state(trial, point, {}) == point
 
 
 PROCESS = """
@@ -270,6 +270,30 @@ def test_two_drivers_on_one_table(run_slice: RunSlice):
 @pytest.mark.slice(name="faults-backfills")
 def test_backfills_beside_the_schedule(run_slice: RunSlice):
     run_slice("faults-backfills")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-pairs-1")
+def test_stopped_twice_while_tables_are_written(run_slice: RunSlice):
+    run_slice("faults-pairs-1")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-pairs-2")
+def test_stopped_twice_while_jobs_write_beside_tables(run_slice: RunSlice):
+    run_slice("faults-pairs-2")
+
+
+@pytest.mark.services
+@pytest.mark.slice(name="faults-store")
+def test_an_object_store_that_stops(run_slice: RunSlice):
+    run_slice("faults-store")
+
+
+@pytest.mark.services
+@pytest.mark.slice(name="faults-weather")
+def test_an_object_store_in_bad_weather(run_slice: RunSlice):
+    run_slice("faults-weather")
 
 
 @pytest.mark.services

@@ -290,9 +290,7 @@ def _fields_of(schema: Any) -> dict[str, dict[str, Any]]:
 
 
 def _event_time(source: dict[str, Any], payload: dict[str, Any]) -> datetime:
-    moment = source.get("ts_ms")
-    if moment is None:
-        moment = payload.get("ts_ms")
+    moment: Any = next((at for at in (source.get("ts_ms"), payload.get("ts_ms")) if at is not None), None)
     try:
         if type(moment) is int:
             return _EPOCH + timedelta(milliseconds=moment)

@@ -19,7 +19,8 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import check_balance, check_still, in_files, measure, newest_event
+from spark_jobs.jobs.intake import check_still, in_files
+from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.pipelines.known_events import known_events
 from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cached_property
 
 from pyspark.sql import SparkSession
 
@@ -19,9 +18,6 @@ from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_patterns import TablePattern
-from spark_jobs.contracts.table_sources import Ways, matches, names_of
-from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.jobs.ingest import Taken, put_through
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -29,8 +25,8 @@ from spark_jobs.sources.jdbc.delivery import JdbcDelivery
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
-from spark_jobs.sources.jdbc.positions import ask_database
 from spark_jobs.sources.jdbc.start import begin
+from spark_jobs.sources.jdbc.targets import SnapshotTarget
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
@@ -121,7 +117,6 @@ class Reading:
     alerts: list[str] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _columns: list[JdbcColumn] = field(default_factory=list)
-    _key: tuple[str, ...] = ()
     _parts_read: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
@@ -129,6 +124,9 @@ class Reading:
         self.table = SourceTable.parse(self.arguments.options["table"])
         self.origin = f"{self.arguments.options['server_name']}.{self.table}"
         self.database = JdbcDatabase.of(self.spark, self.settings)
+        self._target = SnapshotTarget(
+            spec=self.spec, database=self.database, table=self.table, server_name=self.arguments.options["server_name"]
+        )
         self._is_again = bool(self.arguments.options.get("again"))
 
     def step(self) -> None:
@@ -146,20 +144,21 @@ class Reading:
             self._end(snapshot)
             return
         if not self._columns:
-            self._columns, self._key = self._find_columns(), self._find_key()
+            self._columns = self._find_columns()
         if snapshot is None or self._is_again:
             snapshot = self._begin(snapshot)
             if snapshot.is_finished:
                 self._end(snapshot)
                 return
         after, predicates = self._next_parts(snapshot)
+        builder = EnvelopeBuilder(self._columns, snapshot.source, key=self._target.found_key)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
         with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
             records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
-                builder=EnvelopeBuilder(self._columns, snapshot.source, key=self._key),
+                builder=builder,
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
@@ -202,8 +201,9 @@ class Reading:
     def _name_among(self, known: Snapshots) -> str:
         """What its snapshot is called: that of a table of the same name in another database has the shorter name."""
         first = known.get(self.origin)
-        is_another = first and first.source.get("db", self._database) != self._database
-        return f"{self.origin}@{self._database}" if is_another else self.origin
+        if first and first.source.get("db", database := self._target.database_name) != database:
+            return f"{self.origin}@{database}"
+        return self.origin
 
     def result(self) -> JobResult:
         """What the run came to."""
@@ -228,64 +228,11 @@ class Reading:
         return new
 
     def _find_columns(self) -> list[JdbcColumn]:
-        """The columns that are read; ContractError when the lake wants others."""
-        columns, left_out = self.database.columns(self.table)
-        if self.arguments.options.get("decimals") == TEXT_DECIMALS:
-            columns = [replace(column, digits=None) for column in columns]
-        mirrors, pattern = self._tables(), self._pattern()
-        declared = [column for mirror in mirrors for column in mirror.declared]
-        wanted = {column.source for column in (declared if mirrors or pattern else self.spec.source.columns)}
-        if unread := sorted(wanted & set(left_out)):
-            raise ContractError(
-                f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
-                f"take them out of the lake spec, or let the connector take the snapshot"
-            )
-        names = self._names(self.spec.source.ways)
-        is_wide = self.spec.wide_tables and any(matches(name, self.spec.source.tables) for name in names)
-        if not mirrors and not pattern and not is_wide:
-            raise ContractError(
-                f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
-            )
-        keys = [name for mirror in mirrors for name in mirror.source_key]
-        if pattern and not keys:
-            keys = [*pattern[1].key_of(pattern[0])]
-        elif not keys:
-            keys = [self.spec.columns_by_name[self.spec.source.key].source]
-        if missing := sorted({*keys} - {column.name for column in columns}):
-            raise ContractError(f"--table {self.table} has no column {missing[0]}, which is its key in the lake spec")
+        has_text_decimals = self.arguments.options.get("decimals") == TEXT_DECIMALS
+        columns, left_out = self._target.columns(has_text_decimals=has_text_decimals)
         if left_out:
             self.messages.append(f"{self.origin}: columns {show_all(left_out)} are of types that are not read")
         return columns
-
-    def _find_key(self) -> tuple[str, ...]:
-        """The table's primary key, where its rows have to say it: a pattern finds it, and no entry declares its key."""
-        pattern = self._pattern()
-        return self.database.primary_key(self.table) if pattern and not pattern[1].key_of(pattern[0]) else ()
-
-    def _names(self, ways: Ways) -> tuple[str, ...]:
-        """What the lake may call the table, the most particular name first."""
-        database = self._database if len(ways) > 1 else ""
-        return names_of(self.arguments.options["server_name"], database, self.table.schema, self.table.name, ways)
-
-    @cached_property
-    def _database(self) -> str:
-        return ask_database(self.database.address.dialect, self.table, self.database.ask)
-
-    def _tables(self) -> list[TableSpec]:
-        """The tables of the lake that are made of it; none where only a pattern finds it."""
-        for name in self._names(self.spec.ways):
-            if found := [each for each in self.spec.mirrors if each.is_from(name)]:
-                return found
-        return []
-
-    def _pattern(self) -> tuple[str, TablePattern] | None:
-        """The pattern that finds it, with the name that it is found by."""
-        for name in self._names(self.spec.ways):
-            if any(each.is_from(name) for each in self.spec.mirrors if not each.is_found):
-                return None
-            if pattern := self.spec.pattern_of(name):
-                return name, pattern
-        return None
 
     def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
         """How far the snapshot is after the next commit, and the parts of that as conditions."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import UnbalancedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs.intake import check_balance, measure, newest_event
+from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.decoding import decoded_schema

@@ -23,7 +23,7 @@ from spark_jobs.storage.doctor.checks import (
     check_restores,
     check_table,
     check_temporary,
-    check_undeclared,
+    check_undeclared_tables,
     check_version,
 )
 from spark_jobs.storage.doctor.deep import check_deep
@@ -109,7 +109,7 @@ def findings_of(
     yield from (finding for finding in check_kept(settings.base_path) if finding.table in layouts)
     yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
     yield from check_erasure(Erasures(settings).pending())
-    yield from check_undeclared(spec, settings)
+    yield from check_undeclared_tables(spec, settings)
     yield from check_temporary(settings.base_path, arguments.clock)
 
 

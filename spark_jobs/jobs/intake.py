@@ -24,7 +24,7 @@ from spark_jobs.pipelines.columns import (
 )
 from spark_jobs.pipelines.known_events import known_events
 from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
-from spark_jobs.pipelines.undeclared import Undeclared, take_in_undeclared
+from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata

@@ -24,7 +24,7 @@ from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.pipelines.known_events import known_events
 from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
-from spark_jobs.pipelines.undeclared import Undeclared, take_in_undeclared
+from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of

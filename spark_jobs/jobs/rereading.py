@@ -15,7 +15,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.intake import Intake, check_still
 from spark_jobs.pipelines.account import check_balance
-from spark_jobs.pipelines.undeclared import take_in_undeclared
+from spark_jobs.pipelines.undeclared_columns import take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.again import OnceMore
 from spark_jobs.sources.discovery import checkpoints

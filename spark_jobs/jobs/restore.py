@@ -22,7 +22,7 @@ from spark_jobs.storage.restore import TableReturn, later_records, plan_restore,
 from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.undeclared import find_undeclared
+from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
 _HEAD = ("table", "newest commit", "back to", "what happens")
 _AFTER = "what the landing folder got since then is ingested again by the next ingest; its files must still be there"
@@ -64,7 +64,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
     planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
     planned += [f"savepoint {each.id}: later state, to be deleted" for each in later_records(records.all(), record)]
-    planned += [f"{name}: stays as it is, no entry declares it" for name in find_undeclared(spec, settings)]
+    planned += [f"{name}: stays as it is, no entry declares it" for name in find_undeclared_tables(spec, settings)]
     if spark is None or not arguments.options.get("yes"):
         return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
     outcomes, messages = _restore(spark, spec, record, arguments, settings)

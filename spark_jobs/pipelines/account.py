@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.errors import UnbalancedError
-from spark_jobs.pipelines.undeclared import has_undeclared
+from spark_jobs.pipelines.undeclared_columns import has_undeclared
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.kafka_plan import MESSAGES

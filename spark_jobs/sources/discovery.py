@@ -12,7 +12,7 @@ from spark_jobs.contracts.origins import SOURCES_KEY
 from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared import UNDECLARED_KEY
+from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY
 from spark_jobs.sources.delivery import (
     LEDGER_KEY,
     PROGRESS_KEY,

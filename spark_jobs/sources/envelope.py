@@ -40,7 +40,7 @@ from spark_jobs.sources.positions import (
 )
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed, parse_record
-from spark_jobs.sources.undeclared import Beside, UndeclaredReader
+from spark_jobs.sources.undeclared_columns import Beside, UndeclaredReader
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 UPSERTS, DELETE = frozenset("cru"), "d"

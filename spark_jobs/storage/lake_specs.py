@@ -8,7 +8,7 @@ from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared import UNDECLARED_KEY, Kept, unpack_kept
+from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY, Kept, unpack_kept
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 

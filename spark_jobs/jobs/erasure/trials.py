@@ -14,7 +14,7 @@ from spark_jobs.sources.landing_files import find_unwritable
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.restores import check_no_restore
 from spark_jobs.storage.serving.store import ServingStore
-from spark_jobs.storage.undeclared import find_undeclared
+from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
 _MOST_NAMED = 3
 _TRIED = ".hoodie/.lakehouse_tried"
@@ -29,7 +29,7 @@ def check_beforehand(spec: LakeSpec, settings: Settings) -> None:
         UndeclaredTablesError: tables that no entry declares may name the person, and nobody knows how.
     """
     check_no_restore(settings, spec.table_names)
-    if undeclared := find_undeclared(spec, settings):
+    if undeclared := find_undeclared_tables(spec, settings):
         raise UndeclaredTablesError(base_path=settings.base_path, folders=undeclared)
 
 

@@ -10,7 +10,7 @@ from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.s3 import is_s3
 from spark_jobs.storage.s3_leases import open_client
 from spark_jobs.storage.s3_versions import OldVersions, remove_old_versions
-from spark_jobs.storage.undeclared import find_other_folders
+from spark_jobs.storage.undeclared_tables import find_other_folders
 
 _WHAT = "old versions of objects"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +16,7 @@ from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnSpec, Nulls
+from spark_jobs.frames import union
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.reader import Pull, read_interval, read_pull, read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -55,7 +55,7 @@ class LogReading:
             part = replace(pull, window=window, resync_reason=reason)
             events_df = self._events(read_pull(self.spark, self._path, part))
             parts.append(events_df if is_noted else with_unknown_nulls(events_df))
-        return reduce(lambda one, other: one.unionByName(other), parts)
+        return union(parts)
 
     def of_interval(self, interval: Interval) -> DataFrame:
         """Events of some days. Among old commits null says nothing in any of them: what it set was merged before."""

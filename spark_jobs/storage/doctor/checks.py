@@ -25,7 +25,7 @@ from spark_jobs.storage.restores import PENDING, Restores, savepoint_of
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import TABLE_VERSION, Timeline
-from spark_jobs.storage.undeclared import find_undeclared
+from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
 GRACE = timedelta(hours=1)
 """What is younger may still be at work."""
@@ -156,12 +156,12 @@ def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Ite
             )
 
 
-def check_undeclared(spec: LakeSpec, settings: Settings) -> Iterator[Finding]:
+def check_undeclared_tables(spec: LakeSpec, settings: Settings) -> Iterator[Finding]:
     """Tables that no entry of the spec declares: no job writes, serves, restores or searches them."""
-    for name in find_undeclared(spec, settings):
+    for name in find_undeclared_tables(spec, settings):
         yield Finding(
             table=name,
-            ailment=Ailment.UNDECLARED,
+            ailment=Ailment.UNDECLARED_TABLE,
             what="no entry of the lake spec declares it: no service, restore or erasure reaches it, and erase refuses",
             then="declare it again, or move or delete the folder when nobody needs it",
         )

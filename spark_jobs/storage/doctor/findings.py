@@ -29,7 +29,7 @@ class Ailment(StrEnum):
     HELD = "held"
     AHEAD = "commit ahead"
     MART_AHEAD = "mart ahead"
-    UNDECLARED = "undeclared table"
+    UNDECLARED_TABLE = "undeclared table"
 
 
 _REPAIRED = (Ailment.PENDING_WRITE, Ailment.PENDING_PLAN, Ailment.TIMES, Ailment.LOST_RESTORE, Ailment.AHEAD)

@@ -16,7 +16,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage.commit_times import MOVED
-from spark_jobs.storage.doctor.checks import check_restores, check_undeclared, check_version
+from spark_jobs.storage.doctor.checks import check_restores, check_undeclared_tables, check_version
 from spark_jobs.storage.doctor.findings import Ailment
 from spark_jobs.storage.doctor.repair import end_lost_restore, mend_times, remove
 from spark_jobs.storage.filesystem import Filesystem
@@ -119,8 +119,8 @@ def test_one_that_goes_to_no_commit_of_the_table_is_forgotten(made: Made):
 
 def test_tables_of_nobody_are_named(made: Made):
     made.units.folder.rename(Path(made.settings.base_path) / "old_units")
-    (finding,) = check_undeclared(SPEC, made.settings)
-    assert (finding.table, finding.ailment, finding.is_repairable) == ("old_units", Ailment.UNDECLARED, False)
+    (finding,) = check_undeclared_tables(SPEC, made.settings)
+    assert (finding.table, finding.ailment, finding.is_repairable) == ("old_units", Ailment.UNDECLARED_TABLE, False)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources.decoding import RecordDecoder
 from spark_jobs.sources.source_types import MOST_TEXT
-from spark_jobs.sources.undeclared import UndeclaredReader
+from spark_jobs.sources.undeclared_columns import UndeclaredReader
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, line_of, packed
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
-from spark_jobs.contracts.undeclared import (
+from spark_jobs.contracts.undeclared_columns import (
     Found,
     Kept,
     filled,

@@ -11,7 +11,15 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared import UNDECLARED_KEY, Found, Kept, KeptColumns, pack_kept, take_in, to_fill
+from spark_jobs.contracts.undeclared_columns import (
+    UNDECLARED_KEY,
+    Found,
+    Kept,
+    KeptColumns,
+    pack_kept,
+    take_in,
+    to_fill,
+)
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable

@@ -10,7 +10,7 @@ from spark_jobs.storage.layouts import all_layouts
 _TIMELINE = ".hoodie"
 
 
-def find_undeclared(spec: LakeSpec, settings: Settings) -> list[str]:
+def find_undeclared_tables(spec: LakeSpec, settings: Settings) -> list[str]:
     """Names of the tables below the lake's path that are none of the spec's, also of those begun and not finished."""
     files = Filesystem(settings.base_path)
     return [name for name in _others(spec, files) if _TIMELINE in files.folders(name)]

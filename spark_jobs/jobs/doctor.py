@@ -106,7 +106,7 @@ def findings_of(
         if finding.table in layouts:
             yield finding
     yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
-    yield from (finding for finding in check_kept(settings.base_path) if finding.table in layouts)
+    yield from (finding for finding in check_kept(settings) if finding.table in layouts)
     yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
     yield from check_erasure(Erasures(settings).pending())
     yield from check_undeclared_tables(spec, settings)
@@ -131,7 +131,8 @@ def _repair(
     arguments: JobArguments,
     settings: Settings,
 ) -> None:
-    for name in dict.fromkeys(finding.table for finding in findings if finding.is_repairable):
+    # What is of the whole lake first: a restore of it that nobody can end any more would keep tables waiting.
+    for name in sorted(dict.fromkeys(finding.table for finding in findings if finding.is_repairable), key=bool):
         of_table = [finding for finding in findings if finding.table == name]
         kinds = {finding.ailment for finding in of_table}
         if name and Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds:

@@ -23,7 +23,6 @@ from spark_jobs.jobs.erasure.giving_up import check_cut_off, give_up
 from spark_jobs.jobs.erasure.rows import is_stand_in_taken
 from spark_jobs.jobs.erasure.trials import check_beforehand
 from spark_jobs.sources.erasure import problems_of
-from spark_jobs.storage.clocks import check_nothing_kept
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 
@@ -64,7 +63,6 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     that cannot end is given up.
     """
     spec = read_lake_spec(settings)
-    check_nothing_kept(settings)
     person = _person(spec, arguments, settings)
     eraser = Eraser(spark=spark, spec=spec, settings=settings, arguments=arguments, person=person).with_names()
     if is_stand_in_taken(spark, spec, person, settings):

@@ -27,11 +27,11 @@ from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
 from spark_jobs.sources.file_scans import scan_with
 from spark_jobs.sources.kafka import client_properties, reading
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_intake
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         return _again(spark, spec, arguments, settings)
     assert spark is not None
     with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_intake(settings)
         taken = take_in(spark, spec, arguments, settings)
     return _result(arguments, taken.outcomes, taken.counters, taken.messages, taken.alerts)
 
@@ -102,7 +102,7 @@ def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, 
     outcomes, counters = dict[str, TableOutcome](), Counter[str]()
     messages, alerts = dict[str, None](), dict[str, None]()
     with hold_tables(names, job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_intake(settings)
         may_add = may_supplement(settings)
         if not may_add and plan.files:
             raise ContractError(

@@ -16,6 +16,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.kept_rows import drop_kept, kept_commits
 from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
@@ -64,6 +65,11 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
     planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
     planned += [f"savepoint {each.id}: later state, to be deleted" for each in later_records(records.all(), record)]
+    planned += [
+        f"{table}: rows that doctor repair took off and keeps are dropped: {', '.join(commits)}"
+        for table, commits in kept_commits(settings).items()
+        if table in spec.data_tables
+    ]
     planned += [f"{name}: stays as it is, no entry declares it" for name in find_undeclared_tables(spec, settings)]
     if spark is None or not arguments.options.get("yes"):
         return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
@@ -74,7 +80,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:
     """Raise when something that was cut off has to end first: one restore or erasure at a time.
 
-    An erasure waits for a restore that was cut off, so that one goes on though both were.
+    An erasure waits for a restore that was cut off, so that one goes on though both were; and so does a repair.
     """
     check_no_restore(settings, spec.data_tables, but=record)
     if not has_begun(settings, spec.data_tables):
@@ -92,6 +98,7 @@ def _restore(
         restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(arguments.clock)))
         for later in later_records(records.all(), record):
             records.release(spark, later)
+        drop_kept(spec.data_tables, settings)
         outcomes, before = [], read_source_book(spec, settings)
         for at, way in enumerate(ways, start=1):
             outcomes.append(restore_table(spark, way, settings))

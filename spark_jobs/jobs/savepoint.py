@@ -17,6 +17,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.kept_rows import check_nothing_kept
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timelines
@@ -100,6 +101,7 @@ def _create(
     id_ = record_id(label, arguments.clock)
     with hold_tables(spec.data_tables, job=arguments.job, settings=settings):
         check_no_restore(settings, spec.data_tables)  # half of the tables of one state and half of another
+        check_nothing_kept(settings)  # some tables have rows that the log does not have
         # A retry of the run that made it finishes it: the states are those it wrote down first.
         record = records.find(id_) or _state_of_now(spark, spec, id_, label, arguments, settings)
         if not record.tables:

@@ -24,13 +24,13 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.intake import check_still
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec, source_book_of
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_intake
 from spark_jobs.storage.writer import commit
 
 LIST, NEW, SAME = "list", "new-epoch", "same-epoch"
@@ -86,7 +86,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         print(_shown(_decided(_book_of(timeline), arguments)))
         return _result(arguments, messages=("nothing was changed; do it with --yes",))
     with hold_tables((spec.log,), job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_intake(settings)
         timeline = settled_timeline(spark, spec.log, settings)
         decided = _decided(_book_of(timeline), arguments)
         print(_shown(decided))

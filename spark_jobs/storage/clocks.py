@@ -13,14 +13,10 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.clocks import CommitAheadError, RowsKeptError, is_instant_ahead, machine_now
+from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.timeline import Instant, Timeline
 
-AHEAD_FOLDER = ".ahead"
-"""Below the base path: rows on their way from a commit that was taken off to the one that has them again."""
 CLOCK_KEY = "clock"
 """In the metadata of a mart's commit: the clock that it was refreshed for."""
 _ASKED_EVERY = 600.0
@@ -40,12 +36,6 @@ def check_timeline(timeline: Timeline, now: datetime | None = None) -> None:
     now, newest = now or machine_now(), newest_of(timeline)
     if is_instant_ahead(newest, now):
         raise CommitAheadError(table=timeline.table, instant=newest, now=now)
-
-
-def check_nothing_kept(settings: Settings) -> None:
-    """Raise RowsKeptError while rows of a repair that was cut off are in no table: they would be read once more."""
-    if tables := Filesystem(settings.base_path).folders(AHEAD_FOLDER):
-        raise RowsKeptError(tables=tables)
 
 
 def commits_ahead(timeline: Timeline, now: datetime) -> tuple[Instant, ...]:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 
 from spark_jobs.contracts.errors import ErasureUnfinishedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.clocks import check_nothing_kept
 from spark_jobs.storage.filesystem import Filesystem
 
 FOLDER = ".erasures"
@@ -105,11 +104,7 @@ def _given_up(role: str, id_: str) -> str:
 
 
 def check_no_erasure(settings: Settings) -> None:
-    """Raise ErasureUnfinishedError while one has begun: its landing files are half-way, and would be read again.
-
-    And RowsKeptError while a repair has rows of the log.
-    """
+    """Raise ErasureUnfinishedError while one has begun: its landing files are half-way, and would be read again."""
     pending = Erasures(settings).pending()
     if pending:
         raise ErasureUnfinishedError(role=pending.role)
-    check_nothing_kept(settings)

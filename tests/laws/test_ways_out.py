@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.clocks import RowsKeptError
 from spark_jobs.contracts.errors import ErasureUnfinishedError, RestoreUnfinishedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -24,6 +25,7 @@ from spark_jobs.jobs.erasure.trials import check_beforehand
 from spark_jobs.storage import file_leases
 from spark_jobs.storage.erasures import Erasures, Pending
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.kept_rows import AHEAD_FOLDER, kept_commits
 from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.restores import Restores
 from spark_jobs.storage.savepoints import SavepointRecords
@@ -208,6 +210,26 @@ def test_while_an_erasure_is_unfinished_nothing_comes_back_by_a_restore(tmp_path
             run()
     assert lake.files() == files
     check_beforehand(SPEC, lake.settings)
+
+
+def test_a_restore_drops_what_a_repair_keeps_of_its_tables_and_everything_else_waits_for_the_repair(tmp_path: Path):
+    """Committed again after the restore, the rows would say that what came before them was read."""
+    lake, kept, _ = make(tmp_path)
+    for table in ("sales_log", SPEC.quality.table):
+        Path(lake.settings.table_path(AHEAD_FOLDER), table, at(9)).mkdir(parents=True)
+    for run in (
+        lambda: check_beforehand(SPEC, lake.settings),
+        lambda: check_nothing_unfinished(lake.settings),
+        lambda: lake.run(savepoint, "savepoint", action="create", label="day", keep=1),
+    ):
+        with pytest.raises(RowsKeptError, match="run doctor repair once more"):
+            run()
+    planned = lake.run(restore, "restore", to=kept)
+    assert f"sales_log: rows that doctor repair took off and keeps are dropped: {at(9)}" in planned.messages
+    assert [*kept_commits(lake.settings)] == sorted(["sales_log", SPEC.quality.table])
+    lake.run(restore, "restore", to=kept, yes=True)
+    assert [*kept_commits(lake.settings)] == [SPEC.quality.table], "results of quality stay"
+    assert lake.writes() == {name: [at(1), at(2)] for name in KEPT}
 
 
 def test_no_command_waits_for_one_that_waits_for_it(tmp_path: Path):

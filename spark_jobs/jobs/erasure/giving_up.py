@@ -16,6 +16,7 @@ from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.landing import pack_ledger
 from spark_jobs.sources.landing_files import files_as_they_are
 from spark_jobs.storage.erasures import Erasures, Finding
+from spark_jobs.storage.kept_rows import check_nothing_kept
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.reader import read_stored
@@ -43,6 +44,7 @@ def give_up(eraser: Eraser) -> tuple[list[Finding], list[str], str]:
     job, erasures = eraser.arguments.job, Erasures(settings)
     with hold_whole(eraser.held, services_of=(spec.log,), job=job, settings=settings):
         check_cut_off(eraser)
+        check_nothing_kept(settings)  # committed again, they would say of the landing files what is so no more
         pending = erasures.pending()
         _tell_log(eraser)
         found = {(place, what): count for place, what, count in pending.found} if pending else {}

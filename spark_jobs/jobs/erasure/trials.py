@@ -12,9 +12,9 @@ from spark_jobs.jobs.erasure.search import Search
 from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.sources.landing_files import find_unwritable
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.restores import check_no_restore
 from spark_jobs.storage.serving.store import ServingStore
 from spark_jobs.storage.undeclared_tables import find_undeclared_tables
+from spark_jobs.storage.unfinished import check_erasure
 
 _MOST_NAMED = 3
 _TRIED = ".hoodie/.lakehouse_tried"
@@ -26,9 +26,10 @@ def check_beforehand(spec: LakeSpec, settings: Settings) -> None:
 
     Raises:
         RestoreUnfinishedError: a restore was cut off, which needs the savepoint that an erasure would delete.
+        RowsKeptError: a repair was cut off, and rows that may name the person are in no table.
         UndeclaredTablesError: tables that no entry declares may name the person, and nobody knows how.
     """
-    check_no_restore(settings, spec.table_names)
+    check_erasure(settings, spec.table_names)
     if undeclared := find_undeclared_tables(spec, settings):
         raise UndeclaredTablesError(base_path=settings.base_path, folders=undeclared)
 

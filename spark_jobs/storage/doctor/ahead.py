@@ -19,9 +19,10 @@ from spark_jobs.contracts.clocks import machine_now
 from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.storage.clocks import AHEAD_FOLDER, commits_ahead
+from spark_jobs.storage.clocks import commits_ahead
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.kept_rows import AHEAD_FOLDER, kept_commits
 from spark_jobs.storage.layouts import COMMIT_TIME, StorageForm, TableLayout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.procedures import call
@@ -99,17 +100,16 @@ def was_committed(timeline: Timeline, instant: str) -> bool:
     return any(timeline.metadata(write).get(METADATA_PREFIX + _MOVED_KEY) == instant for write in timeline.writes)
 
 
-def check_kept(base_path: str) -> Iterator[Finding]:
+def check_kept(settings: Settings) -> Iterator[Finding]:
     """Rows that a repair took off and did not commit again, because it was cut off."""
-    files = Filesystem(base_path)
-    for table in files.folders(AHEAD_FOLDER):
-        if kept := files.folders(f"{AHEAD_FOLDER}/{table}"):
-            yield Finding(
-                table=table,
-                ailment=Ailment.AHEAD,
-                what=f"a repair was cut off: rows of {', '.join(kept)} are not in the table",
-                then="doctor repair commits them again",
-            )
+    for table, commits in kept_commits(settings).items():
+        yield Finding(
+            table=table,
+            ailment=Ailment.KEPT_ROWS,
+            what=f"a repair was cut off: rows of {', '.join(commits) or 'no commit'} are not in the table; ingest, "
+            f"erasures and all that rewrites wait",
+            then="doctor repair commits them again; an unfinished restore goes first",
+        )
 
 
 def _keep(spark: SparkSession, timeline: Timeline, write: Instant, settings: Settings) -> None:

@@ -28,11 +28,19 @@ class Ailment(StrEnum):
     DUPLICATES = "duplicates"
     HELD = "held"
     AHEAD = "commit ahead"
+    KEPT_ROWS = "unfinished repair"
     MART_AHEAD = "mart ahead"
     UNDECLARED_TABLE = "undeclared table"
 
 
-_REPAIRED = (Ailment.PENDING_WRITE, Ailment.PENDING_PLAN, Ailment.TIMES, Ailment.LOST_RESTORE, Ailment.AHEAD)
+_REPAIRED = (
+    Ailment.PENDING_WRITE,
+    Ailment.PENDING_PLAN,
+    Ailment.TIMES,
+    Ailment.LOST_RESTORE,
+    Ailment.AHEAD,
+    Ailment.KEPT_ROWS,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.run import TableServices
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import may_repair
 
 _JOB = "doctor"
 
@@ -44,7 +45,10 @@ def repair_table(services: TableServices, deep: Iterable[Finding], way: WayBack)
         _carry_out_plans(services)
     with hold_whole([table], services_of=[table], job=_JOB, settings=settings):
         settled_timeline(services.spark, table, settings, may_be_ahead=True)
-        take_off(services.spark, services.layout, way, settings)
+        if may_repair(settings, table):
+            take_off(services.spark, services.layout, way, settings)
+        else:
+            log.info("%s: commits that are later than now stay until the restore has ended", table)
         for finding in (*_look(services), *deep):
             if finding.paths:
                 log.info("%s: %s: removing %d of them", table, finding.ailment.value, len(finding.paths))

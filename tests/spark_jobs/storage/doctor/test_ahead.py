@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.clocks import RowsKeptError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import TableType
-from spark_jobs.storage.clocks import AHEAD_FOLDER, commits_ahead
+from spark_jobs.storage.clocks import commits_ahead
 from spark_jobs.storage.doctor import ahead
 from spark_jobs.storage.doctor.ahead import (
     WayBack,
@@ -26,7 +25,7 @@ from spark_jobs.storage.doctor.ahead import (
     was_committed,
     way_back,
 )
-from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.kept_rows import AHEAD_FOLDER
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
@@ -73,13 +72,10 @@ def test_the_new_commit_says_what_the_old_one_said_and_where_it_comes_from(tmp_p
 
 
 def test_rows_of_a_repair_that_was_cut_off_are_reported(tmp_path: Path):
-    assert list(check_kept(str(tmp_path))) == []
     settings = Settings(base_path=str(tmp_path))
-    check_no_erasure(settings)
+    assert list(check_kept(settings)) == []
     (tmp_path / AHEAD_FOLDER / "log" / at(3)).mkdir(parents=True)
-    with pytest.raises(RowsKeptError, match="log: doctor repair was cut off"):
-        check_no_erasure(settings)
-    (finding,) = check_kept(str(tmp_path))
+    (finding,) = check_kept(settings)
     assert (finding.table, finding.is_repairable) == ("log", True)
     assert at(3) in finding.what
 
@@ -98,7 +94,7 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
         patch.setattr(ahead, "_commit_kept", lambda *_: None)
         take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
     assert table.timeline.writes == ()
-    assert [finding.table for finding in check_kept(str(tmp_path))] == ["log"]
+    assert [finding.table for finding in check_kept(table.settings)] == ["log"]
     monkeypatch.setattr(ahead, "machine_now", lambda: datetime.now(UTC))
     for _ in range(2):
         take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
@@ -107,4 +103,4 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
         assert [each["lakehouse.number"] for each in said] == ["0", "1"]
         assert [each["lakehouse.moved_from"] for each in said] == [write.time for write in old]
     assert min(write.time for write in table.timeline.writes) > old[-1].time
-    assert list(check_kept(str(tmp_path))) == []
+    assert list(check_kept(table.settings)) == []

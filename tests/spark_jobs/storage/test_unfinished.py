@@ -36,7 +36,7 @@ def test_both_have_to_end_and_the_restore_first(tmp_path: Path):
         check_nothing_unfinished(settings, ["agents"])
 
 
-LOG = "log"
+LOG, ORDER = "log", ("restore", "repair", "erasure")
 
 
 def cut_off(settings: Settings, what: str) -> None:
@@ -76,9 +76,7 @@ def end(settings: Settings, what: str) -> None:
         Erasures(settings).finish("agent", "2026-01-01T00:00:00Z", [])
 
 
-@pytest.mark.parametrize(
-    "order", [order for n in (1, 2, 3) for order in permutations(("restore", "repair", "erasure"), n)]
-)
+@pytest.mark.parametrize("order", [order for n in (1, 2, 3) for order in permutations(ORDER, n)])
 def test_whatever_is_unfinished_one_can_end_until_nothing_is(tmp_path: Path, order: tuple[str, ...]):
     """No circle: of those that are unfinished exactly one may end next, in whichever order they were cut off."""
     settings, left, ended = Settings(base_path=str(tmp_path)), {*order}, list[str]()
@@ -91,6 +89,6 @@ def test_whatever_is_unfinished_one_can_end_until_nothing_is(tmp_path: Path, ord
         end(settings, what)
         ended.append(what)
         left -= {what, *({"repair"} if what == "restore" else ())}
-    assert ended == sorted(ended, key=("restore", "repair", "erasure").index)
+    assert ended == sorted(ended, key=ORDER.index)
     check_nothing_unfinished(settings, [LOG])
     assert may_end(settings) == {"restore": True, "repair": True, "erasure": True}

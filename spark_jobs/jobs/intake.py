@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +23,7 @@ from spark_jobs.pipelines.columns import (
     take_in_columns,
 )
 from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
+from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
 from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -80,8 +80,7 @@ class Intake:
         """
         gate, run = Gate.of(self.spec, self.spec.log), self.arguments
         book = read_sources(self.spark, self.log_timeline, run.clock)
-        decoding = replace(self.spec, epochs=book.epochs) if book.epochs else self.spec
-        dated_df = with_day(self.delivery.decode(self.spark, decoding), run.clock)
+        dated_df = with_day(self.delivery.decode(self.spark, decoding_spec(self.spec, book)), run.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
             # Nothing can be decided in a lake without a log; what fell there waits in the quarantine.

@@ -6,7 +6,7 @@ open; the next one finds the event in the log and marks the record, and writes n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,7 +23,7 @@ from spark_jobs.jobs.intake import check_still, in_files
 from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import SourcesTaken, read_sources, take_in_sources
+from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
 from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
@@ -77,11 +77,10 @@ class Replay:
         self.rows["read"] = int(chosen_df.count())
         gate, run = Gate.of(self.spec, self.spec.log), self.arguments
         book = read_sources(self.spark, self.log_timeline, run.clock)
-        decoding = replace(self.spec, epochs=book.epochs) if book.epochs else self.spec
         records_df = chosen_df if self.repaired is None else chosen_df.withColumn("raw", F.lit(self.repaired))
         # The table has one bucket, so that everything would be decoded by one task.
         records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
-        dated_df = with_day(decode_records(decoding, records_df), run.clock).drop("raw")
+        dated_df = with_day(decode_records(decoding_spec(self.spec, book), records_df), run.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
             # What fell stays where it is: in the quarantine.
             sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)

@@ -15,6 +15,8 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.intake import Intake, check_still
 from spark_jobs.pipelines.account import check_balance
+from spark_jobs.pipelines.known_events import with_former_ids
+from spark_jobs.pipelines.sources import decoding_spec, read_sources, take_in_sources
 from spark_jobs.pipelines.undeclared_columns import take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.again import OnceMore
@@ -58,14 +60,18 @@ def supplement(
     """Add to events of the log what they lack and these records have: declared columns, and what is beside them.
 
     The caller holds the lease of the log, whose settled timeline is given. The events are read by ``split`` once more,
-    which fills the tables.
+    which fills the tables. They are known by the identity that they had when they were read first, in an earlier
+    release too.
     """
     nothing = TableOutcome(table=spec.log, instant=log_timeline.last, rows=0, is_committed=False)
     if not log_timeline.last or not spec.source.columns:
         return nothing
-    gate = Gate.of(spec, spec.log)
-    dated_df = with_day(delivery.decode(spark, spec), arguments.clock)
-    with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read again") as decoded_df:
+    gate, clock = Gate.of(spec, spec.log), arguments.clock
+    book = read_sources(spark, log_timeline, clock)
+    dated_df = with_day(delivery.decode(spark, decoding_spec(spec, book)), clock)
+    with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read again") as pinned_df:
+        sources = take_in_sources(pinned_df, spec, book, clock, settings, may_stop=False)
+        decoded_df = with_former_ids(sources.decoded_df, sources.book.former_ids)
         found = _bounds(decoded_df)
         if not found["dates"]:
             return nothing
@@ -83,7 +89,7 @@ def supplement(
                 spec,
                 log_timeline,
                 events=1,
-                clock=arguments.clock,
+                clock=clock,
             )
             metadata = {**checkpoints(log_timeline), **kept.metadata}
             operation = Operation.UPSERT

@@ -82,6 +82,11 @@ def read_sources(spark: SparkSession, log_timeline: Timeline, clock: datetime) -
     return SourceBook(former={row["name"]: (row["order"].partition("-")[0], int(row["time"])) for row in rows})
 
 
+def decoding_spec(spec: LakeSpec, book: SourceBook) -> LakeSpec:
+    """The lake as its events are decoded, whoever reads them: by the same epochs they have the same identity again."""
+    return replace(spec, epochs=book.epochs)
+
+
 def take_in_sources(
     decoded_df: DataFrame,
     spec: LakeSpec,

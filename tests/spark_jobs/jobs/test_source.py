@@ -14,7 +14,7 @@ import pytest
 from spark_jobs.contracts.epochs import PositionsFellError
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from tests.support.envelopes import MINUTE_MS, START_MS, line, sqlserver
+from tests.support.envelopes import MINUTE_MS, SQLSERVER_TOPIC, START_MS, line, sqlserver
 from tests.support.lakes import NARROW, SpecLake, read_shipped_spec, write_spec
 from tests.support.quarantines import act
 
@@ -87,6 +87,8 @@ def test_positions_that_begin_again_stop_the_run_and_win_after_a_persons_word(st
     # What is delivered again, and what comes late from before the restore, is of the epoch of its time.
     strict.land("again.jsonl", [change(9, 9, minute=209), change(104, 104), change(99, 99)])
     assert strict.run("ingest").counters["events_new"] == 1
+    read = strict.run("ingest", again=SQLSERVER_TOPIC, yes=True)
+    assert (read.status, read.counters["events_new"]) == ("nothing_to_do", 0)
     strict.run("split")
     assert agent_of(strict) == 9
     with pytest.raises(ContractError, match="give a later time"):

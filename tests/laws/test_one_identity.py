@@ -22,7 +22,8 @@ def specs_that_decode(text: str) -> list[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if len(node.args) == 2 and name in DECODES:
+            is_of_events = name == "decode_records" or (node.args and "spark" in ast.unparse(node.args[0]))
+            if len(node.args) == 2 and name in DECODES and is_of_events:
                 found.append(ast.unparse(node.args[DECODES[name]]))
     return found
 

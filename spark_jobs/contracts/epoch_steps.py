@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from spark_jobs.contracts.epochs import iso_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import plain, show, show_all
+from spark_jobs.contracts.names import plain, shell_word, show, show_all
 from spark_jobs.contracts.origins import MOST_EPOCHS, NEVER, Epoch, SourceBook, Stream, stream_of
 
 
@@ -66,7 +66,7 @@ def lost_epochs(before: SourceBook | None, after: SourceBook | None) -> tuple[st
     known = {name: stream.epochs for name, stream in after.streams.items()} if after else {}
     return tuple(
         f"epoch {epoch.number} of {plain(name)} was opened after the savepoint; open it again before the next ingest: "
-        f"source new-epoch --stream '{plain(name)}'"
+        f"source new-epoch --stream {shell_word(name)}"
         + (f" --since {iso_of(epoch.since)} --yes" if epoch.since != NEVER else " --after (the stream before) --yes")
         for name, stream in sorted((before.streams if before else {}).items())
         for epoch in stream.epochs

@@ -7,6 +7,8 @@ begun its positions again, and then every later change would lose against the st
 * Where positions rise with the times of commits (SQL Server, PostgreSQL) a batch is compared with what is known and
   with its own highest position. The times of a binlog are those of statements: only what is known from before counts.
 * An event of a server that was never seen, at a position that was passed, fell whatever its time is.
+* Rows of a snapshot say when they were read, which may be hours after the position that all of them have. Only those of
+  a server that was never seen fall.
 """
 
 from __future__ import annotations
@@ -17,14 +19,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.errors import ContractError, TerminalError
-from spark_jobs.contracts.names import plain
+from spark_jobs.contracts.names import plain, shell_word
 from spark_jobs.contracts.origins import NEVER, WIDE, SourceBook, Stream, former_name, stream_of, table_in
 from spark_jobs.contracts.tables import OriginRule
 
 MOST_FALLEN = 3
 """So many events of a stream that fell in one batch go to the quarantine; more of them stop the run."""
-SNAPSHOT_SKEW_MS = 60_000
-"""Rows of a snapshot have the clock of whoever read them: so much later than others they have to be."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_COMMITS = frozenset({"sqlserver", "postgresql"})
 
@@ -169,13 +169,13 @@ def check_falls(falls: Sequence[Fall], *, may_stop: bool) -> None:
 def told_of_fall(fall: Fall) -> str:
     """The facts of a fall, and the two ways to go on."""
     server = f" of server {plain(', '.join(fall.strangers))}, never seen before," if fall.strangers else ""
-    stream = plain(fall.stream)
-    identity = "".join(f" --server '{plain(each)}'" for each in fall.strangers)
+    name, stream = plain(fall.stream), shell_word(fall.stream)
+    identity = "".join(f" --server {shell_word(each)}" for each in fall.strangers)
     return (
-        f"{stream}: {fall.events:,} events{server} from {iso_of(fall.since)} to {iso_of(fall.until)} have positions "
+        f"{name}: {fall.events:,} events{server} from {iso_of(fall.since)} to {iso_of(fall.until)} have positions "
         f"{fall.low} to {fall.high}, below {fall.mark}, which was reached at {iso_of(fall.time)}; if its positions "
-        f"began again: source new-epoch --stream '{stream}' --since {iso_of(fall.since)} --yes; if they go on: "
-        f"source same-epoch --stream '{stream}' --until {iso_of(fall.until)}{identity} --yes"
+        f"began again: source new-epoch --stream {stream} --since {iso_of(fall.since)} --yes; if they go on: "
+        f"source same-epoch --stream {stream} --until {iso_of(fall.until)}{identity} --yes"
     )
 
 

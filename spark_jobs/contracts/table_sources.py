@@ -22,8 +22,8 @@ _NAME = re.compile(r"[^\s/\\\"'`;]{1,128}")
 class Sources:
     """Tables at the source by patterns (``*``, ``?``) of their database and name, without case.
 
-    ``databases`` may be qualified (:func:`qualified`). ``excepted`` are patterns of a table's name, or of database and
-    name with a dot between them.
+    ``databases`` may be qualified (:func:`qualified`). ``excepted`` are patterns of a table's name, or of its schema
+    (or the database around it) and name with a dot between them.
     """
 
     databases: tuple[str, ...]
@@ -38,7 +38,9 @@ class Sources:
             return False
         if not (matches(database, alike) and matches(table, self.tables)):
             return False
-        return not (self.excepted and (matches(table, self.excepted) or matches(origin, self.excepted)))
+        schemas = database.split("/")[1:] if is_qualified(database) else [database]
+        names = (table, *(f"{schema}.{table}" for schema in schemas))
+        return not (self.excepted and any(matches(name, self.excepted) for name in names))
 
     @property
     def has_several_databases(self) -> bool:

@@ -12,7 +12,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.epochs import (
-    SNAPSHOT_SKEW_MS,
     Came,
     Fall,
     Judged,
@@ -139,7 +138,9 @@ def _with_refusals_of(book: SourceBook, other: SourceBook) -> SourceBook:
 def _judge(
     decoded_df: DataFrame, spec: LakeSpec, book: SourceBook, clock: datetime, settings: Settings, *, has_table: bool
 ) -> Judged:
-    named = tuple(name.lower() for name in spec.source.tables if not is_pattern(name))
+    # Of one that names server and database too the table counts: events of another stream are not comparable anyway.
+    tables = (name.rpartition("/")[2] for name in spec.source.tables)
+    named = tuple(name.lower() for name in tables if not is_pattern(name))
     came = _came(decoded_df, clock, has_table=has_table)
     return judge(book, came, rule=spec.source.origins, named=named, skew_ms=settings.source_skew_seconds * 1000)
 
@@ -212,8 +213,7 @@ def _falls(decoded_df: DataFrame, suspects: Sequence[Suspect], clock: datetime, 
 def _fell(suspect: Suspect, clock: datetime, skew_ms: int) -> Column:
     """True for usable records of a stream that fell."""
     millis, mark = F.unix_millis("event_time"), F.col(SOURCE_MARK)
-    skew = F.when(F.col("op") == "r", F.lit(max(skew_ms, SNAPSHOT_SKEW_MS))).otherwise(F.lit(skew_ms))
-    is_late = (mark < suspect.mark) & (millis > F.lit(suspect.time) + skew)
+    is_late = (F.col("op") != "r") & (mark < suspect.mark) & (millis > suspect.time + skew_ms)
     if suspect.strangers:
         is_late = is_late | ((mark < suspect.passed) & F.col(SOURCE_IDENTITY).isin(*suspect.strangers))
     has_happened = millis <= _millis(clock) + _AHEAD_MS

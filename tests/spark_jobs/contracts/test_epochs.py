@@ -6,6 +6,7 @@ knows ERP_A up to position 50 at time 50,000. Its server is restored: positions 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.epochs import MOST_FALLEN, Came, Fall, PositionsFellError, check_falls, judge
+from spark_jobs.contracts.epochs import MOST_FALLEN, Came, Fall, PositionsFellError, check_falls, judge, told_of_fall
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.origins import WIDE, SourceBook, Stream
 from spark_jobs.contracts.tables import OriginRule
@@ -149,6 +150,14 @@ def test_a_few_wait_and_more_stop_the_run_with_the_facts_and_both_ways():
         f"source same-epoch --stream '{STREAM}' --until 1970-01-01T00:01:01.000Z --yes",
     ):
         assert told in str(caught.value)
+
+
+def test_a_name_in_a_command_is_one_word_of_it():
+    """It comes from the source, and people copy the line into a shell."""
+    hostile = replace(fall(1), stream="sqlserver/a'; rm -r x #/b", strangers=("1 '$(x)",))
+    commands = told_of_fall(hostile).partition("if its positions began again: ")[2].split("; if they go on: ")
+    assert [shlex.split(command)[3] for command in commands] == [hostile.stream] * 2
+    assert hostile.strangers[0] in shlex.split(commands[1])
 
 
 def test_the_stream_of_another_table_goes_on_from_what_it_knows():

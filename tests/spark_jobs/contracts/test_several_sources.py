@@ -53,6 +53,15 @@ def test_words_of_an_entry_hold_for_each_table_that_it_finds(tmp_path: Path):
     assert not pattern.sources.has("crm.orders")
 
 
+def test_what_is_excepted_is_so_whatever_else_an_entry_says_of_its_place(tmp_path: Path):
+    named = "{server: erp, database: A, schema: dbo, table: '*', except: [EXCEPT]}"
+    text = f"  - {{name: 'shop_{{table}}', from: {named}, key: id}}\n"
+    for excepted in ("audit", "DBO.AUDIT", "a.audit"):
+        (pattern,) = load(tmp_path, text.replace("EXCEPT", excepted)).patterns
+        found = {table: pattern.sources.has(f"erp/a/dbo.{table}") for table in ("audit", "sales")}
+        assert found == {"audit": False, "sales": True}, excepted
+
+
 def test_shards_have_their_origin_in_the_key(tmp_path: Path):
     text = "  - {name: orders, from: {database: [a, b], table: orders_?}, key: [id], origin: shard}\n"
     (table,) = load(tmp_path, text).tables

@@ -1,7 +1,7 @@
 """The sources of a batch: which records are set aside, and what is known afterwards.
 
 ERP_A is known up to position 32 (hexadecimal) at minute 50. The batch has: a change at position 33, a late one at 10,
-one that fell (position 05 at minute 60), a row of a snapshot that is a little later than all (position 30 at 50:30),
+one that fell (position 05 at minute 60), a row of a snapshot that was read long after its position (30 at minute 90),
 one of a company that nobody declared (ERP_B), one that was rejected before, and one with a time that has not come.
 """
 
@@ -38,7 +38,7 @@ BATCH: tuple[tuple[str, str, str, float, str | None], ...] = (
     ("higher", A, "33", 51, None),
     ("late", A, "10", 10, None),
     ("fell", A, "05", 60, None),
-    ("read", A, "30", 50.5, None),
+    ("read", A, "30", 90, None),
     ("other", B, "77", 52, None),
     ("broken", A, "01", 70, "not_json"),
     ("ahead", A, "02", 60 * 24, None),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.jdbc import SourceTable
+from spark_jobs.contracts.jdbc import Dialect, SourceTable
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.targets import SnapshotTarget
@@ -28,7 +28,7 @@ class Answers:
     left_out: list[str] = field(default_factory=list)
     key: tuple[str, ...] = ("id",)
     asked: list[str] = field(default_factory=list)
-    address: Any = field(default_factory=lambda: SimpleNamespace(dialect="mysql"))
+    address: Any = field(default_factory=lambda: SimpleNamespace(dialect=Dialect.MYSQL))
 
     def columns(self, table: SourceTable) -> tuple[list[JdbcColumn], list[str]]:
         self.asked.append(f"columns of {table}")
@@ -76,7 +76,7 @@ def test_a_key_that_the_table_does_not_have_is_named():
 def test_a_key_is_asked_for_once_and_only_where_a_pattern_finds_the_table():
     declared, answers = target_of(shop_of("items"), "shop.items")
     assert (declared.found_key, answers.asked) == ((), [])
-    found, answers = target_of(lake_with(**{"from": {"database": "shop", "tables": ["*"]}}), "shop.items")
+    found, answers = target_of(lake_with(name="{table}", **{"from": {"database": "shop", "table": "*"}}), "shop.items")
     assert (found.found_key, found.found_key) == (("id",), ("id",))
     assert answers.asked == ["key of shop.items"]
 

@@ -60,7 +60,7 @@ class Documents:
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
         apart = ", ".join(f"ALTER {name} SET STORAGE EXTERNAL" for name in COLUMNS)
         made = {"id": "1", "note": "'first'", **{name: value for name, (_, value) in COLUMNS.items()}}
-        row = sa.select(*map(sa.literal_column, made.values())).select_from(
+        row: Any = sa.select(*map(sa.literal_column, made.values())).select_from(
             sa.text(f"generate_series(1::bigint, {_COUNT}) AS n")
         )
         self._run(

@@ -33,7 +33,7 @@ LONGEST = timedelta(hours=12)
 """How long a try of a task may take, where its DAG says nothing else: one that hangs is ended and tried again."""
 
 
-def within(*, hours: float) -> dict[str, timedelta]:
+def within(*, hours: float) -> dict[str, Any]:
     """For the default arguments of a DAG, or for one task: how long a try may take."""
     return {"execution_timeout": timedelta(hours=hours)}
 

@@ -169,24 +169,25 @@ def spans_of(again: Again, topics: Mapping[str, TopicState], progress: Progress)
     found: dict[tuple[str, int], set[tuple[int, int]]] = {}
     for topic, state in topics.items():
         known = progress.get(topic)
-        is_same = known is not None and known.topic_id == state.topic_id
-        for number, bounds in state.partitions.items() if again.has_topic(topic) and known and is_same else ():
+        if known is None or known.topic_id != state.topic_id or not again.has_topic(topic):
+            continue
+        for number, bounds in state.partitions.items():
             end = min(known.next.get(number, bounds.earliest), bounds.latest)
             found.setdefault((topic, number), set()).add((bounds.earliest, end))
     for asked in again.ranges:
         topic, state = _state_of(asked, topics)
-        bounds = state.partitions.get(asked.partition)
-        if bounds is None:
+        there = state.partitions.get(asked.partition)
+        if there is None:
             raise ContractError(
                 f"--again {plain(topic)}/{asked.partition}: there is no such partition; there are "
                 f"{sorted(state.partitions)}"
             )
-        end = bounds.latest if asked.last is None else asked.last + 1
-        first = bounds.earliest if not asked.first and asked.last is None else asked.first
-        if first < bounds.earliest or end > bounds.latest:
+        end = there.latest if asked.last is None else asked.last + 1
+        first = there.earliest if not asked.first and asked.last is None else asked.first
+        if first < there.earliest or end > there.latest:
             raise ContractError(
                 f"--again {plain(topic)}/{asked.partition}: offsets {first} to {end - 1} are not all there; there are "
-                f"{bounds.earliest} to {bounds.latest - 1}"
+                f"{there.earliest} to {there.latest - 1}"
             )
         found.setdefault((topic, asked.partition), set()).add((first, end))
     return tuple(

@@ -99,10 +99,10 @@ def plan_landing(
         truncated_before_ns=truncated_before_ns,
     )
     changed = [entry for entry in entries if not plan.has_same(entry)]
-    while changed and not plan.is_full:
+    while changed and plan.has_room():
         orders, done = _first_of([plan.order(entry) for entry in changed]), 0
         for order, first_found in zip(orders, scan(files, orders), strict=True):
-            if plan.is_full:
+            if not plan.has_room():
                 break
             entry, found = order.entry, first_found
             if plan.is_too_much(entry, found):

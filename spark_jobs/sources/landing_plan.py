@@ -60,10 +60,9 @@ class PlanBuilder:
         self._broken: list[BrokenPart] = []
         self._messages: list[str] = []
 
-    @property
-    def is_full(self) -> bool:
-        """True when as much is read as a run may."""
-        return self.left <= 0 or self._left_bytes <= 0
+    def has_room(self) -> bool:
+        """False when as much is read as a run may; it changes with each file."""
+        return self.left > 0 and self._left_bytes > 0
 
     def has_same(self, entry: FileEntry) -> bool:
         """True for a file that is as it was when it was read; it is kept in the ledger."""

@@ -43,7 +43,7 @@ _PEOPLE_AND_LOAD = """\
 people:
   agent: {key: agent_id}
 """
-_UNFINISHED = (Ailment.PENDING_RESTORE, Ailment.LOST_RESTORE, Ailment.ERASURE)
+_UNFINISHED = (Ailment.PENDING_RESTORE, Ailment.LOST_RESTORE, Ailment.KEPT_ROWS, Ailment.ERASURE)
 _MOST_ADVICE = 4
 
 
@@ -161,7 +161,8 @@ class PairTrial:
             return COMMANDS[self.first](self.lake)
         with suppress(LakehouseError):  # in one sentence, before it changes anything
             COMMANDS[self.second](self.lake)
-        return self.lake.get_out()
+        self.lake.get_out()
+        return None
 
     def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         name = f"{operation}, then {self.second}"

@@ -42,6 +42,7 @@ def test_an_event_of_a_newer_epoch_has_another_identity_without_it():
     stream = event.origin.rpartition("/")[0]
     book = SourceBook(streams={stream: Stream(epochs=(Epoch(number=1, since=START_MS - 1),))})
     first, again = (EnvelopeDecoder(decoding_spec(shop(), book)).decode(line(record)) for _ in range(2))
-    assert first == again is not None
+    assert first is not None
+    assert first == again
     assert first.event_id != event.event_id
     assert EnvelopeDecoder(decoding_spec(shop(), SourceBook())).decode(line(record)) == event

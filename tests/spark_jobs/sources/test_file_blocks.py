@@ -93,7 +93,7 @@ def test_what_comes_before_damage_is_the_same_wherever_reading_begins():
 
 
 def _readable(packed: bytes, member: file_blocks.Member) -> list[tuple[file_blocks.Member | None, bytes]]:
-    read = []
+    read = list[tuple[file_blocks.Member | None, bytes]]()
     with suppress(CutOffError, DamagedError):
         read.extend(iter_members(BytesIO(packed), member.start, member))
     return read

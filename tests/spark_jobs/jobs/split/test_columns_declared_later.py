@@ -70,8 +70,8 @@ def test_a_later_declaration_needs_no_code_and_loses_nothing(
     planned = after.run("schema", action="plan")
     assert planned.counters == {"changes": 2}
     assert after.run("schema", action="apply", yes=True, by="ann").status == "done"
-    sales = {row["sale_id"]: row["customer_id"] for row in after.rows("sales")}
-    assert sales == {1: 100, 2: 201, 3: 300}, "the newest event of sale 2 is the second one"
+    customers = {row["sale_id"]: row["customer_id"] for row in after.rows("sales")}
+    assert customers == {1: 100, 2: 201, 3: 300}, "the newest event of sale 2 is the second one"
     assert after.run("schema", action="apply", yes=True, by="ann").counters == {"changes": 0}
 
     instants = after.instants()

@@ -17,7 +17,7 @@ from tests.support.mirrors import shop_of
 
 COLUMNS = [
     JdbcColumn(name="id", kind=ColumnKind.INTEGER, before="", behind=""),
-    JdbcColumn(name="price", kind=ColumnKind.DECIMAL, before="", behind="", digits=2),
+    JdbcColumn(name="price", kind=ColumnKind.DECIMAL, before="", behind="", digits=(10, 2)),
 ]
 
 

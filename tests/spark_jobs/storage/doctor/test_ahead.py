@@ -93,7 +93,7 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
     with monkeypatch.context() as patch:
         patch.setattr(ahead, "_commit_kept", lambda *_: None)
         take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
-    assert table.timeline.writes == ()
+    assert [*table.timeline.writes] == []
     assert [finding.table for finding in check_kept(table.settings)] == ["log"]
     monkeypatch.setattr(ahead, "machine_now", lambda: datetime.now(UTC))
     for _ in range(2):

@@ -66,14 +66,14 @@ class Came:
 class Suspect:
     """A stream of which events may have fallen: those of ``origins`` below ``mark`` that are later than ``time``.
 
-    Also those below ``passed`` of servers in ``strangers``, whatever their time is.
+    Also those below ``known_mark`` of servers in ``strangers``, whatever their time is.
     """
 
     stream: str
     origins: tuple[str, ...]
     mark: str
     time: int
-    passed: str = ""
+    known_mark: str = ""
     strangers: tuple[str, ...] = ()
 
 
@@ -231,8 +231,10 @@ def _laid_over(name: str, known: Stream, groups: Sequence[Came], skew_ms: int) -
     suspect = None
     if mark and (is_late or strangers):
         origins = tuple(sorted({each.origin for each in groups}))
-        passed = known.mark if strangers else ""
-        suspect = Suspect(stream=name, origins=origins, mark=mark, time=after, passed=passed, strangers=strangers)
+        known_mark = known.mark if strangers else ""
+        suspect = Suspect(
+            stream=name, origins=origins, mark=mark, time=after, known_mark=known_mark, strangers=strangers
+        )
     seen = {each.identity for each in groups if each.identity} - {*strangers}
     after_all = replace(
         known,

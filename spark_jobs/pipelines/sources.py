@@ -215,7 +215,7 @@ def _fell(suspect: Suspect, clock: datetime, skew_ms: int) -> Column:
     millis, mark = F.unix_millis("event_time"), F.col(SOURCE_MARK)
     is_late = (F.col("op") != "r") & (mark < suspect.mark) & (millis > suspect.time + skew_ms)
     if suspect.strangers:
-        is_late = is_late | ((mark < suspect.passed) & F.col(SOURCE_IDENTITY).isin(*suspect.strangers))
+        is_late = is_late | ((mark < suspect.known_mark) & F.col(SOURCE_IDENTITY).isin(*suspect.strangers))
     has_happened = millis <= _millis(clock) + _AHEAD_MS
     is_of_it = F.col(SOURCE_ORIGIN).isin(*suspect.origins)
     return F.coalesce(is_of_it & has_happened & is_late, F.lit(False))

@@ -163,12 +163,12 @@ def test_what_comes_late_comes_after_what_came_meanwhile(web: Web):
 
 
 def test_what_is_delayed_is_not_carried_out_once_the_client_has_given_up(web: Web):
-    web.fail(Fault.DELAYED, seconds=0.1)
+    web.fail(Fault.DELAYED, seconds=0.3)
     host, port = web.proxy.address.split(":")
     with closing(socket.create_connection((host, int(port)), timeout=_LONG)) as client:
         client.sendall(f"PUT {KEY} HTTP/1.1\r\nContent-Length: 3\r\n\r\none".encode())
     wait_until(lambda: web.switch.next == CALM, "the request was seen", limit_seconds=_LONG)
-    web.fail(Fault.DELAYED, seconds=0.15)
+    web.fail(Fault.DELAYED, seconds=0.45)
     assert web.ask("GET", KEY)[0] == 404
 
 

@@ -14,7 +14,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo company cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults lock format clean
+.PHONY: help setup demo company cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults soak lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -92,18 +92,22 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench cluster --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench dags
 
-faults: setup  ## stop the storage at every operation of writers and services, and see that nothing is lost, doubled or stuck
+faults: setup  ## stop the storage at every operation, twice too, and an object store at its requests: nothing lost, doubled or stuck
 	@$(JAVA) $(VENV)/python -m tests.faults.campaign --workers 4
+
+soak: setup  ## a lake at work for two hours: 200 commits, 50 kills, services on, three readers that compare all the time
+	@$(JAVA) $(VENV)/python -m tests.faults.soak
 
 mutants: setup  ## plant known bugs one at a time, and see that the tests named for each notice
 	@$(JAVA) $(VENV)/python -m tests.mutants
 
-lock: setup  ## rewrite requirements*.txt and jars.lock from what they are made of; add UPGRADE=--upgrade for newer versions
+lock: setup  ## rewrite requirements*.txt, jars.lock and sbom.json from what they are made of; UPGRADE=--upgrade: newer versions
 	$(LOCK) $(UPGRADE) requirements.in -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements-trino.in -o requirements-trino.txt
 	$(LOCK) $(UPGRADE) include/docker/superset/requirements.in -o include/docker/superset/requirements.txt
 	$(VENV)/python -m local_stack setup --lock-jars
+	$(VENV)/python -m local_stack sbom
 	@$(PYTHON) -m local_stack setup
 
 format: setup  ## put the code into its form

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from bench.workload import pick
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.tables import ROW_COLUMNS
 from spark_jobs.generator.funnel import STATUS_NAMES
 
 AGENTS, UNITS, BUILDINGS, PROJECTS = 2_000, 50_000, 500, 50
@@ -47,6 +48,9 @@ def build_log_rows(
         "ingest_time": time,
         "event_date": day,
     }
+    texts = "map<string,string>"
+    kept = zip(ROW_COLUMNS, ("string", texts, texts, "array<string>"), strict=True)
+    about |= {name: F.lit(None).cast(type_) for name, type_ in kept}
     known = set(events_df.columns)
     for column in spec.source.columns:
         value = F.col(column.name) if column.name in known else F.lit(None)

@@ -26,7 +26,7 @@ from bench.race import differing, say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.pipelines.merge import engine
+from spark_jobs.pipelines.merge import engine, reading
 
 TABLES, CHANGES = 100, 1_000
 CLOCK = datetime(2026, 6, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ TOGETHER, ALONE, INGEST = "one split for all", "a split for each table", "ingest
 _LOOK_SECONDS = 0.5
 _READ, _FOLD, _COMMIT = "read_pull", "merge_events", "_write"
 _STEPS: Sequence[tuple[Any, str]] = (
-    (engine, _READ),
+    (reading, _READ),
     (engine.Merge, _FOLD),
     (engine.Merge, _COMMIT),
 )

@@ -20,7 +20,7 @@ from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.file_scan import scan_file
+from spark_jobs.sources.file_scan import ScanOrder, scan_file
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import TableLayout, log_layout, table_layout
 from spark_jobs.storage.services.state import TableState
@@ -76,7 +76,7 @@ def _weigh_landing(folder: Path, events: int) -> Iterator[tuple[str, float]]:
     files = Filesystem(str(folder))
     with processor_seconds() as taken:
         for entry in files.list_files(recursive=True):
-            scan_file(files, entry, None, limit=events)
+            scan_file(files, ScanOrder(entry=entry, before=None, records=events))
     yield "scan of landing files in the driver, MB a processor s", sum(map(len, texts)) / 1e6 / taken["seconds"]
 
 

@@ -30,7 +30,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.forms import changes_params
 from lakehouse_provider.lakes import Lake, each_lake
-from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.schedules import START_DATE, within
 from lakehouse_provider.tasks import change_tasks
 
 
@@ -41,7 +41,7 @@ def apply_changes(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("recompute"),
         params=changes_params(

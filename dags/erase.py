@@ -24,7 +24,7 @@ from airflow.sdk import dag
 from lakehouse_provider.forms import dry_run_param, key_param
 from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
-from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.schedules import START_DATE, within
 from lakehouse_provider.serving import SERVING_CONN_ID
 from lakehouse_provider.tasks import approved_tasks
 
@@ -36,7 +36,7 @@ def erase(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("services"),
         params={

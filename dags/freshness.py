@@ -22,7 +22,7 @@ from lakehouse_provider.alerts import all_clear, ongoing_alert
 from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule
+from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule, within
 
 
 def freshness(lake: Lake) -> None:
@@ -32,7 +32,7 @@ def freshness(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=1)},
         deadline=lake.deadline("freshness", minutes=5),
         doc_md=lake.page(__doc__),
         tags=lake.tags("quality"),

@@ -8,6 +8,9 @@ and reason; the rest of the batch goes on.
 - **Safe to retry:** what was read is recorded in the commit that holds the rows, so a retry, a second run or a
   backfill run takes only what no commit has.
 - **Nothing new:** the run is skipped and nothing downstream starts.
+- **A backlog:** a run that reached its cap starts the next one at once (asset `sales/sales_log/backlog`).
+- **A split that is behind:** when `split_sales` failed for good or was paused, a run announces `sales/sales_log` once
+  more: after ten minutes, then after twice as long each time, up to an hour. New data is not needed.
 - **Form:** *max_events* caps one run; the rest waits for the next. *accept_loss* names topics that go on although
   Kafka has lost messages that were never read: without it a run fails and names them.
 - **Downstream:** the event of asset `sales/sales_log` carries the commit's instant and starts `split_sales`.
@@ -24,14 +27,14 @@ from lakehouse_provider.forms import topics_param
 from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE, ingest_schedule
+from lakehouse_provider.schedules import START_DATE, backlog_schedule, within
 from lakehouse_provider.tasks import quality_task
 
 
 def ingest_sales(lake: Lake) -> None:
     @dag(
         dag_id=lake.dag_id("ingest"),
-        schedule=ingest_schedule(lake.name),
+        schedule=backlog_schedule(lake.name, lake.assets.backlog),
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
@@ -59,7 +62,9 @@ def ingest_sales(lake: Lake) -> None:
                 "accept_loss": "{{ params.accept_loss or '' }}",
             },
             kafka_conn_id=KAFKA_CONN_ID,
-            outlets=lake.assets.ingested,
+            outlets=[*lake.assets.ingested, lake.assets.backlog],
+            reminds=(lake.assets[lake.spec.log], lake.assets.split),
+            **within(hours=2),
         )
         ingest >> quality_task(lake.assets, [lake.assets[lake.spec.log]])
 

@@ -15,7 +15,7 @@ from airflow.sdk import dag, task
 
 from lakehouse_provider.alerts import all_clear, deadline_alert, ongoing_alert
 from lakehouse_provider.lakes import check_lakes, has_several_lakes
-from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule
+from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule, within
 
 
 @dag(
@@ -28,7 +28,7 @@ from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedul
     tags=["lakehouse", "quality"],
 )
 def lakes() -> None:
-    @task(retries=0, on_failure_callback=ongoing_alert(), on_success_callback=all_clear())
+    @task(retries=0, **within(hours=1), on_failure_callback=ongoing_alert(), on_success_callback=all_clear())
     def check() -> None:
         check_lakes()
 

@@ -27,7 +27,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.recompute import recompute_params, rules_versions
-from lakehouse_provider.schedules import MONTHLY, START_DATE, clock_schedule, recompute_dates
+from lakehouse_provider.schedules import MONTHLY, START_DATE, clock_schedule, recompute_dates, within
 from lakehouse_provider.tasks import approved_tasks
 
 WHAT = {
@@ -46,7 +46,7 @@ def recompute(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("recompute"),
         params=recompute_params(lake.spec, rules_versions(lake.settings)),

@@ -25,7 +25,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.forms import dry_run_param, savepoint_param
 from lakehouse_provider.lakes import Lake, each_lake
-from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.schedules import START_DATE, within
 from lakehouse_provider.tasks import approved_tasks
 
 WHERE = {"to": "{{ params.savepoint }}"}
@@ -38,7 +38,7 @@ def restore(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("services"),
         params={

@@ -24,7 +24,7 @@ from airflow.sdk import dag
 from lakehouse_provider.forms import snapshot_params
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.schedules import START_DATE, within
 from lakehouse_provider.source import SOURCE_CONN_ID
 
 TEXTS = {
@@ -40,7 +40,7 @@ def snapshot(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("ingest"),
         render_template_as_native_obj=True,

@@ -8,6 +8,7 @@ the same run (`docs/tables.md`).
 - **Safe to retry:** the checkpoint moves with the commits; the same events merged again change nothing.
 - **Nothing changed in a table:** no commit there and no asset event. Nothing new in the log: the run is skipped.
 - **A table at the source that fails** stops no other table: the run fails and names it, and the next one catches up.
+- **Behind after a failure:** `ingest_sales` starts it again within minutes, without new data; so does midnight.
 - **Form:** *databases* and *tables* choose some tables, by patterns such as `order*,customers`.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
   that changed it starts `fast_layer`.
@@ -46,7 +47,6 @@ def split_sales(lake: Lake) -> None:
             job="split",
             arguments={"databases": "{{ params.databases or '' }}", "tables": "{{ params.tables or '' }}"},
             reads_interval=True,
-            runs_by_clock=False,
             inlets=[lake.assets[lake.spec.log]],
             outlets=[*lake.assets.tables, *lake.assets.histories, lake.assets.split],
         )

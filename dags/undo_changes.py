@@ -21,7 +21,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.forms import dry_run_param, plan_param
 from lakehouse_provider.lakes import Lake, each_lake
-from lakehouse_provider.schedules import START_DATE
+from lakehouse_provider.schedules import START_DATE, within
 from lakehouse_provider.tasks import approved_tasks
 
 
@@ -32,7 +32,7 @@ def undo_changes(lake: Lake) -> None:
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,
-        default_args=lake.writer_args,
+        default_args={**lake.writer_args, **within(hours=48)},
         doc_md=lake.page(__doc__),
         tags=lake.tags("recompute"),
         params={"plan": plan_param(), "dry_run": dry_run_param()},

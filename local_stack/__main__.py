@@ -27,6 +27,7 @@ COMMANDS = {
     "serve": Command("serve", "run one server: Spark Connect, a Hive metastore, a cluster's master or worker"),
     "secrets": Command("secrets_folder", "make the secrets that docker-compose.yaml reads, those that are missing"),
     "bucket": Command("bucket", "make a bucket on the S3 server, unless it is there"),
+    "sbom": Command("sbom", "write the list of every package and jar, with the day each was released"),
     "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
     "company": Command("company", "a company's databases, files and sales in one lake; every step is checked"),
     "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),

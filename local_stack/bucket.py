@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from local_stack.console import say
@@ -20,7 +21,11 @@ def run(argv: list[str]) -> int:
     """Make the bucket; 0 when it is there."""
     parser = argparse.ArgumentParser(prog="python -m local_stack bucket", description=__doc__)
     parser.add_argument("name", metavar="NAME", help="of the bucket")
-    make_bucket(parser.parse_args(argv).name)
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="who may do what with it, as AWS writes policies")
+    options = parser.parse_args(argv)
+    make_bucket(options.name)
+    if options.policy:
+        set_policy(options.name, options.policy)
     return 0
 
 
@@ -40,6 +45,17 @@ def make_bucket(name: str, environ: Mapping[str, str] = os.environ) -> None:
         say(f"bucket: {name} is there")
         return
     say(f"bucket: made {name}")
+
+
+def set_policy(name: str, file: Path, environ: Mapping[str, str] = os.environ) -> None:
+    """Put a policy on the bucket, in place of the one it has. SetupError when it cannot be read, or is refused."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        open_s3(environ).put_bucket_policy(Bucket=name, Policy=file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, BotoCoreError, ClientError) as error:
+        raise SetupError(f"bucket {name!r} cannot be given the policy in {file}: {error}; correct the file") from error
+    say(f"bucket: {name} has the policy in {file}")
 
 
 def open_s3(environ: Mapping[str, str]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_stack.connect_server import spark_home
+from local_stack.connect_server import secret_options, spark_home
 from local_stack.java import find_java
 from local_stack.layout import PROJECT_ROOT
 from local_stack.ports import free_port
@@ -94,5 +94,5 @@ def _build(name: str, words: list[str], place: Place, *, folder: Path, environ: 
     if place.host == LOOPBACK:
         variables["SPARK_LOCAL_IP"] = LOOPBACK
     where = ["--host", place.host, "--port", str(place.port), "--webui-port", str(free_port())]
-    command = [str(spark_home() / "bin" / "spark-class"), words[0], *where, *words[1:]]
+    command = [str(spark_home() / "bin" / "spark-class"), words[0], *secret_options(environ), *where, *words[1:]]
     return Program(name=name, command=command, environment=variables, port=place.port, cwd=folder)

@@ -20,6 +20,8 @@ from spark_jobs.session import build_session_options
 NAME = "connect"
 PORT_VARIABLE = "LAKEHOUSE_CONNECT_PORT"
 DRIVER_HOST_VARIABLE = "LAKEHOUSE_DRIVER_HOST"
+PROPERTIES_VARIABLE = "LAKEHOUSE_SPARK_PROPERTIES"
+"""A file of Spark's properties with the secret that master, workers and driver share: never in a command line."""
 ANYWHERE = "0.0.0.0"
 START_SECONDS = 120.0
 _CONNECT_JAR = "spark-connect_"
@@ -93,12 +95,21 @@ def _submit_options(settings: Settings, jars: list[str], environ: Mapping[str, s
     configuration.pop("spark.jars", None)
     options = [part for name, value in sorted(configuration.items()) for part in ("--conf", f"{name}={value}")]
     return [
+        *secret_options(environ),
         *("--master", settings.spark_master),
         *("--driver-memory", settings.driver_memory),
         *("--name", "lakehouse-connect"),
         *("--jars", ",".join(jars)),
         *options,
     ]
+
+
+def secret_options(environ: Mapping[str, str]) -> list[str]:
+    """Words for the file of :data:`PROPERTIES_VARIABLE`, none without one. SetupError when it cannot be read."""
+    file = environ.get(PROPERTIES_VARIABLE, "")
+    if file and not os.access(file, os.R_OK):
+        raise SetupError(f"{file} cannot be read; run make secrets, or correct {PROPERTIES_VARIABLE}")
+    return ["--properties-file", file] if file else []
 
 
 def spark_home() -> Path:

@@ -10,7 +10,7 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -26,6 +26,7 @@ from local_stack.kafka_connect import NAME as KAFKA_CONNECT
 from local_stack.kafka_connect import ConnectWorker, connector_of
 from local_stack.lake_view import Rows, read_with_rust
 from local_stack.lakes import of_one_lake
+from local_stack.live_values import COLUMNS, PATTERN, TABLE, Documents, follow
 from local_stack.ports import free_port
 from local_stack.services import RunFolder, run_path
 from local_stack.stack import Stack
@@ -126,7 +127,10 @@ class SalesTable:
 
 
 def run(argv: list[str]) -> int:
-    """Start all, follow three statements, show the answers, stop all; 0 when each came through."""
+    """Start all, follow three statements, show the answers, stop all; 0 when each came through.
+
+    Of PostgreSQL also large values, which have to stay what they were when another column of their row changes.
+    """
     parser = argparse.ArgumentParser(prog="python -m local_stack live", description=__doc__)
     parser.add_argument("--database", choices=sorted(DATABASES), default="postgresql", help="the source")
     options = parser.parse_args(argv)
@@ -137,7 +141,11 @@ def run(argv: list[str]) -> int:
         source = SalesTable(server)
         source.fill(_BEFORE)
         steps.tell(f"{server.name} at port {server.port}, table SALES with {_BEFORE:,} sales")
-        kafka = _start_kafka(folder, server, source, steps)
+        documents = Documents(server=server, database=source.database) if server.name == "postgresql" else None
+        if documents:
+            documents.create()
+            steps.tell(f"table {TABLE} with a large value of {len(COLUMNS)} types")
+        kafka = _start_kafka(folder, server, source, steps, also=[PATTERN] if documents else [])
         environ = {
             **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
             "LAKEHOUSE_BASE_PATH": str(folder.path / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
@@ -151,17 +159,22 @@ def run(argv: list[str]) -> int:
         _wait_for(settings, lambda rows: len(rows) == _BEFORE, "the snapshot is in the lake")
         steps.tell(f"the lake has the {_BEFORE:,} sales of the snapshot")
         took = [_follow(each, source, settings, steps) for each in STATEMENTS]
+        values = follow(documents, environ, folder.path) if documents else []
         rows = sorted(read_with_rust(settings.table_path(_TABLE)), key=lambda row: -row["sale_id"])[:4]
     shown = ("sale_id", "agent_id", "status_id", "contract_subtotal", "is_deleted")
     print(f"\n{format_table(['statement', 'seconds until the lake shows it'], took)}\n", flush=True)
     print(
         f"newest rows of {_TABLE}:\n{format_table(shown, [[row[name] for name in shown] for row in rows])}", flush=True
     )
+    if values:
+        print(f"\nlarge values after another column changed:\n{format_table(('column', 'value'), values)}", flush=True)
     say(f"the lake stays in {settings.base_path}")
-    return 0
+    return int(any(what != "kept" for _, what in values))
 
 
-def _start_kafka(folder: RunFolder, server: Server, source: SalesTable, steps: Steps) -> str:
+def _start_kafka(
+    folder: RunFolder, server: Server, source: SalesTable, steps: Steps, *, also: Sequence[str] = ()
+) -> str:
     """Broker, worker and connector; gives the broker's address."""
     for name in ("kafka", KAFKA_CONNECT):  # what another database said
         shutil.rmtree(folder.path / name, ignore_errors=True)
@@ -169,7 +182,8 @@ def _start_kafka(folder: RunFolder, server: Server, source: SalesTable, steps: S
     broker.start()
     worker = ConnectWorker(folder=folder, kafka=broker.address)
     worker.start()
-    configuration = connector_of(server, database=source.database, tables=source.pattern, kafka=broker.address)
+    tables = ",".join([source.pattern, *also])
+    configuration = connector_of(server, database=source.database, tables=tables, kafka=broker.address)
     worker.run("sales", configuration)
     steps.tell(f"Kafka at {broker.address}, Kafka Connect at port {worker.port} with Debezium for {server.name}")
     return broker.address

@@ -19,6 +19,13 @@ from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 
 FOLDER = PROJECT_ROOT / ".secrets"
+BUCKET = "lake"
+READS = ("s3:GetBucketLocation", "s3:GetObject", "s3:ListBucket")
+WRITES = (
+    *("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetBucketVersioning"),
+    *("s3:ListBucketMultipartUploads", "s3:ListBucketVersions", "s3:ListMultipartUploadParts", "s3:PutObject"),
+)
+"""What jobs do with objects beside reading them. Nothing of the bucket itself, which the server's own key made."""
 Values = dict[str, str]
 
 
@@ -68,6 +75,10 @@ def _random() -> str:
     return secrets.token_hex(32)
 
 
+def _key_id() -> str:
+    return secrets.token_hex(10)
+
+
 def _password() -> str:
     """SQL Server wants three kinds of characters."""
     return f"Aa1-{secrets.token_hex(16)}"
@@ -105,8 +116,40 @@ def _s3_server(values: Values) -> str:
     return f"ROOT_ACCESS_KEY_ID={values['s3_key_id']}\nROOT_SECRET_ACCESS_KEY={values['s3_key']}\n"
 
 
-def _s3_clients(values: Values) -> str:
-    return f"[default]\naws_access_key_id = {values['s3_key_id']}\naws_secret_access_key = {values['s3_key']}\n"
+def _s3_keys_of(name: str) -> Callable[[Values], str]:
+    """The file in which a client of S3 finds its own key."""
+    return lambda values: (
+        f"[default]\naws_access_key_id = {values[f'{name}_id']}\naws_secret_access_key = {values[name]}\n"
+    )
+
+
+def _s3_users(values: Values) -> str:
+    """The accounts beside the server's own, as versitygw keeps them: what they may is said by the bucket's policy."""
+    accounts = {
+        values[f"{name}_id"]: {"access": values[f"{name}_id"], "secret": values[name], "role": "user"}
+        for name in ("s3_writer_key", "s3_reader_key")
+    }
+    return json.dumps({"accessAccounts": accounts})
+
+
+def _s3_bucket_policy(values: Values) -> str:
+    resources = [f"arn:aws:s3:::{BUCKET}", f"arn:aws:s3:::{BUCKET}/*"]
+    allowed = {"s3_writer_key_id": [*READS, *WRITES], "s3_reader_key_id": [*READS]}
+    statements = [
+        {"Effect": "Allow", "Principal": {"AWS": [values[who]]}, "Action": actions, "Resource": resources}
+        for who, actions in allowed.items()
+    ]
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
+
+
+def _spark_properties(values: Values) -> str:
+    """Of master, workers and driver: a stranger that reaches one of their ports is refused, and nobody listens in."""
+    settings = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": values["spark_secret"],
+        "spark.network.crypto.enabled": "true",
+    }
+    return "".join(f"{name} {value}\n" for name, value in settings.items())
 
 
 CHOSEN: Mapping[str, Callable[[], str]] = {
@@ -119,7 +162,12 @@ CHOSEN: Mapping[str, Callable[[], str]] = {
     "mariadb_root_password": _password,
     "postgres_password": _random,
     "s3_key": _random,
-    "s3_key_id": lambda: secrets.token_hex(10),
+    "s3_key_id": _key_id,
+    "s3_reader_key": _random,
+    "s3_reader_key_id": _key_id,
+    "s3_writer_key": _random,
+    "s3_writer_key_id": _key_id,
+    "spark_secret": _random,
     "sqlserver_password": _password,
     "superset_key": _random,
 }
@@ -128,8 +176,13 @@ DERIVED: Mapping[str, Callable[[Values], str]] = {
     "airflow_connections.json": _airflow_connections,
     "airflow_database_url": _airflow_database,
     "airflow_passwords.json": _airflow_passwords,
-    "s3_credentials": _s3_clients,
+    "s3_bucket_policy.json": _s3_bucket_policy,
+    "s3_credentials": _s3_keys_of("s3_writer_key"),
+    "s3_reader_credentials": _s3_keys_of("s3_reader_key"),
+    "s3_root_credentials": _s3_keys_of("s3_key"),
     "s3_server.env": _s3_server,
+    "s3_users.json": _s3_users,
+    "spark.properties": _spark_properties,
     "superset_database_url": _superset_database,
 }
 """The same in the form in which one service reads it; follows what was chosen."""

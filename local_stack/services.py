@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,9 @@ from types import FrameType
 from typing import NoReturn
 
 from local_stack.errors import SetupError
+from local_stack.guard import guarding
 from local_stack.layout import PROJECT_ROOT
+from local_stack.processes import birth, kill_rest, marked
 
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 20.0
@@ -36,16 +38,19 @@ class Service:
     @property
     def is_alive(self) -> bool:
         """True while the very process that was started runs."""
-        return _birth(self.pid) == self.born
+        return birth(self.pid) == self.born
 
-    def stop(self) -> None:
-        """Stop the process and its whole group; returns when it is gone. Safe to call again."""
+    def stop(self, *, is_urgent: Callable[[], bool] = lambda: False) -> None:
+        """Stop the process and its whole group; returns when it is gone. Safe to call again.
+
+        It has time to end in order until ``is_urgent`` says that nobody waits for that any more.
+        """
         if not self.is_alive:
             return
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
-        while self.is_alive and time.monotonic() < deadline:
+        while self.is_alive and time.monotonic() < deadline and not is_urgent():
             time.sleep(0.1)
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -112,14 +117,14 @@ class RunFolder:
         with log.open("ab") as stream:
             process = subprocess.Popen(
                 list(command),
-                env=dict(environment),
+                env=marked(environment, self.path),
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        born = _birth(process.pid)
+        born = birth(process.pid)
         service = Service(name=name, pid=process.pid, born=born or 0, port=port, log=str(log))
         self._file(name).write_text(json.dumps(asdict(service)), encoding="utf-8")
         return service
@@ -141,38 +146,56 @@ class RunFolder:
         files = sorted(self.path.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
         return [service for file in files if (service := self.find(file.stem))]
 
-    def stop_all(self) -> list[str]:
-        """Stop every service of this stack and forget it; gives the names of those that ran."""
+    def stop_all(self, *, is_urgent: Callable[[], bool] = lambda: False) -> list[str]:
+        """Stop every service of this stack with all that they started, and forget them; gives the services' names.
+
+        What is left after a service has ended is killed: children in sessions of their own, also of a service that is
+        not remembered any more.
+        """
         services = self.running()
         for service in services:
             with suppress(ProcessLookupError):
                 os.killpg(service.pid, signal.SIGTERM)
         for service in services:
-            service.stop()
+            service.stop(is_urgent=is_urgent)
+        kill_rest(self.path)
         for file in self.path.glob("*.json"):
             file.unlink(missing_ok=True)
         return [service.name for service in services]
 
     @contextmanager
     def stopping(self, *, on_success: bool = True) -> Iterator[None]:
-        """Stop everything at the end, however it comes: done, an error, Ctrl-C, SIGTERM or a closed terminal.
+        """Stop everything at the end, however it comes: done, an error, Ctrl-C, SIGTERM, a closed terminal or SIGKILL.
 
-        With ``on_success=False`` what was started stays when nothing went wrong.
+        Stopping is not interrupted: whoever signals again meanwhile has it done at once instead of in order. A guard
+        does it for a process that is killed. With ``on_success=False`` what was started stays when nothing went wrong.
         """
+        is_stopping, again = False, list[int]()
 
-        def interrupt(_number: int, _frame: FrameType | None) -> None:
-            raise KeyboardInterrupt
+        def interrupt(number: int, _frame: FrameType | None) -> None:
+            if not is_stopping:
+                raise KeyboardInterrupt
+            again.append(number)
 
-        before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+        numbers = [signal.SIGTERM, signal.SIGHUP]
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as below a shell's background job
+            numbers.append(signal.SIGINT)
+        before = {number: signal.signal(number, interrupt) for number in numbers}
         is_done = False
         try:
-            yield
-            is_done = True
+            with guarding(self.path):
+                try:
+                    yield
+                    is_done = True
+                finally:
+                    is_stopping = True
+                    if on_success or not is_done:
+                        self.stop_all(is_urgent=lambda: bool(again))
         finally:
-            if on_success or not is_done:
-                self.stop_all()
             for number, handler in before.items():
                 signal.signal(number, handler)
+        if again:
+            raise KeyboardInterrupt
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.json"
@@ -198,12 +221,3 @@ def wait_for_server(server: Service, *, what: str, seconds: float) -> str:
 def run_path(environ: Mapping[str, str]) -> Path:
     """Where stacks keep what runs: ``LAKEHOUSE_RUN_PATH``, or ``.run/`` in the project."""
     return Path(environ.get("LAKEHOUSE_RUN_PATH") or PROJECT_ROOT / ".run").absolute()
-
-
-def _birth(pid: int) -> int | None:
-    """The kernel's start tick of a live process; None when there is none (a zombie is none)."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])

@@ -15,11 +15,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from types import ModuleType
 from typing import Never
 
 from spark_jobs.contracts.arguments import Interval, JobArguments, parse_clock
+from spark_jobs.contracts.clocks import check_run_clock, machine_now
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.outcomes import JobOutcome
@@ -45,6 +45,7 @@ JOBS = {
     "serve": "a layer's marts into the serving store, each as of its newest instant",
     "spec": "the lake spec, its marts and expectations checked: every mistake by file and line",
     "schema": "columns of tables with from: a list, their history, and reviewed changes by a plan",
+    "source": "where events come from and how far they are; a new epoch where positions begin again",
     "sizing": "what a lake of a given number of GB a day needs, and how its files grow; arithmetic and a simulation",
     "services": "rescale, compaction, clustering, clean and archive: which are due and why, and running them",
     "savepoint": "the whole lake kept as it is now, to query it later or to restore everything to it",
@@ -63,6 +64,8 @@ JOBS = {
 }
 _COMMON = frozenset({"job", "clock", "interval_start", "interval_end", "result_path"})
 
+_ANY_CLOCK = frozenset({"freshness", "generate", "sizing"})
+"""Jobs that change no table: what they say or make may be of a time that has not come yet."""
 _MOST_SAID = 400
 """Of what the command line finds wrong: it repeats what it was given."""
 
@@ -119,9 +122,13 @@ def parse_arguments(argv: Sequence[str]) -> JobArguments:
     start, end = values.get("interval_start"), values.get("interval_end")
     if bool(start) != bool(end):
         raise ContractError("give both --interval-start and --interval-end, or neither")
+    now = machine_now()
+    clock = parse_clock(values["clock"]) if values["clock"] else now
+    if values["job"] not in _ANY_CLOCK:
+        check_run_clock(clock, now)
     return JobArguments(
         job=values["job"],
-        clock=parse_clock(values["clock"]) if values["clock"] else datetime.now(UTC),
+        clock=clock,
         interval=Interval(start=parse_clock(start), end=parse_clock(end)) if start and end else None,
         options={name: value for name, value in values.items() if name not in _COMMON},
     )

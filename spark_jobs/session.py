@@ -21,6 +21,7 @@ from spark_jobs.storage.s3 import endpoint_of, region_of
 
 _JAVA_VERSION = 17
 _CONNECT_PORT = 15002
+_ARROW_ROWS, _MOST_ARROW_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch", 256
 
 
 def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -148,8 +149,11 @@ def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:
 
 
 def _with_procedure_options(spark: SparkSession) -> SparkSession:
-    """With what Hudi's procedures take from the session: without it they would upgrade a table."""
-    for key, value in build_procedure_options().items():
+    """With what Hudi's procedures take from the session: without it they would upgrade a table.
+
+    And with small batches of rows for Python: a buffer of Arrow ends at 2 GB, and a record that is kept may have 4 MB.
+    """
+    for key, value in {**build_procedure_options(), _ARROW_ROWS: str(_MOST_ARROW_ROWS)}.items():
         spark.conf.set(key, value)
     return spark
 

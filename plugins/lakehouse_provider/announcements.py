@@ -8,15 +8,20 @@ announces nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import Asset
 from airflow.sdk.execution_time.context import InletEventsAccessors
 
-from lakehouse_provider.assets import table_of
-from spark_jobs.contracts.results import JobResult
+from lakehouse_provider.assets import BACKLOG, table_of
+from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.results import DONE, JobResult
 
 Facts = Mapping[str, Any]
+_PAUSE, _LONGEST_PAUSE = timedelta(minutes=10), timedelta(hours=1)
+"""Between two announcements of one instant that its reader does not take up: twice as long each time."""
+_JITTER = timedelta(minutes=1)
 
 
 def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
@@ -35,7 +40,8 @@ def plan_announcements(
     """Facts for the events of the assets that have something to say, by asset name.
 
     A table's event carries ``instant`` and ``rows``. The job's own asset (``<log>/<job>``) says up to which instant of
-    the log (``source.up_to``) every table is; a run over an interval reads other events and cannot say that.
+    the log (``source.up_to``) every table is; a run over an interval reads other events and cannot say that. The asset
+    ``<log>/backlog`` says that a run that got further had to leave something.
     """
     outcomes = {outcome.table: outcome for outcome in result.tables}
     source = result.source
@@ -51,9 +57,35 @@ def plan_announcements(
         if outcome := outcomes.get(table):
             if outcome.instant and outcome.instant != told.get("instant"):
                 planned[asset.name] = {"instant": outcome.instant, "rows": outcome.rows, **common}
+        elif table.endswith(f"/{BACKLOG}"):
+            if result.counters.get("has_more") and result.status == DONE:
+                planned[asset.name] = {"has_more": 1, **common}
         elif source and not is_interval and table == f"{source.table}/{result.job}" and _moved(source.up_to, told):
             planned[asset.name] = {"instants": {o.table: o.instant for o in result.tables}, **common}
     return planned
+
+
+def plan_reminder(result: JobResult, log: Asset, told: Facts, split: Facts, *, run_id: str) -> Facts | None:
+    """Facts to announce the log once more, although it did not move: its split is behind, and nobody else starts it.
+
+    So a split that failed for good, or whose DAG was paused, is started by a later run of ingest, without new data.
+
+    Args:
+        result: of a run of ingest.
+        log: the asset of the log.
+        told: what its last event carried.
+        split: what the last event of the split log carried: up to where the tables are.
+        run_id: of the run.
+    """
+    instant = next((each.instant for each in result.tables if each.table == table_of(log)), None)
+    if not instant or instant != told.get("instant") or "clock" not in told:
+        return None  # it is announced because it moved, or never was
+    if str((split.get("source") or {}).get("up_to", "")) >= instant:
+        return None
+    again = int(told.get("again", 0))
+    if parse_clock(result.clock) - parse_clock(told["clock"]) < min(_PAUSE * 2**again, _LONGEST_PAUSE) - _JITTER:
+        return None
+    return {**told, "again": min(again + 1, 10), "clock": result.clock, "run_id": run_id, "job": result.job}
 
 
 def _moved(up_to: str, told: Facts) -> bool:

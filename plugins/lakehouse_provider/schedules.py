@@ -29,6 +29,15 @@ START_DATE = pendulum.datetime(2015, 1, 1, tz="UTC")
 """Backfills reach back to here; nothing is caught up by itself."""
 
 
+LONGEST = timedelta(hours=12)
+"""How long a try of a task may take, where its DAG says nothing else: one that hangs is ended and tried again."""
+
+
+def within(*, hours: float) -> dict[str, Any]:
+    """For the default arguments of a DAG, or for one task: how long a try may take."""
+    return {"execution_timeout": timedelta(hours=hours)}
+
+
 def writer_args(lake: str = "", *, pool: str = "") -> dict[str, Any]:
     """Default arguments of a task that writes tables of a lake; ``pool`` is "" for Airflow's default pool.
 
@@ -42,6 +51,7 @@ def writer_args(lake: str = "", *, pool: str = "") -> dict[str, Any]:
         "retry_exponential_backoff": 2.0,
         "max_retry_delay": timedelta(minutes=2),
         "max_active_tis_per_dag": 1,
+        "execution_timeout": LONGEST,
         "on_failure_callback": failure_alert(lake),
         **({"pool": pool} if pool else {}),
     }
@@ -78,6 +88,11 @@ def ingest_schedule(lake: str = "") -> CronTriggerTimetable:
         )
         break
     return clock_schedule(DEFAULT_INGEST_CRON)
+
+
+def backlog_schedule(lake: str, backlog: Asset) -> AssetOrTimeSchedule:
+    """:func:`ingest_schedule`, and at once when a run left something for the next one."""
+    return AssetOrTimeSchedule(timetable=ingest_schedule(lake), assets=AssetAny(backlog))
 
 
 def event_date_schedule(assets: list[Asset]) -> AssetOrTimeSchedule:

@@ -13,7 +13,6 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
-from spark_jobs.contracts.tables import Nulls
 
 Parts = Mapping[str, str]
 """What a definition says, by the name of its entry; entries that say nothing are left out."""
@@ -71,24 +70,12 @@ def changed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
 def fixed_parts(stored: Parts, now: Parts) -> tuple[str, ...]:
     """Those of a table that concern the rows that are there: it is not written until it was rebuilt."""
     fixed = {*_FIXED, *(["deletes"] if _removes(stored, now) else [])}
-    if _becomes_value(now):
-        fixed -= {"nulls", "null_columns"}
     return tuple(name for name in changed_parts(stored, now) if name in fixed)
 
 
 def is_rebuildable(stored: Parts, now: Parts) -> bool:
     """False when the log cannot make the other table in this one's place: what was deleted is kept apart by its key."""
     return not (_removes(stored, now) and {"key", "from"} & {*changed_parts(stored, now)})
-
-
-def _becomes_value(now: Parts) -> bool:
-    """True for a table of the wide log in which null is a value: of later events alone.
-
-    Of earlier ones the log does not know whether a column was set to null or did not travel.
-    """
-    is_wide = not {"from", "shards"} & {*now}
-    exceptions = [each.rpartition(" ")[2] for each in now.get("null_columns", "").split(", ")]
-    return is_wide and Nulls.VALUE.value in (now.get("nulls"), *exceptions)
 
 
 def _removes(stored: Parts, now: Parts) -> bool:

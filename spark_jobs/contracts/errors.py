@@ -153,13 +153,13 @@ class CommitLostError(TransientError):
 
 
 class RestoreUnfinishedError(TerminalError):
-    """A table was being taken back when its driver died: Hudi lets nobody write it before that is done."""
+    """A restore was cut off, perhaps within a table: Hudi lets nobody write that before the restore has ended."""
 
-    def __init__(self, *, table: str, instant: str) -> None:
-        self.table, self.instant = table, instant
+    def __init__(self, *, table: str, instant: str, savepoint: str = "") -> None:
+        self.table, self.instant, self.savepoint = table, instant, savepoint
         super().__init__(
-            f"{table}: a restore that began at {instant} was cut off; run the same restore once more (savepoint list "
-            f"shows to what)"
+            f"{table}: a restore that began at {instant} was cut off; run the same restore once more: "
+            + (f"restore --to {savepoint} --yes" if savepoint else "doctor check says how")
         )
 
 
@@ -168,7 +168,7 @@ class ErasureUnfinishedError(TerminalError):
 
     def __init__(self, *, role: str) -> None:
         self.role = role
-        super().__init__(f"the erasure of one {role} was cut off; run the same erase command with --yes once more")
+        super().__init__(f"the erasure of one {role} was cut off; run the same erase with --yes again, or --give-up")
 
 
 class CatalogConflictError(TerminalError):

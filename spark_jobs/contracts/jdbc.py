@@ -36,6 +36,16 @@ _DRIVERS = {
 }
 
 
+_LOGIN_SECONDS = 30
+_WAITS: Mapping[Dialect, Mapping[str, int]] = {
+    Dialect.POSTGRESQL: {"loginTimeout": 1, "connectTimeout": 1, "socketTimeout": 1},
+    Dialect.MYSQL: {"connectTimeout": 1000, "socketTimeout": 1000},
+    Dialect.SQLSERVER: {"loginTimeout": 1, "socketTimeout": 1000},
+}
+"""What the drivers call their timeouts, and how many of their units are a second. By default they wait for a server
+that was reached and is silent for ever."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcAddress:
     """Where a database is, as Spark and its driver take it."""
@@ -67,6 +77,23 @@ class JdbcAddress:
     def driver(self) -> str:
         """The class of its driver."""
         return _DRIVERS[self.dialect]
+
+    def with_timeouts(self, seconds: int) -> str:
+        """The URL with a timeout for logging in, and one for a server that is silent for ``seconds``.
+
+        In the URL, since names of options lose their capitals over Spark Connect. What the URL has already stays.
+        """
+        named = {name.lower() for name in re.findall(r"[?&;]([^=&;?]+)=", self.url)}
+        waits = {
+            name: (seconds if name == "socketTimeout" else min(seconds, _LOGIN_SECONDS)) * units
+            for name, units in _WAITS[self.dialect].items()
+            if name.lower() not in named
+        }
+        url = self.url
+        for name, value in waits.items():
+            mark = ";" if self.dialect is Dialect.SQLSERVER else "&" if "?" in url else "?"
+            url = f"{url.rstrip(';') if mark == ';' else url}{mark}{name}={value}"
+        return url
 
     @property
     def shown(self) -> str:

@@ -24,7 +24,7 @@ _START_SAID = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a topic that was never read begins: ``earliest``, ``latest``, at a time, or at offsets.
+    """Where a topic begins that was never read: ``earliest``, at a time, at offsets, or, in the first run, ``latest``.
 
     Offsets are given by topic and partition; what they do not name begins with the first message that is there.
     """

@@ -50,6 +50,11 @@ def plain(value: object) -> str:
     return text if text.isprintable() and text.isascii() and len(text) <= MOST_SHOWN else show(text)
 
 
+def shell_word(text: str) -> str:
+    """A word of a command line that people copy into a shell: in single quotes, whatever is in it."""
+    return "'" + spell(text).replace("'", r"'\''") + "'"
+
+
 def show_path(path: object) -> str:
     """A path as it is, when a message can hold it; else as :func:`show` has it."""
     text = str(path)

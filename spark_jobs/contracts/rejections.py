@@ -14,6 +14,8 @@ class Reason(StrEnum):
     DUPLICATE_KEY = "duplicate_key_in_json"
     TOO_DEEP = "nested_too_deep"
     TOO_LONG = "text_too_long"
+    TOO_LARGE = "record_too_large"
+    """Its bytes are not kept: ``raw`` is a JSON object of how many there are and their SHA-256."""
     NULL_PAYLOAD = "null_payload"
     NOT_AN_ENVELOPE = "not_an_envelope"
     UNKNOWN_OP = "unknown_op"
@@ -28,11 +30,18 @@ class Reason(StrEnum):
     BAD_FILE = "bad_file"
     OTHER_TYPE = "other_type"
     """It can be read, and a column of it has a type that its table cannot take in (docs/schemas.md)."""
+    OTHER_ORIGIN = "other_origin"
+    """It can be read, and is of another server or database than its table; the detail names it (docs/sources.md)."""
+    POSITION_FELL = "position_fell"
+    """It can be read, and is later than what is known by its time and earlier by its position (docs/sources.md)."""
     BROKEN_RULE = "broken_rule"
     """It can be read, and breaks an expectation whose action is to set it aside; the detail names it."""
     BROKEN_ROW = "broken_row"
     """A row of a file that was loaded; the detail names the table and one of the reasons above."""
 
+
+OF_THE_SOURCE = (Reason.OTHER_TYPE, Reason.OTHER_ORIGIN, Reason.POSITION_FELL)
+"""Reasons that are the trouble of one table or source, which is reported by itself."""
 
 IGNORED = "ignored"
 """In place of a reason: there is no event, but a blank line, the null by which Kafka marks a deleted key, or what a

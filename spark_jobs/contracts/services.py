@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.tables import wrong_identifier
 
 
@@ -33,6 +34,9 @@ class ServiceTargets:
     """Rescale is due when the buckets of a partition are larger than this on average; it doubles them until not."""
     compact_log_files: int = 12
     """Compaction is due when a file group has so many log files: each commit adds one, each reader merges them."""
+    compact_minutes: int | None = 60
+    """Compaction is due when base files lack a write of this age, which engines that read them alone do not see yet.
+    Null: by the number of log files alone."""
     cluster_small_files: int = 8
     """Clustering is due when a partition has so many small files."""
     small_file_mb: int = 32
@@ -58,6 +62,11 @@ class ServiceTargets:
             value = getattr(self, name)
             if isinstance(value, int) and value < 1:
                 yield ContractError(f"services: {name} is {value}; give at least 1", at=(name,))
+        if self.compact_minutes is not None and type(self.compact_minutes) is not int:
+            yield ContractError(
+                f"services: compact_minutes is {show(self.compact_minutes)}; give a whole number of minutes, or null",
+                at=("compact_minutes",),
+            )
         if self.small_file_mb > self.target_file_mb:
             yield ContractError(
                 f"services: files of up to {self.target_file_mb} MB would be small (small_file_mb "

@@ -45,12 +45,15 @@ class Settings:
     kafka_properties: str = field(default="", repr=False)
     """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
     kafka_start: str = "earliest"
-    """Where a topic that was never read begins: ``earliest``, ``latest``, a time, or offsets as a JSON object."""
+    """Where a topic begins that was never read: ``earliest``, a time, or offsets as a JSON object; ``latest`` is for
+    the topics of the first run alone."""
     jdbc_url: str = field(default="", repr=False)
     """The database whose tables `snapshot` reads, such as ``jdbc:postgresql://host/database``; without a login."""
     jdbc_user: str = ""
     jdbc_password: str = field(default="", repr=False)
     """Never shown."""
+    jdbc_timeout_seconds: int = 600
+    """How long `snapshot` waits for a database that gives nothing, and for the answer to a question about a table."""
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
     checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
@@ -73,6 +76,8 @@ class Settings:
     """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
     truncated_after_seconds: int = 600
     """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    source_skew_seconds: int = 10
+    """So much the times of a source may disagree with its positions before an event counts as fallen."""
     s3_encryption: str = ""
     """What is written to ``s3a://`` is to be encrypted by: ``AES256`` or ``SSE-KMS``; empty: as the bucket says."""
     s3_kms_key: str = ""
@@ -91,7 +96,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not _MEMORY.fullmatch(self.driver_memory):
             raise SettingsError(f"{PREFIX}DRIVER_MEMORY={show(self.driver_memory)} is not a size; give for example 4g")
-        for name in ("shuffle_partitions", "max_events", "max_pull_mb", "write_threads"):
+        for name in ("shuffle_partitions", "max_events", "max_pull_mb", "write_threads", "jdbc_timeout_seconds"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
         for setting in fields(self):

@@ -9,30 +9,45 @@ from spark_jobs.contracts.documents import section, sequence
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Entries, Steps
-from spark_jobs.contracts.table_sources import Sources, is_pattern, is_source_name
+from spark_jobs.contracts.table_sources import Sources, is_pattern, is_source_name, qualified
 
-_FROM, _KEYS = ("database", "table", "except"), ("default", "for")
+FROM = ("server", "database", "schema", "table")
+_KEYS = ("default", "for")
 
 
 def names_several(entry: Mapping[Any, Any]) -> bool:
     """True for an entry whose ``from`` may name several tables: by a list, or by a pattern."""
     named = entry.get("from")
-    values = [named.get(word) for word in ("database", "table")] if isinstance(named, Mapping) else []
+    values = [named.get(word) for word in FROM] if isinstance(named, Mapping) else []
     return any(isinstance(value, list) or (isinstance(value, str) and is_pattern(value)) for value in values)
 
 
 def sources_of(entry: Entries, what: str) -> Sources:
     """The tables at the source that an entry names; ContractError with the place of what is no name."""
     named = section(entry, "from", f"{what}: from")
-    _check_words(named, _FROM, "from", what)
-    names = {word: _names(named, word, ("from", word), what) for word in _FROM}
+    words = (*FROM, "except")
+    _check_words(named, words, "from", what)
+    names = {word: _names(named, word, ("from", word), what) for word in words}
     if missing := [word for word in ("database", "table") if not names[word]]:
         raise ContractError(f"{what}: from needs a {missing[0]}; give its name at the source", at=("from",))
     for word, listed in names.items():
         for name in listed:
             if not is_source_name(name):
                 raise ContractError(f"{what}: {word} {show(name)} is no name; correct it", at=("from", word))
-    return Sources(databases=names["database"], tables=names["table"], excepted=names["except"])
+    schemas = schemas_of(names["server"], names["database"], names["schema"])
+    return Sources(databases=schemas, tables=names["table"], excepted=names["except"])
+
+
+def schemas_of(servers: tuple[str, ...], databases: tuple[str, ...], schemas: tuple[str, ...]) -> tuple[str, ...]:
+    """The schemas that an entry names, qualified where it says more.
+
+    With ``schema``, ``database`` is the one around it. Without, it is what the connector gives as schema (PostgreSQL,
+    SQL Server) or as database (MySQL, MariaDB).
+    """
+    if not servers and not schemas:
+        return databases
+    around = [(database, schema) for database in databases for schema in schemas] or [("", each) for each in databases]
+    return tuple(qualified(server, database, schema) for server in servers or ("",) for database, schema in around)
 
 
 def keys_of(entry: Entries, what: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.places import Entries, Items
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit, SourceSpec
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, Nulls, NumberUnit, OriginRule, SourceSpec
 
 _UNKNOWN = ColumnSpec(name="unknown", source="unknown", type=ColumnType.STRING)
 
@@ -22,15 +22,19 @@ def find_source(document: Entries, found: Mistakes) -> SourceSpec:
         with found.of(entry, lost="columns"):
             listed = sequence(entry.get("columns", []), "columns", at=("columns",))
             columns, kept = found.each("columns", listed, column_of)
-        nulls = Nulls.UNKNOWN
-        if "nulls" in entry:
+        nulls: dict[str, Any] = {"nulls": Nulls.UNKNOWN}
+        nulls |= {name: value for name, value in read_nulls(entry, found, "source").items() if value is not None}
+        if "null_columns" in entry:
+            error = ContractError("source: unknown entries ['null_columns']; write nulls", at=("null_columns",))
+            found.add(error, entry)
+        rule = OriginRule.ONE
+        if "origins" in entry:
             with found.of(entry):
-                nulls = choice(Nulls, entry["nulls"], "source", at=("nulls",))
+                rule = choice(OriginRule, entry["origins"], "source", at=("origins",))
         try:
             where = entry.having({"columns": kept})
-            source: SourceSpec = build(
-                SourceSpec, entry.having({"columns": columns, "nulls": nulls}), "source", where=where
-            )
+            parts = {"columns": columns, "origins": rule, **nulls}
+            source: SourceSpec = build(SourceSpec, entry.having(parts), "source", where=where)
         except ContractError as error:
             found.add(error, where)
             return _right_of(columns, entry.get("key"), error, found)
@@ -48,6 +52,27 @@ def _right_of(columns: tuple[ColumnSpec, ...], key: Any, error: ContractError, f
         found.leave_out("source", "key")
         key = right[0].name
     return SourceSpec(topics=("*",), key=key, columns=right)
+
+
+def read_nulls(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
+    """What null means: one word for all columns, or ``{default: …, columns: {name: …}}``."""
+    if "nulls" not in entry:
+        return {}
+    parts: dict[str, Any] = {"nulls": None}
+    with found.of(entry):
+        if isinstance(entry["nulls"], str):
+            return {"nulls": choice(Nulls, entry["nulls"], what, at=("nulls",))}
+        named = section(entry, "nulls", f"{what}: nulls")
+        if unknown := sorted({*named} - {"default", "columns"}, key=str):
+            raise ContractError(
+                f"{what}: nulls has {show(unknown[0])}; known are default and columns", at=("nulls", unknown[0])
+            )
+        if "default" in named:
+            parts["nulls"] = choice(Nulls, named["default"], what, at=("nulls", "default"))
+        columns = section(named, "columns", f"{what}: nulls: columns")
+        of_columns = [(c, choice(Nulls, rule, what, at=("nulls", "columns", c))) for c, rule in columns.items()]
+        parts["null_columns"] = tuple(of_columns)
+    return parts
 
 
 def column_of(document: Any) -> ColumnSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
@@ -13,11 +13,13 @@ from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, MartSpec, sort_marts
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.origins import Epochs
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.quality import QualitySpec
 from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.spec_mistakes import mistakes_of
 from spark_jobs.contracts.table_patterns import TablePattern
+from spark_jobs.contracts.table_sources import Ways, ways_of
 from spark_jobs.contracts.table_spec import VERSIONS_SUFFIX, Deletes, TableSpec
 from spark_jobs.contracts.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSpec
 
@@ -28,7 +30,8 @@ class LakeSpec:
 
     Refuses references to things it does not declare. ``notices`` are lines for people on words of its files that have
     newer forms. ``patterns`` become tables by what the log has seen (:mod:`spark_jobs.contracts.resolving`), and
-    ``unresolved`` says which tables at the source have not, and why.
+    ``unresolved`` says which tables at the source have not, and why. ``epochs`` are those of the sources as the log's
+    commits have them, where events are decoded.
     """
 
     lake: str
@@ -49,12 +52,14 @@ class LakeSpec:
     quality: QualitySpec = field(default_factory=QualitySpec)
     notices: tuple[str, ...] = field(default=(), compare=False)
     unresolved: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    epochs: Epochs = field(default=(), compare=False, repr=False)
     columns_by_name: dict[str, ColumnSpec] = field(init=False, repr=False, compare=False)
     _by_name: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
     _by_origin: dict[str, TableSpec] = field(init=False, repr=False, compare=False)
     _shards: tuple[TableSpec, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._share_nulls()
         self._arrange()
         raise_all(mistakes_of(self))
         self._share_names()
@@ -67,6 +72,19 @@ class LakeSpec:
         object.__setattr__(self, "_shards", tuple(table for table in self.tables if table.shards))
         with suppress(ContractError):  # a circle, which is among the mistakes
             object.__setattr__(self, "marts", sort_marts(self.marts))
+
+    def _share_nulls(self) -> None:
+        """What the source says of single columns counts in its tables, unless their own entries say otherwise."""
+        if not self.source.null_columns:
+            return
+
+        def told(table: TableSpec) -> TableSpec:
+            if table.is_mirror or table.nulls is not None:
+                return table
+            own = {name: rule for name, rule in self.source.null_columns if name in {*table.key, *table.columns}}
+            return replace(table, null_columns=tuple({**own, **dict(table.null_columns)}.items()))
+
+        object.__setattr__(self, "tables", tuple(map(told, self.tables)))
 
     def _share_names(self) -> None:
         """What one of several tables of a source declares names columns of the others too."""
@@ -153,10 +171,12 @@ class LakeSpec:
 
     @property
     def has_row_columns(self) -> bool:
-        """True when the log keeps rows of any columns, or which columns of the wide log did not travel."""
-        return bool(self.patterns) or any(
-            table.is_mirror or self.nulls_of(table) is Nulls.VALUE or table.null_columns for table in self.tables
-        )
+        """True when the log keeps rows of any columns, or what events of the wide log have beside its columns.
+
+        Of the wide log's events that is what was not declared, and which declared columns did not travel. Only a lake
+        of loads alone keeps neither.
+        """
+        return bool(self.source.columns or self.patterns or self.mirrors)
 
     def nulls_of(self, table: TableSpec) -> Nulls:
         """What null means in the columns of a table that are no exceptions."""
@@ -185,6 +205,13 @@ class LakeSpec:
         """The table called ``name`` when it is made of a table at the source, or None."""
         table = self.find_table(name)
         return table if table and table.is_mirror else None
+
+    @property
+    def ways(self) -> Ways:
+        """How its entries name tables at the source."""
+        named = [table.database for table in self.tables if table.database]
+        sources = [*(table.shards for table in self._shards), *(pattern.sources for pattern in self.patterns)]
+        return ways_of((*named, *(name for of in sources if of for name in of.databases)))
 
     @property
     def is_open(self) -> bool:

@@ -11,15 +11,16 @@ from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.places import Entries, Items
-from spark_jobs.contracts.several_sources import keys_of, names_several, sources_of
-from spark_jobs.contracts.source_entry import column_of
+from spark_jobs.contracts.several_sources import FROM, keys_of, names_several, schemas_of, sources_of
+from spark_jobs.contracts.source_entry import column_of, read_nulls
 from spark_jobs.contracts.table_patterns import DATABASE, NO_KEY, TABLE, NewTables, TablePattern
+from spark_jobs.contracts.table_sources import is_source_name
 from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
-from spark_jobs.contracts.tables import Nulls, TableType, is_identifier
+from spark_jobs.contracts.tables import TableType, is_identifier
 
 ALL = "all"
 """In place of a list of columns: all that the source has."""
-_FROM = ("database", "table")
+_NEEDED = ("database", "table")
 _INSIDE = {"database": "from", "table": "from", "declared": "declare", "null_columns": "nulls"}
 _INSIDE |= {"shards": "from", "found": "from", "is_found": "from", "origin_column": "origin"}
 """Fields of a table, and the word that they are written with."""
@@ -64,7 +65,7 @@ def _table_of(entry: Entries) -> TableSpec:
         if name in entry:
             found.add(ContractError(f"{what}: unknown entries {show_all([name])}; write {word}", at=(name,)), entry)
     parts |= _origin(entry, found, what)
-    parts |= _nulls(entry, found, what)
+    parts |= read_nulls(entry, found, what)
     where, key = entry, entry.get("key")
     if isinstance(key, str):
         parts["key"] = [key]
@@ -111,33 +112,20 @@ def _origin(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
         return {"database": "-", "table": "-"}
     with found.of(entry):
         named = section(entry, "from", f"{what}: from")
-        if unknown := sorted({*named} - {*_FROM}, key=str):
-            raise ContractError(f"{what}: from has {show(unknown[0])}; known are {[*_FROM]}", at=("from", unknown[0]))
-        if missing := [name for name in _FROM if not isinstance(named.get(name), str)]:
+        if unknown := sorted({*named} - {*FROM}, key=str):
+            raise ContractError(f"{what}: from has {show(unknown[0])}; known are {[*FROM]}", at=("from", unknown[0]))
+        needed = {*_NEEDED, *named}
+        if missing := [name for name in FROM if name in needed and not isinstance(named.get(name), str)]:
             raise ContractError(f"{what}: from needs a {missing[0]}; give its name at the source", at=("from",))
-        return {name: named[name] for name in _FROM}
+        for name in ("server", "schema"):
+            if name in named and not is_source_name(named[name]):
+                raise ContractError(
+                    f"{what}: {name} {show(named[name])} is no name of a {name}; give its name at the source",
+                    at=("from", name),
+                )
+        server, database, schema = ((named[name],) if name in named else () for name in FROM[:3])
+        return {"database": schemas_of(server, database, schema)[0], "table": named["table"]}
     return {"database": "-", "table": "-"}
-
-
-def _nulls(entry: Entries, found: Mistakes, what: str) -> dict[str, Any]:
-    """What null means: one word for all columns, or ``{default: …, columns: {name: …}}``."""
-    if "nulls" not in entry:
-        return {}
-    parts: dict[str, Any] = {"nulls": None}
-    with found.of(entry):
-        if isinstance(entry["nulls"], str):
-            return {"nulls": choice(Nulls, entry["nulls"], what, at=("nulls",))}
-        named = section(entry, "nulls", f"{what}: nulls")
-        if unknown := sorted({*named} - {"default", "columns"}, key=str):
-            raise ContractError(
-                f"{what}: nulls has {show(unknown[0])}; known are default and columns", at=("nulls", unknown[0])
-            )
-        if "default" in named:
-            parts["nulls"] = choice(Nulls, named["default"], what, at=("nulls", "default"))
-        columns = section(named, "columns", f"{what}: nulls: columns")
-        of_columns = [(c, choice(Nulls, rule, what, at=("nulls", "columns", c))) for c, rule in columns.items()]
-        parts["null_columns"] = tuple(of_columns)
-    return parts
 
 
 def _words(entry: Entries, found: Mistakes, what: str, **kinds: type[StrEnum]) -> dict[str, Any]:

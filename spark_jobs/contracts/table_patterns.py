@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.table_sources import Sources, parts_of
+from spark_jobs.contracts.table_sources import Sources, is_qualified, parts_of, schema_in
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.tables import is_identifier
 
@@ -70,12 +70,13 @@ class TablePattern:
     def key_of(self, origin: str) -> tuple[str, ...]:
         """The key that the entry declares for a table at the source; none when it says nothing."""
         keys = {name.lower(): key for name, key in self.keys}
-        return keys.get(origin) or keys.get(parts_of(origin)[1]) or self.key
+        schema, table = parts_of(origin)
+        return keys.get(origin) or keys.get(f"{schema_in(schema)}.{table}") or keys.get(table) or self.key
 
     def name_of(self, origin: str) -> str:
         """What a table at the source is called in the lake, which need not be a name that can be used."""
         database, table = (_OTHER.sub("_", part) for part in parts_of(origin))
-        return _filled(self.name, database, table)
+        return _filled(self.name, database.strip("_") if is_qualified(parts_of(origin)[0]) else database, table)
 
     def table_of(self, origin: str, *, name: str, key: tuple[str, ...]) -> TableSpec:
         """The table of the lake that is made of a table at the source; ContractError when it cannot be."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.table_sources import ORIGIN, Sources, is_source_name, origin_of
+from spark_jobs.contracts.table_sources import ORIGIN, Sources, is_schema, is_source_name, origin_of
 from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType, check_identifier, is_identifier, wrong_identifier
 
 ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
@@ -128,7 +128,7 @@ class TableSpec:
     def _of_a_mirror(self) -> Iterator[ContractError]:
         named = () if self.shards or self.is_found else ((self.database, "database"), (self.table, "table"))
         for value, what in named:
-            if not is_source_name(value):
+            if not (is_schema(value) if what == "database" else is_source_name(value)):
                 yield self._wrong(
                     f"{what} {show(value)} is no name of a {what}; give its name at the source", "from", what
                 )

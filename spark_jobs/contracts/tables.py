@@ -20,6 +20,8 @@ _MOST_COMMENT = 255
 """What a catalog takes."""
 
 
+PLACEHOLDER = "__debezium_unavailable_value"
+"""What Debezium's connectors send in place of a value that did not travel, unless they are set to something else."""
 ROW_COLUMNS = ("source_table", "row_types", "row_values", "row_unknown")
 """Of the log: the table at the source; by name there the types, the values as text and which values did not travel."""
 _KEPT = frozenset({
@@ -85,6 +87,17 @@ class Nulls(StrEnum):
     """Nothing: the newest known value stays. Right for records that hold only what changed."""
     VALUE = "value"
     """The value was set to null. Right for events that hold the whole row."""
+
+
+class OriginRule(StrEnum):
+    """What decides between events of several origins in one wide log (:mod:`spark_jobs.contracts.origins`)."""
+
+    ONE = "one"
+    """There is one origin; events of another go to the quarantine."""
+    BY_TIME = "by_time"
+    """The newer event by the source's time."""
+    BY_POSITION = "by_position"
+    """Their positions: they are of one log, or the keys of their rows never meet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +172,22 @@ class SourceSpec:
     key: str = ""
     columns: tuple[ColumnSpec, ...] = ()
     nulls: Nulls = Nulls.UNKNOWN
+    placeholder: str = PLACEHOLDER
+    """The connector's ``unavailable.value.placeholder``."""
+    drop: tuple[str, ...] = ()
+    """Names at the source, or patterns of them, of columns that are not kept when they are not declared."""
+    null_columns: tuple[tuple[str, Nulls], ...] = ()
+    """What null means in columns that are exceptions from ``nulls``."""
     tables: tuple[str, ...] = ()
     """Patterns of the tables at the source (``dbo.SALES``, ``*.sales``) whose events are the wide log's; none are all
-    that no table with from names."""
+    that no table with from names. One with two ``/`` names server and database too: ``*/ERP_A/dbo.SALES``."""
+    origins: OriginRule = OriginRule.ONE
+
+    @property
+    def ways(self) -> tuple[tuple[bool, bool], ...]:
+        """How ``tables`` names them: with server and database, or without (contracts/table_sources.py)."""
+        own = ((True, True),) if any("/" in name for name in self.tables) else ()
+        return (*own, (False, False))
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())
@@ -181,6 +207,7 @@ class SourceSpec:
                 at=("key",),
                 lacks=("columns", self.key),
             )
+        yield from self._of_values(names)
         if not self.topics:
             yield ContractError("source topics: name at least one pattern; add one", at=("topics",))
         for at, topic in enumerate(self.topics):
@@ -190,6 +217,27 @@ class SourceSpec:
                     f"wildcards * ? [ ]; at most 249 characters); correct it",
                     at=("topics", at),
                 )
+
+    def _of_values(self, names: list[str]) -> Iterator[ContractError]:
+        """What is wrong with how values are read."""
+        for at, pattern in enumerate(self.drop):
+            if pattern in {column.source for column in self.columns}:
+                yield ContractError(
+                    f"source drop: {show(pattern)} is declared below columns; take it out of one of them",
+                    at=("drop", at),
+                )
+        for number, (column, _) in enumerate(self.null_columns):
+            if column not in names:
+                yield ContractError(
+                    f"source nulls names {show(column)}, none of its columns; {one_of(column, names)}",
+                    at=("nulls", "columns", number),
+                )
+        if not isinstance(self.placeholder, str) or not self.placeholder.strip():
+            yield ContractError(
+                f"source placeholder {show(self.placeholder)} is no text; give the connector's "
+                f"unavailable.value.placeholder, or take it out",
+                at=("placeholder",),
+            )
 
     def _twice(self, names: list[str]) -> Iterator[ContractError]:
         sources = [column.source for column in self.columns]

@@ -28,7 +28,7 @@ class Delivery:
     """The records of the topic in their order, and the truth about them; ``offset`` is the next record's."""
 
     def __init__(self, plan: Plan, life: Life) -> None:
-        self.life, self.truth = life, Truth()
+        self.life, self.truth = life, Truth(plan.nulls)
         self.offset = 0
         self.counts: Counter[str] = Counter()
         self._rates, self._plan = plan.rates, plan
@@ -99,7 +99,7 @@ class Delivery:
     def from_state(cls, plan: Plan, state: dict[str, Any]) -> Delivery:
         """The delivery that :meth:`to_state` described."""
         delivery = cls(plan, Life.from_state(plan, state["life"]))
-        delivery.truth = Truth.from_state(state["truth"])
+        delivery.truth = Truth.from_state(state["truth"], plan.nulls)
         delivery.offset, delivery._remembered = state["offset"], state["remembered"]
         delivery._delayed = [(due, sequence, Event.from_state(fields)) for due, sequence, fields in state["delayed"]]
         version, words, gauss = state["rng"]

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from random import Random
 from typing import Any, Final
 
+from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.book import OLD_AFTER_MS, Book
 from spark_jobs.generator.changelog import ChangeLog
 from spark_jobs.generator.events import Event
@@ -29,6 +30,7 @@ from spark_jobs.generator.world import World, choose
 
 _MINUTE_MS: Final = 60_000
 _WORLD_CHANGE_RATE, _REASSIGN_RATE, _LONG_TRANSACTION_RATE = 0.004, 0.03, 0.07
+_CANCEL_RATE: Final = 0.2
 _WALK_IN_RATE: Final = 0.12
 """Events that are new leads although older sales are due, after a quiet weekend for instance."""
 _RUSH_EVENTS, _RUSH_DEALS = 12, 3
@@ -43,6 +45,7 @@ class Life:
     def __init__(self, plan: Plan, segment: Segment) -> None:
         self.segment, self._pace = segment, Pace(segment)
         self._rates, self._rng = plan.rates, Random(f"{plan.seed}/life")
+        self._clears = plan.nulls is Nulls.VALUE
         self._world, self._book = World(self._rng), Book()
         self._log = ChangeLog(plan, first=segment.first, rng=self._rng)
         self._sale_count, self._tempo, self._rushed = 0, 1.0, 0
@@ -155,6 +158,8 @@ class Life:
         has_unit, sale.status = sale.has_unit, status
         if status == CANCELLED and has_unit:
             sale.unit.is_taken = False
+        if status == CANCELLED and self._clears:
+            sale.subtotal = sale.signed_ms = None
         if status in (LOST, CANCELLED):
             return
         if status >= VISIT and sale.customer is None:
@@ -166,9 +171,14 @@ class Life:
             sale.subtotal = int(sale.unit.price * (0.92 + self._rng.random() * 0.13))
 
     def _correct(self, sale: Sale, now_ms: int) -> None:
-        """A new record about a sale months old: another total, agent or day of signing."""
+        """A new record about a sale months old: another total, agent or day of signing.
+
+        Where null is a value, also a contract that was cancelled after all: it has neither amount nor date any more.
+        """
         rng, what = self._rng, self._rng.random()
-        if what < 0.45 or sale.subtotal is None:
+        if self._clears and (what < _CANCEL_RATE or sale.status == CANCELLED):
+            self._enter(sale, CANCELLED)
+        elif what < 0.45 or sale.subtotal is None:
             sale.subtotal = int((sale.subtotal or sale.unit.price) * (0.95 + rng.random() * 0.1))
         elif what < 0.75 or sale.signed_ms is None:
             sale.agent = choose(rng, self._world.agents)

@@ -10,6 +10,7 @@ from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
+from spark_jobs.contracts.tables import Nulls
 
 DEFAULT_EVENTS = 10_000
 DEFAULT_DAYS = 90
@@ -50,6 +51,9 @@ class Plan:
     topic: str = DEFAULT_TOPIC
     is_wrapped: bool = False
     has_tombstones: bool = True
+    nulls: Nulls = Nulls.UNKNOWN
+    """What null means in the records: with ``value`` each has the whole row, and a cancelled contract loses its
+    amount and its date."""
 
     def __post_init__(self) -> None:
         if self.total_events < 1:
@@ -79,7 +83,8 @@ class Plan:
     def from_state(cls, state: Mapping[str, Any]) -> Plan:
         """The plan that :meth:`to_state` described."""
         moments = {name: datetime.fromisoformat(state[name]) for name in ("start", "end")}
-        return cls(**{**state, **moments, "rates": Rates(**state["rates"])})
+        nulls = Nulls(state.get("nulls", Nulls.UNKNOWN))
+        return cls(**{**state, **moments, "rates": Rates(**state["rates"]), "nulls": nulls})
 
 
 def option_of(rate: str) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.plan import DEFAULT_DAYS, DEFAULT_EVENTS, DEFAULT_TOPIC, Plan, Rates, option_of
 
 DEFAULT_EVENTS_PER_FILE = 10_000
@@ -30,6 +31,7 @@ class Request:
     topic: str = DEFAULT_TOPIC
     is_wrapped: bool | None = None
     has_tombstones: bool | None = None
+    nulls: Nulls | None = None
     is_resume: bool = False
     is_gzip: bool = False
     files: int | None = None
@@ -58,6 +60,7 @@ class Request:
             topic=self.topic,
             is_wrapped=bool(self.is_wrapped),
             has_tombstones=self.has_tombstones is not False,
+            nulls=self.nulls or Nulls.UNKNOWN,
         )
 
     def check_same_run(self, plan: Plan) -> None:
@@ -67,6 +70,7 @@ class Request:
             "start": (self.start, plan.start),
             "wrapped": (self.is_wrapped, plan.is_wrapped),
             "tombstones": (self.has_tombstones, plan.has_tombstones),
+            "nulls": (self.nulls, plan.nulls),
         }
         pairs |= {option_of(name): (rate, getattr(plan.rates, name)) for name, rate in self.rates.items()}
         for option, (asked, known) in pairs.items():

@@ -1,8 +1,8 @@
 """What the tables must hold: the generator's own fold of what it delivered. Shares no code with the jobs it checks.
 
-Every column keeps the value of the newest event that knows it; a delete voids what is older than itself in its sale and
-says nothing about anything else; ``before`` images say nothing, but that a delete counts in its hour under the project
-and status of its own. Event order is the event's sequence.
+Every column keeps the value of the newest event that knows it, which one with a null does where null is a value; a
+delete voids what is older than itself in its sale and says nothing about anything else; ``before`` images say nothing,
+but that a delete counts in its hour under the project and status of its own. Event order is the event's sequence.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.events import ALL_COLUMNS, Event
 
 _AT: Final = {name: place for place, name in enumerate(ALL_COLUMNS)}
@@ -42,7 +43,8 @@ Cells = list[Any]
 class Truth:
     """The fold. Feed it every distinct good event once, in any order, and the reason of every broken record."""
 
-    def __init__(self) -> None:
+    def __init__(self, nulls: Nulls = Nulls.UNKNOWN) -> None:
+        self._is_value = nulls is Nulls.VALUE
         self.events = 0
         self.broken: Counter[str] = Counter()
         self._hours: Counter[tuple[int, int, int]] = Counter()
@@ -60,13 +62,13 @@ class Truth:
             sale[_DELETED] = max(sale[_DELETED], sequence)
             return
         sale[_UPSERTED] = max(sale[_UPSERTED], sequence)
-        _keep_newest(sale, _SALE_PLACES, row, sequence)
+        _keep_newest(sale, _SALE_PLACES, row, sequence, self._is_value)
         for table, key_place, places in self._bound:
             if key_place < len(row) and (key := row[key_place]) is not None:
                 cells = table.get(key)
                 if cells is None:
                     cells = table[key] = [None, -1] * len(places)
-                _keep_newest(cells, places, row, sequence)
+                _keep_newest(cells, places, row, sequence, self._is_value)
 
     def report(self) -> dict[str, Any]:
         """The truth as people and tests read it: keys as text, decimals with four digits, times in ISO 8601."""
@@ -95,9 +97,9 @@ class Truth:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Truth:
+    def from_state(cls, state: dict[str, Any], nulls: Nulls = Nulls.UNKNOWN) -> Truth:
         """The fold that :meth:`to_state` described."""
-        truth = cls()
+        truth = cls(nulls)
         truth.events, truth.broken = state["events"], Counter(state["broken"])
         truth._hours = Counter({(hour, project, status): count for hour, project, status, count in state["hours"]})
         truth._sales = dict(state["sales"])
@@ -117,10 +119,10 @@ class Truth:
         ]
 
 
-def _keep_newest(cells: Cells, places: tuple[int, ...], row: tuple[Any, ...], sequence: int) -> None:
+def _keep_newest(cells: Cells, places: tuple[int, ...], row: tuple[Any, ...], sequence: int, is_value: bool) -> None:
     at = 0
     for place in places:
-        if place < len(row) and sequence > cells[at + 1] and (value := row[place]) is not None:
+        if place < len(row) and sequence > cells[at + 1] and ((value := row[place]) is not None or is_value):
             cells[at], cells[at + 1] = value, sequence
         at += 2
 

@@ -26,6 +26,7 @@ from spark_jobs.storage.plan_files import PLAN_HELP, read_plan
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +63,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         return _result(engine, plan, [])
     outcomes: list[TableOutcome] = []
     with _holding(engine, tables, marts):
+        check_nothing_unfinished(settings, (*targets_of_tables(spec, tables), *(mart.name for mart in marts)))
         _check(spec, plan, arguments, settings)
         _keep_states(engine, plan, tables, marts)
         rebuild = Rebuild(spark=spark, spec=spec, settings=settings, arguments=arguments, plan=plan.id)

@@ -58,7 +58,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     target = find_target(arguments, settings)
     (layout,) = choose_layouts(spec, options["table"]).values()
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
-    timeline.check_version()
+    timeline.check_readable()
     window = _window(spark, timeline, arguments)
     keys = _keys(spec, layout, timeline)
     with pinned(spark, _differences(spark, spec, timeline, window, keys), "differences") as pinned_df:

@@ -15,12 +15,15 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.doctor.ahead import check_kept, way_back
 from spark_jobs.storage.doctor.checks import (
     check_checkpoints,
     check_consumers,
     check_erasure,
+    check_restores,
     check_table,
     check_temporary,
+    check_undeclared_tables,
     check_version,
 )
 from spark_jobs.storage.doctor.deep import check_deep
@@ -63,11 +66,11 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
     spec = read_lake_spec(settings)
     layouts = choose_layouts(spec, arguments.options.get("table"))
-    findings = list(_findings(spark, spec, layouts, arguments, settings))
+    findings = list(findings_of(spark, spec, layouts, arguments, settings))
     repaired = 0
     if arguments.options["action"] == "repair" and spark is not None:
         _repair(spark, spec, layouts, findings, arguments, settings)
-        left = list(_findings(spark, spec, layouts, arguments, settings))
+        left = list(findings_of(spark, spec, layouts, arguments, settings))
         repaired = len({(f.table, f.ailment) for f in findings} - {(f.table, f.ailment) for f in left})
         findings = left
     rows = [(finding.table or "-", finding.ailment.value, finding.what, finding.then) for finding in findings]
@@ -81,13 +84,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     )
 
 
-def _findings(
+def findings_of(
     spark: SparkSession | None,
     spec: LakeSpec,
     layouts: Mapping[str, TableLayout],
     arguments: JobArguments,
     settings: Settings,
 ) -> Iterator[Finding]:
+    """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows tell."""
     timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
     for name, layout in layouts.items():
         if wrong := list(check_version(timelines[name])):
@@ -102,7 +106,10 @@ def _findings(
         if finding.table in layouts:
             yield finding
     yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
+    yield from (finding for finding in check_kept(settings) if finding.table in layouts)
+    yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
     yield from check_erasure(Erasures(settings).pending())
+    yield from check_undeclared_tables(spec, settings)
     yield from check_temporary(settings.base_path, arguments.clock)
 
 
@@ -124,8 +131,13 @@ def _repair(
     arguments: JobArguments,
     settings: Settings,
 ) -> None:
-    for name in dict.fromkeys(finding.table for finding in findings if finding.is_repairable):
+    # What is of the whole lake first: a restore of it that nobody can end any more would keep tables waiting.
+    for name in sorted(dict.fromkeys(finding.table for finding in findings if finding.is_repairable), key=bool):
         of_table = [finding for finding in findings if finding.table == name]
+        kinds = {finding.ailment for finding in of_table}
+        if name and Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds:
+            log.info("%s: left as it is until its restore has ended", name)
+            continue
         if not name:
             for finding in of_table:
                 remove(settings.base_path, finding.paths)
@@ -138,4 +150,4 @@ def _repair(
             settings=settings,
             clock=arguments.clock,
         )
-        repair_table(services, [f for f in of_table if f.ailment is Ailment.UNCLEANED])
+        repair_table(services, [f for f in of_table if f.ailment is Ailment.UNCLEANED], way_back(spec, name))

@@ -12,13 +12,14 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clo
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.generation import generate
 from spark_jobs.generator.plan import DEFAULT_DAYS, DEFAULT_EVENTS, DEFAULT_TOPIC, Rates
 from spark_jobs.generator.request import DEFAULT_EVENTS_PER_FILE, Request
 
 _LOG = logging.getLogger(__name__)
 _RATES = {
-    "partial": "records with null columns; null is unknown",
+    "partial": "records with null columns",
     "correction": "new records that correct a sale months old",
     "late": "events delivered later than their order says",
     "redelivery": "earlier records delivered again, byte for byte",
@@ -43,6 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         add(f"--{name}-rate", type=float, metavar="X", help=f"{what} (default {getattr(rates, name)})")
     add("--added-column-at", type=float, metavar="X", help=column)
     add("--wrapped", action=yes_or_no, help="records in a schema/payload wrapper (default no)")
+    add("--nulls", choices=[each.value for each in Nulls], help="what null means in the records (default unknown)")
     add("--tombstones", action=yes_or_no, help="a null record after each delete (default yes)")
     add("--files", type=int, metavar="N", help="number of files of this call")
     add("--events-per-file", type=int, metavar="N", help=f"or events a file (default {DEFAULT_EVENTS_PER_FILE})")
@@ -88,6 +90,7 @@ def _request(arguments: JobArguments) -> Request:
         topic=options.get("topic") or DEFAULT_TOPIC,
         is_wrapped=options.get("wrapped"),
         has_tombstones=options.get("tombstones"),
+        nulls=Nulls(options["nulls"]) if options.get("nulls") else None,
         is_resume=bool(options.get("resume")),
         is_gzip=bool(options.get("gzip")),
         **{name: options.get(name) for name in ("events", "total_events", "seed", "files", "events_per_file")},

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.again import Again
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.intake import Intake
+from spark_jobs.jobs.rereading import Rereading, may_supplement, supplement
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
+from spark_jobs.sources.again import HEADER, plan_again
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
+from spark_jobs.sources.file_scans import scan_with
 from spark_jobs.sources.kafka import client_properties, reading
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_intake
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +45,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="TOPIC,TOPIC",
         help="topics of Kafka to continue although messages were lost before they were read",
     )
+    parser.add_argument(
+        "--again",
+        default="",
+        metavar="WHAT,WHAT",
+        help="topics, files (TOPIC/FILE, with wildcards) or offsets (TOPIC/PARTITION:FIRST-LAST) to read once more",
+    )
+    parser.add_argument("--yes", action="store_true", help="--again: do it; by default a plan is shown")
+
+
+def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+    """What is to be read again is shown without it."""
+    return not arguments.options.get("again") or bool(arguments.options.get("yes"))
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError or SettingsError when what is said of Kafka cannot be."""
+    """Raise ContractError or SettingsError when what is said of Kafka, or is to be read again, cannot be."""
+    if arguments.options.get("again"):
+        Again.parse(arguments.options["again"])
+        if arguments.options.get("accept_loss"):
+            raise ContractError("--again reads what is there, so nothing can be lost; leave --accept-loss out")
     if settings.kafka_servers:
         client_properties(settings)
         Start.parse(settings.kafka_start)
@@ -50,7 +72,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
         raise ContractError("--accept-loss is for topics of Kafka, and LAKEHOUSE_KAFKA_SERVERS names none")
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
     """Take what is new in the landing path, and in Kafka's topics where the settings name servers.
 
     At most ``max_events`` records are taken, of each topic's partitions alike.
@@ -59,17 +81,75 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     run that dies in between repeats it without effect.
     """
     spec = read_lake_spec(settings)
+    if arguments.options.get("again"):
+        return _again(spark, spec, arguments, settings)
+    assert spark is not None
     with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_intake(settings)
         taken = take_in(spark, spec, arguments, settings)
+    return _result(arguments, taken.outcomes, taken.counters, taken.messages, taken.alerts)
+
+
+def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
+    """Show what would be read once more, and read it when ``--yes`` says so. No checkpoint moves."""
+    check(spec, arguments, settings)
+    again, names = Again.parse(arguments.options["again"]), (spec.log, spec.quarantine)
+    plan = plan_again(spec, again, Timeline(table=spec.log, path=settings.table_path(spec.log)), settings)
+    print(format_table(HEADER, plan.rows()))
+    if spark is None or not arguments.options.get("yes"):
+        said = ("events that the log has are known by their identity and stay", "nothing was read; do it with --yes")
+        return _result(arguments, (), {"planned": len(plan.rows())}, said, ())
+    outcomes, counters = dict[str, TableOutcome](), Counter[str]()
+    messages, alerts = dict[str, None](), dict[str, None]()
+    with hold_tables(names, job=arguments.job, settings=settings):
+        check_intake(settings)
+        may_add = may_supplement(settings)
+        if not may_add and plan.files:
+            raise ContractError(
+                "--again: people were erased from this lake, and a landing file that was edited would be read as other "
+                "events; name offsets of Kafka, or deliver what is missing in a new file"
+            )
+        if not may_add:
+            messages["people were erased from this lake; erase again whom these messages name"] = None
+        for delivery in plan.deliveries(max_records=arguments.options.get("max_events") or settings.max_events):
+            timelines = [settled_timeline(spark, name, settings) for name in names]
+            taken = put_through(spark, spec, delivery, timelines, arguments, settings, by=Rereading)
+            done = list(taken.outcomes)
+            if may_add and taken.counters.get("records_duplicate"):
+                timeline = settled_timeline(spark, spec.log, settings)
+                done.append(supplement(spark, spec, delivery, timeline, arguments, settings))
+                counters["events_supplemented"] += done[-1].rows
+            for each in done:
+                outcomes[each.table] = _with(outcomes.get(each.table), each)
+            counters.update({name: count for name, count in taken.counters.items() if name != "has_more"})
+            messages |= dict.fromkeys(taken.messages)
+            alerts |= dict.fromkeys(taken.alerts if any(each.is_committed for each in done) else ())
+    return _result(arguments, tuple(outcomes.values()), dict(counters), tuple(messages), tuple(alerts))
+
+
+def _with(known: TableOutcome | None, outcome: TableOutcome) -> TableOutcome:
+    """What several commits of a table came to."""
+    if known is None:
+        return outcome
+    is_committed = known.is_committed or outcome.is_committed
+    return replace(outcome, rows=known.rows + outcome.rows, is_committed=is_committed)
+
+
+def _result(
+    arguments: JobArguments,
+    outcomes: tuple[TableOutcome, ...],
+    counters: Mapping[str, int],
+    messages: tuple[str, ...],
+    alerts: tuple[str, ...],
+) -> JobResult:
     return JobResult(
         job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in taken.outcomes) else NOTHING_TO_DO,
+        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
-        tables=taken.outcomes,
-        counters=taken.counters,
-        messages=taken.messages,
-        alerts=taken.alerts,
+        tables=outcomes,
+        counters=counters,
+        messages=messages,
+        alerts=alerts,
     )
 
 
@@ -96,6 +176,7 @@ def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settin
         clock=arguments.clock,
         max_records=arguments.options.get("max_events") or settings.max_events,
         accepted=names_of(arguments.options.get("accept_loss", "")),
+        scan=scan_with(spark, settings.landing_path),
     )
     return put_through(spark, spec, delivery, (log_timeline, quarantine_timeline), arguments, settings)
 
@@ -107,6 +188,8 @@ def put_through(
     timelines: Sequence[Timeline],
     arguments: JobArguments,
     settings: Settings,
+    *,
+    by: type[Intake] = Intake,
 ) -> Taken:
     """Take what was delivered to log and quarantine, whose settled timelines are given and whose leases are held."""
     log_timeline, quarantine_timeline = timelines
@@ -115,7 +198,7 @@ def put_through(
     outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
     if not delivery.is_empty:
         log.info("reading %s", ", ".join(f"{what}: {count:,}" for what, count in delivery.counters.items()))
-        intake = Intake(
+        intake = by(
             spark=spark,
             spec=spec,
             delivery=delivery,

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
-from spark_jobs.contracts.errors import TransientError, UnbalancedError
-from spark_jobs.contracts.rejections import Reason
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import (
     column_alerts,
     column_messages,
@@ -25,15 +22,15 @@ from spark_jobs.pipelines.columns import (
     set_aside_types,
     take_in_columns,
 )
-from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
+from spark_jobs.pipelines.known_events import known_events
+from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
+from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.sources.kafka_plan import MESSAGES
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
-from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
@@ -41,7 +38,6 @@ from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import (
     is_rejected,
     is_set_aside,
-    is_usable,
     select_deliveries,
     select_log_rows,
     select_rejections,
@@ -70,23 +66,35 @@ class Intake:
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
+    sources: list[SourcesTaken] = field(default_factory=list)
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
 
         Raises:
+            PositionsFellError: a source may have begun its positions again; nothing was written.
             GateStoppedError: an expectation stops the batch; nothing was written.
             UnbalancedError: what was written is not what was read.
             TransientError: another writer was at work.
         """
-        gate = Gate.of(self.spec, self.spec.log)
-        dated_df = with_day(self.delivery.decode(self.spark, self.spec), self.arguments.clock)
+        gate, run = Gate.of(self.spec, self.spec.log), self.arguments
+        book = read_sources(self.spark, self.log_timeline, run.clock)
+        dated_df = with_day(self.delivery.decode(self.spark, decoding_spec(self.spec, book)), run.clock)
         dated_df = set_aside(dated_df, gate.broken_rules(dated_df.schema))
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
+            # Nothing can be decided in a lake without a log; what fell there waits in the quarantine.
+            may_stop = bool(self.log_timeline.last)
+            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=may_stop)
+            self.sources.append(sources)
+            decoded_df = sources.decoded_df
             columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
+            events, clock = self.facts["undeclared"], self.arguments.clock
+            kept = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            self.undeclared.append(kept)
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)
             select = select_log_rows if self.facts["torn"] else select_deliveries
@@ -94,7 +102,9 @@ class Intake:
             if not (self.log_timeline.last and self.facts["usable"] and self.delivery.may_be_known):
                 return [self._commit_log(rows_df, stored=0), quarantine]
             with pinned(
-                self.spark, known_events(self.spark, self.spec, decoded_df, self.facts, self.settings), "known"
+                self.spark,
+                known_events(self.spark, self.spec, decoded_df, self.facts, self.settings, former=self._former_ids),
+                "known",
             ) as known_df:
                 stored = int(known_df.count())
                 if stored:
@@ -120,19 +130,25 @@ class Intake:
         """For the job's result: what a person should know of the tables that the events are of."""
         others = sorted(self.facts["others"])
         skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
-        return (*(skipped if others else ()), *column_messages(self.columns[-1], self.spec))
+        said = (*self.sources[-1].messages, *column_messages(self.columns[-1], self.spec))
+        return (*(skipped if others else ()), *said, *self.undeclared[-1].messages(self.spec))
 
     @property
     def alerts(self) -> tuple[str, ...]:
         """For the job's result: what somebody has to be told of."""
-        return column_alerts(self.columns[-1], self.spec)
+        of_columns = (*column_alerts(self.columns[-1], self.spec), *self.undeclared[-1].alerts(self.spec))
+        return (*self.sources[-1].alerts, *of_columns)
+
+    @property
+    def _former_ids(self) -> tuple[str, ...]:
+        """Origins of which the log may have an event under its former id."""
+        return self.sources[-1].book.former_ids
 
     def _judge(self, gate: Gate) -> None:
         verdicts = list(gate.judge(self.facts))
-        limit = self.spec.quarantine_limit.expectation(self.spec.log)
-        if limit:
-            # A column that changed is the trouble of one table, which is told by itself; the others go on.
-            rejected = self.facts["rejected"] - self.facts["other_type"]
+        if limit := self.spec.quarantine_limit.expectation(self.spec.log):
+            # A column or a source that changed is the trouble of one, which is reported by itself; the others go on.
+            rejected = self.facts["rejected"] - self.facts["of_the_source"]
             verdicts.append(judge_rows(limit, asked=self.facts["usable"] + rejected, broken=rejected))
         table, run = self.spec.log, self.arguments
         passed = let_pass({table: verdicts}, job=run.job, clock=run.clock, settings=self.settings)
@@ -162,20 +178,24 @@ class Intake:
         places = {path: frozenset(offsets) for path, offsets in wanted.items()}
         return self.delivery.lines(self.spark, places)
 
+    def _count(self, *, stored: int) -> None:
+        facts, new = self.facts, self.facts["distinct"] - stored
+        duplicates = facts["usable"] - new + facts["repeated_contents"] + facts["ignored"]
+        self.rows.update({"read": self.delivery.count_read(facts), "written": new, "duplicates": duplicates})
+
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
-        facts = self.facts
-        self.rows["read"] = self.delivery.count_read(facts)
-        self.rows["written"] = facts["distinct"] - stored
-        repeated_events = facts["usable"] - facts["distinct"] + stored
-        self.rows["duplicates"] = repeated_events + facts["repeated_contents"] + facts["ignored"]
-        rows_df = in_files(rows_df, self.settings, has_repeats=facts["distinct"] < facts["usable"])
+        self._count(stored=stored)
+        has_repeats = self.facts["distinct"] < self.facts["usable"]
+        rows_df = in_files(rows_df, self.settings, has_repeats=has_repeats)
         check_still(self.log_timeline)
         metadata = {
             **checkpoints(self.log_timeline),
             **self.delivery.checkpoint,
             **column_metadata(self.columns[-1]),
+            **self.undeclared[-1].metadata,
+            **self.sources[-1].metadata,
             QUALITY_KEY: to_metadata(self.rows, self.verdicts),
-            **newest_event(self.log_timeline, facts),
+            **newest_event(self.log_timeline, self.facts),
         }
         done = commit(rows_df, log_layout(self.spec), metadata=metadata, settings=self.settings)
         check_balance(self.spec.log, {**self.rows, "written": done.rows})
@@ -206,44 +226,6 @@ def commit_rejections(
     return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True), contents
 
 
-def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, str]:
-    """For the log's commit: the latest event time that the log knows, with what :func:`measure` found of a batch."""
-    known = log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
-    moments = [parse_clock(text) for text in (known, facts["newest"] and facts["newest"].isoformat()) if text]
-    return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
-
-
-def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
-    """What has to be known of a batch: counts of its records, where they lie, what the gate asks.
-
-    ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
-    ``distinct`` are the events, ``torn`` those among them that were delivered with times of more than one day. They are
-    counted by a query of their own: within the first one, all that it asks would be kept for each event.
-    """
-    usable, rejected = is_usable(), is_rejected()
-    has_happened = F.col("event_time") <= F.lit(clock)
-    row = decoded_df.agg(
-        F.count_if(F.col("read_from").startswith(MESSAGES)).alias("messages"),
-        F.count_if(~usable & ~rejected).alias("ignored"),
-        F.count_if(usable).alias("usable"),
-        F.count_if(rejected).alias("rejected"),
-        F.count_if(is_set_aside()).alias("set_aside"),
-        F.count_if(rejected & (F.col("reason") == Reason.OTHER_TYPE.value)).alias("other_type"),
-        F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
-        F.min(F.when(usable, F.col("event_order"))).alias("first"),
-        F.max(F.when(usable, F.col("event_order"))).alias("last"),
-        F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
-        F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
-        *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
-    ).first()
-    day = F.unix_date(F.col("event_time").cast("date"))
-    events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
-    counted = events_df.agg(
-        F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
-    ).first()
-    return {**row.asDict(), **counted.asDict()} if row and counted else {}
-
-
 def check_still(timeline: Timeline) -> None:
     """Raise TransientError when the table has moved.
 
@@ -252,17 +234,6 @@ def check_still(timeline: Timeline) -> None:
     now = Timeline(table=timeline.table, path=timeline.path)
     if now.last != timeline.last or now.unfinished:
         raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
-
-
-def known_events(
-    spark: SparkSession, spec: LakeSpec, decoded_df: DataFrame, facts: Mapping[str, Any], settings: Settings
-) -> DataFrame:
-    """``event_id`` of the events of a batch that the log has already; ``facts`` is what was measured of the batch."""
-    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
-        F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
-    )
-    delivered_df = decoded_df.where(is_usable()).select("event_id")
-    return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
 
 
 def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = False) -> DataFrame:
@@ -275,16 +246,3 @@ def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = Fals
     if has_repeats:
         placed_df = placed_df.dropDuplicates(["event_date", "event_order", "event_id"])
     return placed_df.sortWithinPartitions("event_date", "event_order")
-
-
-def check_balance(table: str, counts: Mapping[str, int]) -> None:
-    """Raise UnbalancedError unless every record that was ``read`` is accounted for.
-
-    ``read`` was counted by what delivered the records, ``written`` and ``quarantined`` by the commits, ``duplicates``
-    by executors.
-    """
-    rows = dict(counts)
-    read = rows.pop("read")
-    if sum(rows.values()) != read:
-        told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
-        raise UnbalancedError(table=table, read=read, told=told)

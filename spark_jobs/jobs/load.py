@@ -17,12 +17,12 @@ from spark_jobs.jobs.loading import Loading, known_loads
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
 from spark_jobs.sources.load_files import LoadFiles, check_delimiter, find_files
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.services.purge import finish_plans
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     log.info("%s: %s of %d files, load %s", load.name, operation.value, len(files.entries), files.fingerprint)
     served = (load.name,) if operation.replaces else ()  # what is replaced must not be merged meanwhile
     with hold_whole((load.name, spec.quarantine), services_of=served, job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_nothing_unfinished(settings, (load.name, spec.quarantine))
         timeline = settled_timeline(spark, load.name, settings)
         timeline.check_type(load.type)
         if files.fingerprint in known_loads(timeline) and not options.get("again"):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import (
     ContractError,
     DefinitionChangedError,
@@ -47,7 +48,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     Raises:
         GateStoppedError: marts whose new rows break what is expected of them; they stay as they are, and all others
             were refreshed.
-        TablesFailedError: marts read tables that no pattern has found so far; all others were refreshed.
+        TablesFailedError: marts read tables that no pattern has found so far, or were refreshed for a time that has
+            not come yet; all others were refreshed.
         DefinitionChangedError: marts whose definition is another one than that of their rows; the same holds.
     """
     spec = read_lake_spec(settings)
@@ -66,6 +68,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             outcomes += engine.bring_on(mart)
         except GateStoppedError as error:  # it stays as it is, and the others are refreshed
             stopped.update(error.stopped)
+        except MartAheadError as error:
+            waiting[mart.name] = str(error)
         except DefinitionChangedError as error:
             changed.update(error.changed)
     Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())

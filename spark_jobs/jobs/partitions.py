@@ -23,6 +23,7 @@ from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.partitions import Partition, count_rows, delete_partitions, find_partitions
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 _LIST_HEAD = ("table", "partition", "rows", "files", "bytes", "newest commit")
 _PLAN_HEAD = ("table", "partition", "files", "bytes")
@@ -145,6 +146,7 @@ def _remove(
     spark: SparkSession, load: LoadSpec, paths: Sequence[str], arguments: JobArguments, settings: Settings
 ) -> TableOutcome:
     with hold_whole((load.name,), services_of=(load.name,), job=arguments.job, settings=settings):
+        check_nothing_unfinished(settings, (load.name,))
         timeline = settled_timeline(spark, load.name, settings)
         there = {each.path for each in _partitions(load, settings)} & set(paths)
         if not there:  # somebody was faster

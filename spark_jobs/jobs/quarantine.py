@@ -27,13 +27,13 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
 from spark_jobs.jobs.replay import Replay, commit_marks
 from spark_jobs.sources.records import MAX_RECORD_BYTES
-from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, with_attempt, with_states
 
 _CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
@@ -120,7 +120,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         return _look(spark, spec, arguments, settings)
     tables = (spec.log, spec.quarantine) if action == "replay" else (spec.quarantine,)
     with hold_tables(tables, job=arguments.job, settings=settings):
-        check_no_erasure(settings)
+        check_nothing_unfinished(settings, tables)
         timeline = settled_timeline(spark, spec.quarantine, settings)
         with _chosen(spark, timeline, Selection.of(arguments.options)) as chosen_df:
             if chosen_df is None:
@@ -132,7 +132,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 def _look(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
     options = arguments.options
     timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
-    timeline.check_version()
+    timeline.check_readable()
     if options["action"] == "show":
         with _chosen(spark, timeline, Selection.of(options)) as chosen_df:
             row = chosen_df.first() if chosen_df is not None else None

@@ -88,7 +88,7 @@ def register_tables(
     record = SavepointRecords(settings).find(moment) if moment else None
     for name in (each for each in spec.table_names if not only or each in only):
         timeline = Timeline(table=name, path=settings.table_path(name))
-        timeline.check_version()
+        timeline.check_readable()
         if timeline.last is None:
             continue
         if moment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import MartSpec
+from spark_jobs.contracts.marts import MartSpec, TimeUnit
 from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.rules_file import load_rules
@@ -24,6 +24,7 @@ from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
         SavepointRecords(settings).read(options["undo"], made_by=arguments.job)
         return
     marts = _chosen(spec, arguments)
-    _interval(arguments, spec)
+    _check_whole_months(marts, _interval(arguments, spec))
     if options.get("rules"):
         load_rules(settings.rules_path).version(options["rules"])
         if not any(mart.rules for mart in marts):
@@ -60,6 +61,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     """
     spec, options = read_lake_spec(settings), arguments.options
     check(spec, arguments, settings)
+    if _is_meant(arguments):
+        check_nothing_unfinished(settings, spec.mart_names)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     if options.get("undo"):
         return _undo(engine, options["undo"], is_meant=_is_meant(arguments))
@@ -113,6 +116,20 @@ def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
     return Interval(
         start=datetime.combine(first, time(), utc), end=datetime.combine(last + timedelta(days=1), time(), utc)
     )
+
+
+def _check_whole_months(marts: Iterable[MartSpec], interval: Interval) -> None:
+    """Raise ContractError when dates cut a month of a mart that has a row a month: it would be computed whole."""
+    first, last = interval.start.date(), interval.end.date() - timedelta(days=1)
+    if first.day == interval.end.day == 1:
+        return
+    for mart in marts:
+        if mart.time and mart.time.unit is TimeUnit.MONTH:
+            next_month = (last.replace(day=1) + timedelta(days=31)).replace(day=1)
+            raise ContractError(
+                f"mart {mart.name} is computed by whole months; give --from {first.replace(day=1)} --to "
+                f"{next_month - timedelta(days=1)}, or --mart for one that is by day"
+            )
 
 
 def _undo(engine: Engine, id_: str, *, is_meant: bool) -> JobResult:

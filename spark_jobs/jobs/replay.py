@@ -19,8 +19,12 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import check_balance, check_still, in_files, known_events, measure, newest_event
+from spark_jobs.jobs.intake import check_still, in_files
+from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
+from spark_jobs.pipelines.known_events import known_events
+from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
+from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
@@ -33,8 +37,8 @@ from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import select_log_rows, set_aside, with_day
 from spark_jobs.transforms.quarantine import BECAME, QUARANTINE_COLUMNS, STATE, with_attempt
 
-_OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value)
-"""Reasons that say what happened to a file; no decoder can find them again."""
+_OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value, Reason.TOO_LARGE.value)
+"""Reasons that say what happened to a file, or that the bytes are not kept; no decoder can find them again."""
 _EVENT, _WHY, _DETAIL = "__event", "__why", "__detail"
 
 
@@ -56,6 +60,8 @@ class Replay:
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
+    sources: list[SourcesTaken] = field(default_factory=list)
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -69,16 +75,24 @@ class Replay:
             TransientError: another writer was at work.
         """
         self.rows["read"] = int(chosen_df.count())
-        gate = Gate.of(self.spec, self.spec.log)
+        gate, run = Gate.of(self.spec, self.spec.log), self.arguments
+        book = read_sources(self.spark, self.log_timeline, run.clock)
         records_df = chosen_df if self.repaired is None else chosen_df.withColumn("raw", F.lit(self.repaired))
         # The table has one bucket, so that everything would be decoded by one task.
         records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
-        dated_df = with_day(decode_records(self.spec, records_df), self.arguments.clock).drop("raw")
+        dated_df = with_day(decode_records(decoding_spec(self.spec, book), records_df), run.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
+            # What fell stays where it is: in the quarantine.
+            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)
+            self.sources.append(sources)
+            decoded_df = sources.decoded_df
             columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
             decoded_df = set_aside_types(decoded_df, columns.refusals)
             facts = measure(decoded_df, gate, self.arguments.clock)
+            clock, events = self.arguments.clock, facts["undeclared"]
+            undeclared = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            self.undeclared.append(undeclared)
             if facts["usable"]:
                 self._judge(gate, facts)
             logged = self._commit_log(decoded_df, facts)
@@ -87,7 +101,8 @@ class Replay:
     @property
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
-        return (*column_messages(self.columns[-1], self.spec), *told_of(self.spec.log, self.verdicts))
+        said = (*self.sources[-1].messages, *column_messages(self.columns[-1], self.spec))
+        return (*said, *self.undeclared[-1].alerts(self.spec), *told_of(self.spec.log, self.verdicts))
 
     def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
         table, run = self.spec.log, self.arguments
@@ -99,7 +114,8 @@ class Replay:
         self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
         if not self.log_timeline.last or not facts["usable"]:
             return self._write_log(rows_df, facts, stored=0)
-        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings)
+        former = self.sources[-1].book.former_ids
+        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings, former=former)
         with pinned(self.spark, known_df, "known") as known_df:
             stored = int(known_df.count())
             return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
@@ -115,6 +131,8 @@ class Replay:
         metadata = {
             **checkpoints(self.log_timeline),
             **column_metadata(self.columns[-1]),
+            **self.undeclared[-1].metadata,
+            **self.sources[-1].metadata,
             **quality,
             **newest_event(self.log_timeline, facts),
         }

@@ -8,17 +8,22 @@ import logging
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.epoch_steps import lost_epochs
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.storage.kept_rows import drop_kept, kept_commits
+from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
+from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
 _HEAD = ("table", "newest commit", "back to", "what happens")
 _AFTER = "what the landing folder got since then is ingested again by the next ingest; its files must still be there"
@@ -38,8 +43,8 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when ``--to`` names no savepoint of the whole lake."""
-    SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT)
+    """Raise ContractError when ``--to`` names no savepoint of the whole lake, or something else has to end first."""
+    _check(spec, SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT), settings)
 
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -47,18 +52,39 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
 
     Queries that are running meanwhile may fail, because files they read are removed. A restore that was killed is run
     again.
+
+    Raises:
+        RestoreUnfinishedError: another restore was cut off.
+        ErasureUnfinishedError: an erasure was cut off; what it is to remove would come back.
     """
     spec = read_lake_spec(settings)
     records = SavepointRecords(settings)
     record = records.read(arguments.options["to"], made_by=SAVEPOINT)
+    _check(spec, record, settings)
     ways = plan_restore(spec, record, settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
     planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
     planned += [f"savepoint {each.id}: later state, to be deleted" for each in later_records(records.all(), record)]
+    planned += [
+        f"{table}: rows that doctor repair took off and keeps are dropped: {', '.join(commits)}"
+        for table, commits in kept_commits(settings).items()
+        if table in spec.data_tables
+    ]
+    planned += [f"{name}: stays as it is, no entry declares it" for name in find_undeclared_tables(spec, settings)]
     if spark is None or not arguments.options.get("yes"):
         return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
     outcomes, messages = _restore(spark, spec, record, arguments, settings)
     return _result(arguments, ways, outcomes, [*planned, *messages, _AFTER])
+
+
+def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:
+    """Raise when something that was cut off has to end first: one restore or erasure at a time.
+
+    An erasure waits for a restore that was cut off, so that one goes on though both were; and so does a repair.
+    """
+    check_no_restore(settings, spec.data_tables, but=record)
+    if not has_begun(settings, spec.data_tables):
+        check_no_erasure(settings)
 
 
 def _restore(
@@ -66,11 +92,14 @@ def _restore(
 ) -> tuple[list[TableOutcome], list[str]]:
     names = spec.data_tables
     with hold_whole(names, services_of=names, job=arguments.job, settings=settings):
+        _check(spec, record, settings)
         ways = plan_restore(spec, record, settings)  # as it is now that nobody else writes
-        records = SavepointRecords(settings)
+        records, restores = SavepointRecords(settings), Restores(settings)
+        restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(arguments.clock)))
         for later in later_records(records.all(), record):
             records.release(spark, later)
-        outcomes = []
+        drop_kept(spec.data_tables, settings)
+        outcomes, before = [], read_source_book(spec, settings)
         for at, way in enumerate(ways, start=1):
             outcomes.append(restore_table(spark, way, settings))
             log.info("%d of %d tables: %s: %s", at, len(ways), way.table, way.describe())
@@ -79,7 +108,9 @@ def _restore(
             return Timeline(table=table, path=settings.table_path(table))
 
         registry = ConsumerRegistry(settings.base_path)
-        return outcomes, return_consumers(registry, spec, record, arguments.clock, find_timeline)
+        messages = return_consumers(registry, spec, record, arguments.clock, find_timeline)
+        restores.finish()
+        return outcomes, [*messages, *lost_epochs(before, read_source_book(spec, settings))]
 
 
 def _result(

@@ -17,9 +17,11 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry
+from spark_jobs.storage.kept_rows import check_nothing_kept
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timelines
+from spark_jobs.storage.restores import check_needless, check_no_restore
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
 
 log = logging.getLogger(__name__)
@@ -47,10 +49,13 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when the options name nothing that can be kept or let go."""
+    """Raise ContractError when the options name nothing that can be kept or let go.
+
+    RestoreUnfinishedError when a restore that was cut off still needs it.
+    """
     options = arguments.options
     if options["action"] == "delete":
-        SavepointRecords(settings).read(options.get("name") or "")
+        check_needless(SavepointRecords(settings).read(options.get("name") or ""), settings)
         return
     label, keep = options.get("label") or "manual", options.get("keep")
     if not _LABEL.fullmatch(label):
@@ -74,6 +79,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         said = _create(spark, spec, records, arguments, settings)
     elif options["action"] == "delete" and spark is not None:
         record = records.read(options.get("name") or "")
+        check_needless(record, settings)
         records.release(spark, record)
         said = [f"deleted: {record.id}"]
     kept = records.all()
@@ -94,6 +100,8 @@ def _create(
     label, keep = arguments.options.get("label") or "manual", arguments.options.get("keep")
     id_ = record_id(label, arguments.clock)
     with hold_tables(spec.data_tables, job=arguments.job, settings=settings):
+        check_no_restore(settings, spec.data_tables)  # half of the tables of one state and half of another
+        check_nothing_kept(settings)  # some tables have rows that the log does not have
         # A retry of the run that made it finishes it: the states are those it wrote down first.
         record = records.find(id_) or _state_of_now(spark, spec, id_, label, arguments, settings)
         if not record.tables:

@@ -1,20 +1,22 @@
-"""schema: the columns of tables with ``from``: a list of them, their history, and reviewed changes of them.
+"""schema: the columns of tables with ``from``, and those of the wide log that are not declared.
 
-What is declared in the lake spec is what is wanted. ``plan`` says how the tables differ from that, ``apply`` changes
-them: first what is known of the columns, in a commit of the log, then each table and its history, written again. A run
-that dies in between leaves the rest to the next ``apply``, or to the next ``split`` that has something for that table.
+A list of them, their history, and reviewed changes of them. What is declared in the lake spec is what is wanted.
+``plan`` says how the tables differ from that, ``apply`` changes them: tables of the wide log are filled from what was
+kept; of the others first what is known of the columns is committed in the log, then each table and its history is
+written again. A run that dies in between leaves the rest to the next ``apply``, or to the next ``split`` that has
+something for that table.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import plain, show_all
+from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.resolving import columns_of
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
@@ -25,17 +27,19 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_sources import matches
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.jobs.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
 from spark_jobs.jobs.intake import check_still
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.storage.lake_specs import read_book, read_lake_spec
+from spark_jobs.storage.lake_specs import read_book, read_kept, read_lake_spec
 from spark_jobs.storage.layouts import history_layout, log_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.storage.writer import commit, fit_layout
 
 _COLUMNS = ("table", "column", "type", "at the source", "since", "state")
@@ -73,18 +77,20 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         ContractError: the lake has no such table, or the plan cannot be carried out. Nothing was changed.
     """
     spec = read_lake_spec(settings)
-    mirrors, action = _chosen(spec, arguments), arguments.options["action"]
-    if action in ("list", "history"):
-        book = read_book(Timeline(table=spec.log, path=settings.table_path(spec.log)))
-        table = _list(mirrors, book) if action == "list" else _history(mirrors, book)
-        print(table)
-        return _result(arguments, (), said=unresolved_lines(spec))
+    (mirrors, has_log), action = _chosen(spec, arguments), arguments.options["action"]
     if spark is not None and needs_spark(arguments, settings):
-        return _apply(spark, spec, mirrors, arguments, settings)
-    planned = plan_changes(mirrors, read_book(Timeline(table=spec.log, path=settings.table_path(spec.log))))
-    _show(planned)
-    said = ("nothing was changed; do it with: schema apply --yes",) if planned else ()
-    return _result(arguments, planned, said=said)
+        return _apply(spark, spec, mirrors, arguments, settings, has_log=has_log)
+    timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
+    book, kept = read_book(timeline), read_kept(timeline) if has_log else {}
+    if action in ("list", "history"):
+        rows = [*_list(mirrors, book), *listed(spec, kept)]
+        history = [*_history(mirrors, book), *told(spec, kept)]
+        print(format_table(_COLUMNS, rows) if action == "list" else format_table(_CHANGES, sorted(history)))
+        return _result(arguments, 0, said=unresolved_lines(spec))
+    planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
+    _show(planned, filling.rows(spec, kept))
+    count = len(planned) + len(filling.columns)
+    return _result(arguments, count, said=("nothing was changed; do it with: schema apply --yes",) if count else ())
 
 
 def _apply(
@@ -93,75 +99,86 @@ def _apply(
     mirrors: Sequence[TableSpec],
     arguments: JobArguments,
     settings: Settings,
+    *,
+    has_log: bool,
 ) -> JobResult:
     layouts = [(mirror, table_layout(mirror)) for mirror in mirrors]
     layouts += [(mirror, history_layout(mirror)) for mirror in mirrors if mirror.history]
     names = [layout.name for _, layout in layouts]
-    with hold_tables((spec.log, *names), job=arguments.job, settings=settings):
+    held = dict.fromkeys((spec.log, *names, *(spec.split_tables if has_log else ())))
+    with hold_tables((*held,), job=arguments.job, settings=settings):
+        check_nothing_unfinished(settings, (*held,))
         log_timeline = settled_timeline(spark, spec.log, settings)
         timelines = settled_timelines(spark, names, settings)
-        book = read_book(log_timeline)
-        planned = plan_changes(mirrors, book)
-        _show(planned)
-        by = said_by(arguments.options)
-        book = apply_changes(book, planned, at=format_clock(arguments.clock), by=by)
-        outcomes = [_keep_book(spark, spec, book, log_timeline, settings)] if planned else []
+        book, kept = read_book(log_timeline), read_kept(log_timeline) if has_log else {}
+        planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
+        _show(planned, filling.rows(spec, kept))
+        filling.check()
+        book = apply_changes(book, planned, at=format_clock(arguments.clock), by=said_by(arguments.options))
+        outcomes, known = list[TableOutcome](), {SCHEMAS_KEY: pack_book(book)} if planned else {}
+        if filling.columns:  # first the tables: a run that dies in between fills them once more
+            outcomes += fill_tables(spark, spec, filling, arguments, settings)
+            known |= filled_metadata(kept, filling, arguments)
+        outcomes += [_keep(spark, spec, known, log_timeline, settings)] if known else []
         for (mirror, layout), timeline in zip(layouts, timelines, strict=True):
             table, fit = merged_table(mirror, spec, book), fit_layout(layout, timeline)
             if timeline.last and (done := write_again(spark, table, timeline, fit, settings)):
                 outcomes.append(
                     TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
-    return _result(arguments, planned, outcomes=outcomes)
+    return _result(arguments, len(planned) + len(filling.columns), outcomes=outcomes)
 
 
-def _keep_book(
-    spark: SparkSession, spec: LakeSpec, book: SchemaBook, log_timeline: Timeline, settings: Settings
+def _keep(
+    spark: SparkSession, spec: LakeSpec, known: Mapping[str, str], log_timeline: Timeline, settings: Settings
 ) -> TableOutcome:
     """A commit of the log without a row, which says what is known of the columns from now on."""
     check_still(log_timeline)
-    metadata = {**checkpoints(log_timeline), SCHEMAS_KEY: pack_book(book)}
+    metadata = {**checkpoints(log_timeline), **known}
     nothing_df = read_stored(spark, log_timeline.path).limit(0)
     done = commit(nothing_df, log_layout(spec), metadata=metadata, settings=settings)
     return TableOutcome(table=spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
+def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[tuple[TableSpec, ...], bool]:
+    """The tables with from that were chosen, and whether the wide log was."""
     patterns = names_of(arguments.options.get("tables") or "")
     chosen = tuple(mirror for mirror in spec.mirrors if matches(mirror.name, patterns))
-    if not chosen:
-        known = show_all(mirror.name for mirror in spec.mirrors)
-        raise ContractError(f"no table with from fits --tables; this lake has {known}")
-    return chosen
+    has_log = bool(spec.source.columns) and matches(spec.log, patterns)
+    if not chosen and not has_log:
+        known = known_tables(spec)
+        raise ContractError(f"no table with from fits --tables, nor does the wide log; this lake has {known}")
+    return chosen, has_log
 
 
-def _list(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
-    rows = [
+def _list(mirrors: Sequence[TableSpec], book: SchemaBook) -> list[tuple[str, ...]]:
+    return [
         (mirror.name, each.name, each.type, plain(each.source), each.since, "gone" if each.is_gone else "there")
         for mirror in mirrors
         for each in columns_of(mirror, book)
     ]
-    return format_table(_COLUMNS, rows)
 
 
-def _history(mirrors: Sequence[TableSpec], book: SchemaBook) -> str:
-    rows: list[tuple[str, ...]] = [
+def _history(mirrors: Sequence[TableSpec], book: SchemaBook) -> list[tuple[str, ...]]:
+    return [
         (each.at, mirror.name, each.kind, plain(each.column), each.before, each.after, each.by, each.order, each.place)
         for mirror in mirrors
         for origin in mirror.origins
         for each in book.get(origin, TableSchema()).changes
     ]
-    return format_table(_CHANGES, sorted(rows))
 
 
-def _show(planned: Sequence[PlannedChange]) -> None:
-    rows = [(p.mirror, p.kind, plain(p.column), p.before, p.after, p.unfit or "ok") for p in planned]
+def _show(planned: Sequence[PlannedChange], filled: Sequence[tuple[str, ...]]) -> None:
+    rows: list[tuple[str, ...]] = [
+        (p.mirror, str(p.kind), plain(p.column), p.before, p.after, p.unfit or "ok") for p in planned
+    ]
+    rows += filled
     print(format_table(_PLANNED, rows) if rows else "every column is as the lake spec declares it")
 
 
 def _result(
     arguments: JobArguments,
-    planned: Sequence[PlannedChange],
+    changes: int,
     *,
     outcomes: Sequence[TableOutcome] = (),
     said: tuple[str, ...] = (),
@@ -171,6 +188,6 @@ def _result(
         status=DONE if outcomes else NOTHING_TO_DO,
         clock=format_clock(arguments.clock),
         tables=tuple(outcomes),
-        counters={"changes": len(planned)},
+        counters={"changes": changes},
         messages=said,
     )

@@ -97,7 +97,7 @@ def _serve(
 ) -> TableOutcome:
     with hold_tables((f"{mart.name}.serving",), job=arguments.job, settings=settings):
         timeline = _timeline(mart, settings)
-        timeline.check_version()
+        timeline.check_readable()
         if timeline.last is None:
             return TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False)
         clock = _clock(timeline, settings)

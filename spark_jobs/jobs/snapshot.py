@@ -13,12 +13,11 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, SettingsError
-from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, SourceTable, check_server_name
+from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, Snapshots, SourceTable, check_server_name
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import matches, origin_of
 from spark_jobs.jobs.ingest import Taken, put_through
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -27,11 +26,14 @@ from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
-from spark_jobs.storage.erasures import check_no_erasure
+from spark_jobs.sources.jdbc.targets import SnapshotTarget
+from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 PACKED_DECIMALS, TEXT_DECIMALS = "precise", "string"
 _PAUSE_SECONDS = 1.5
@@ -82,7 +84,8 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
 
-    The leases of log and quarantine are given back between two commits, so that `ingest` goes on meanwhile.
+    The leases of log and quarantine are held for each commit alone: while the database is asked and read, `ingest` goes
+    on, however long that takes.
 
     Raises:
         ContractError: there is no such table, or the lake cannot take it.
@@ -93,9 +96,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     check(spec, arguments, settings)
     reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
     while reading.goes_on:
-        with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
-            check_no_erasure(settings)
-            reading.step()
+        reading.step()
         if reading.goes_on:
             time.sleep(_PAUSE_SECONDS)
     return reading.result()
@@ -116,7 +117,6 @@ class Reading:
     alerts: list[str] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _columns: list[JdbcColumn] = field(default_factory=list)
-    _key: tuple[str, ...] = ()
     _parts_read: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
@@ -124,45 +124,86 @@ class Reading:
         self.table = SourceTable.parse(self.arguments.options["table"])
         self.origin = f"{self.arguments.options['server_name']}.{self.table}"
         self.database = JdbcDatabase.of(self.spark, self.settings)
+        self._target = SnapshotTarget(
+            spec=self.spec, database=self.database, table=self.table, server_name=self.arguments.options["server_name"]
+        )
         self._is_again = bool(self.arguments.options.get("again"))
 
     def step(self) -> None:
-        """Read some parts and commit them; the caller holds the leases."""
-        timelines = [
-            settled_timeline(self.spark, name, self.settings) for name in (self.spec.log, self.spec.quarantine)
-        ]
+        """Read some parts, then take the leases and commit them, unless what they were read by is no longer so."""
+        check_nothing_unfinished(self.settings, self._tables)
+        erased = Erasures(self.settings).state()
+        timelines = [Timeline(table=name, path=self.settings.table_path(name)) for name in self._tables]
         for timeline in timelines:
+            timeline.check_readable()
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
             self.outcomes.setdefault(timeline.table, nothing)
-        known = read_snapshots(timelines[0])
-        snapshot = known.get(self.origin)
+        name = self._name_among(known := read_snapshots(timelines[0]))
+        snapshot = before = known.get(name)
         if snapshot and snapshot.is_finished and not self._is_again:
             self._end(snapshot)
             return
         if not self._columns:
-            self._columns, self._key = self._find_columns(), self._find_key()
+            self._columns = self._find_columns()
         if snapshot is None or self._is_again:
-            snapshot, self._is_again = self._begin(snapshot), False
+            snapshot = self._begin(snapshot)
             if snapshot.is_finished:
                 self._end(snapshot)
                 return
         after, predicates = self._next_parts(snapshot)
+        builder = EnvelopeBuilder(self._columns, snapshot.source, key=self._target.found_key)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
         with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
-            records = int(pinned_df.count())
+            records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
-                builder=EnvelopeBuilder(self._columns, snapshot.source, key=self._key),
+                builder=builder,
                 origin=self.origin,
                 first=snapshot.done,
                 records=records,
-                snapshots={**known, self.origin: after},
+                snapshots={},
                 has_more=not after.is_finished,
                 may_be_known=not self._parts_read,
             )
-            taken = put_through(self.spark, self.spec, delivery, timelines, self.arguments, self.settings)
-        self._count(taken, after, parts=after.done - snapshot.done)
+            taken = self._commit(delivery, name, before, after, erased)
+        if taken:
+            self._is_again = False
+            self._count(taken, after, parts=after.done - snapshot.done)
+
+    @property
+    def _tables(self) -> tuple[str, str]:
+        return self.spec.log, self.spec.quarantine
+
+    def _commit(
+        self,
+        delivery: JdbcDelivery,
+        name: str,
+        before: Snapshot | None,
+        after: Snapshot,
+        erased: tuple[tuple[str, int], ...],
+    ) -> Taken | None:
+        """Commit what was read; None when it is to be read again, since something came between.
+
+        That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
+        the person.
+        """
+        with hold_tables(self._tables, job=self.arguments.job, settings=self.settings):
+            check_nothing_unfinished(self.settings, self._tables)
+            timelines = [settled_timeline(self.spark, name, self.settings) for name in self._tables]
+            known = read_snapshots(timelines[0])
+            if known.get(name) != before or Erasures(self.settings).state() != erased:
+                log.info("%s: the lake has changed while parts were read; they are read again", self.origin)
+                return None
+            current = replace(delivery, snapshots={**known, name: after})
+            return put_through(self.spark, self.spec, current, timelines, self.arguments, self.settings)
+
+    def _name_among(self, known: Snapshots) -> str:
+        """What its snapshot is called: that of a table of the same name in another database has the shorter name."""
+        first = known.get(self.origin)
+        if first and first.source.get("db", database := self._target.database_name) != database:
+            return f"{self.origin}@{database}"
+        return self.origin
 
     def result(self) -> JobResult:
         """What the run came to."""
@@ -187,48 +228,19 @@ class Reading:
         return new
 
     def _find_columns(self) -> list[JdbcColumn]:
-        """The columns that are read; ContractError when the lake wants others."""
-        columns, left_out = self.database.columns(self.table)
-        if self.arguments.options.get("decimals") == TEXT_DECIMALS:
-            columns = [replace(column, digits=None) for column in columns]
-        origin = origin_of(self.table.schema, self.table.name)
-        mirrors = [each for each in self.spec.mirrors if each.is_from(origin)]
-        pattern = self.spec.pattern_of(origin)
-        declared = [column for mirror in mirrors for column in mirror.declared]
-        wanted = {column.source for column in (declared if mirrors or pattern else self.spec.source.columns)}
-        if unread := sorted(wanted & set(left_out)):
-            raise ContractError(
-                f"--table {self.table}: columns {show_all(unread)} are of types that a snapshot does not read; "
-                f"take them out of the lake spec, or let the connector take the snapshot"
-            )
-        if not mirrors and not pattern and not (self.spec.wide_tables and matches(origin, self.spec.source.tables)):
-            raise ContractError(
-                f"--table {self.table} is none of lake {self.spec.lake}; add it to its tables, with from"
-            )
-        keys = [name for mirror in mirrors for name in mirror.source_key]
-        if pattern and not keys:
-            keys = [*pattern.key_of(origin)]
-        elif not keys:
-            keys = [self.spec.columns_by_name[self.spec.source.key].source]
-        if missing := sorted({*keys} - {column.name for column in columns}):
-            raise ContractError(f"--table {self.table} has no column {missing[0]}, which is its key in the lake spec")
+        has_text_decimals = self.arguments.options.get("decimals") == TEXT_DECIMALS
+        columns, left_out = self._target.columns(has_text_decimals=has_text_decimals)
         if left_out:
             self.messages.append(f"{self.origin}: columns {show_all(left_out)} are of types that are not read")
         return columns
-
-    def _find_key(self) -> tuple[str, ...]:
-        """The table's primary key, where its rows have to say it: a pattern finds it, and no entry declares its key."""
-        origin = origin_of(self.table.schema, self.table.name)
-        pattern = self.spec.pattern_of(origin)
-        return self.database.primary_key(self.table) if pattern and not pattern.key_of(origin) else ()
 
     def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
         """How far the snapshot is after the next commit, and the parts of that as conditions."""
         options = self.arguments.options
         most_rows = options.get("max_rows") or self.settings.max_events
         count = max(1, most_rows * snapshot.parts // max(1, snapshot.expected))
-        if most_parts := options.get("max_parts"):
-            count = min(count, most_parts - self._parts_read)
+        if most := options.get("max_parts"):
+            count = min(count, most - self._parts_read)
         after = replace(snapshot, done=min(snapshot.parts, snapshot.done + count))
         parts = list(cut(snapshot.low, snapshot.high, snapshot.parts))[snapshot.done : after.done]
         kind = ColumnKind(snapshot.kind)

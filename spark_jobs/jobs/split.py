@@ -13,7 +13,7 @@ from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import matches, parts_of
+from spark_jobs.contracts.table_sources import matches, parts_of, schema_in
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.engine import Merge
@@ -108,6 +108,6 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
 
 def _fits(table: TableSpec, databases: tuple[str, ...], names: tuple[str, ...]) -> bool:
     places = [parts_of(origin) for origin in table.origins]
-    if databases and not any(matches(database, databases) for database, _ in places):
+    if databases and not any(matches(each, databases) for schema, _ in places for each in (schema, schema_in(schema))):
         return False
     return matches(table.name, names) or any(matches(name, names) for _, name in places)

@@ -21,6 +21,7 @@ from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.plan_files import PLAN_HELP, find_plan_id
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 _HEAD = ("table", "restored to its rows of", "commits since")
 _AFTER = "put the files back, or make a new plan: until then these marts and tables are blocked"
@@ -51,6 +52,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     spec, record = read_lake_spec(settings), _record(arguments, settings)
     if spark is None or not arguments.options.get("yes"):
         return _plan(arguments, record, settings)
+    check_nothing_unfinished(settings, record.tables)
     engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
     outcomes = [*_restore_tables(engine, record), *undo(engine, record)]
     return _result(arguments, record, outcomes, (f"undone: {record.what}", _AFTER))

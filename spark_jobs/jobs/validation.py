@@ -78,7 +78,7 @@ def plan_asks(spec: LakeSpec, tables: Sequence[str], arguments: JobArguments, se
         if not is_whole and not asked.is_older_than(spec.quality.every_minutes, arguments.clock):
             continue
         timeline = Timeline(table=name, path=settings.table_path(name))
-        timeline.check_version()
+        timeline.check_readable()
         if timeline.last is None:
             continue
         new = plan_pull(timeline, after=asked.instant)
@@ -145,7 +145,7 @@ class Validation:
         def rows(table: str) -> DataFrame:
             if table not in instants:
                 timeline = Timeline(table=table, path=self.settings.table_path(table))
-                timeline.check_version()
+                timeline.check_readable()
                 if timeline.last is None:
                     raise ContractError(
                         f"{table} was never made; run the job that makes it before what refers to it is checked"

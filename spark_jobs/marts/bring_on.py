@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError, DefinitionChangedError
 from spark_jobs.contracts.mart_sql import analyse_mart
 from spark_jobs.contracts.marts import MartMode, MartSpec
@@ -61,6 +62,7 @@ class Engine:
         Raises:
             ContractError: it reads a table that no pattern has found so far.
             DefinitionChangedError: the mart's rows were computed by another definition than that of the files.
+            MartAheadError: the mart was refreshed for a time that has not come yet; a full refresh goes on from now.
         """
         if missing := self.spec.missing_reads(mart):
             raise ContractError(
@@ -81,6 +83,8 @@ class Engine:
                 also=also or {},
                 is_held=is_held,
             )
+            if refresh.is_ahead and mart.name not in self.spec.caches and not self.arguments.options.get("full"):
+                raise MartAheadError(mart=mart.name, layer=mart.layer, clock=refresh.previous_clock or refresh.clock)
             if refresh.definition_changes and mart.name not in self.applies:
                 raise DefinitionChangedError(changed={mart.name: refresh.definition_changes})
             yield refresh

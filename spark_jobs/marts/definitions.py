@@ -10,11 +10,12 @@ from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.clocks import CLOCK_KEY
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-CLOCK, DEFINITION, DECLARED = "clock", "definition", "declared"
+CLOCK, DEFINITION, DECLARED = CLOCK_KEY, "definition", "declared"
 """In the metadata of a mart's commit: its clock, the digest of its definition, and the parts of it (JSON)."""
 FULL_SECONDS = "full_seconds"
 """In the metadata of a full refresh: how long it computed before it committed."""

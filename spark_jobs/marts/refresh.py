@@ -6,13 +6,14 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.definitions import mart_parts
 from spark_jobs.contracts.mart_sql import MartQuery
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
@@ -34,6 +35,7 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.cells import AFTER, changed_rows, difference, is_reshaped, rows_after, visible_changes
 
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _IS_THERE, _ROWS = "__is_there", "__rows"
 
 
@@ -80,8 +82,17 @@ class Refresh:
 
     @property
     def clock(self) -> datetime:
-        """The run's clock, or the mart's own when that is later: a mart's clock never goes back."""
-        return max(self.arguments.clock, self.previous_clock or self.arguments.clock)
+        """The run's clock, or the mart's own when that is later: a mart's clock never goes back.
+
+        But from one that has not come yet.
+        """
+        return self.arguments.clock if self.is_ahead else max(self.arguments.clock, self.previous_clock or _LONG_AGO)
+
+    @cached_property
+    def is_ahead(self) -> bool:
+        """True when the mart was refreshed for a time that has not come yet, by the run's clock and the machine's."""
+        before = self.previous_clock
+        return before is not None and is_ahead(before, max(self.arguments.clock, machine_now()))
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:

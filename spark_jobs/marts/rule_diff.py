@@ -95,7 +95,7 @@ class RuleDiff:
         read = mart.scoped_reads[0]
         name, table = self.spec.stored_name(read.table), self.spec.versions_of(read.table)
         timeline = Timeline(table=name, path=self.settings.table_path(name))
-        timeline.check_version()
+        timeline.check_readable()
         if timeline.last is None:
             raise ContractError(f"{read.table} has no commit to compare rules on; run: mart --layer {mart.layer}")
         if table:

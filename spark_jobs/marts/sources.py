@@ -23,10 +23,12 @@ from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.forms import is_rebuilt_after
+from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.time_travel import cleaned_up_to
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.kept_columns import kept_here, with_kept
 from spark_jobs.transforms.visible import visible_rows
 
 
@@ -79,7 +81,7 @@ class Source:
         """Look at the table's timeline, and bound what is new after ``checkpoint``; nothing is when it ``is_held``."""
         stored = spec.stored_name(read.table)
         timeline = Timeline(table=stored, path=settings.table_path(stored))
-        timeline.check_version()
+        timeline.check_readable()
         held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
         pull = held if is_held else plan_pull(timeline, after=checkpoint)
         return cls(read=read, inputs=inputs, timeline=timeline, pull=pull, spec=spec, settings=settings)
@@ -123,7 +125,7 @@ class Source:
         """
         if table := self.spec.versions_of(self.table):
             return self._seen(versions_at(self.up_to, self.timeline, table, self.spec, views, of_keys))
-        rows_df = read_as_of(views.spark, self.timeline.path, self.up_to)
+        rows_df = self._filled(read_as_of(views.spark, self.timeline.path, self.up_to))
         if partitions is not None:
             rows_df = rows_df.where(F.col(self._partition_column).isin(*partitions))
         return self._seen(visible_rows(rows_df, self.table, self.spec))
@@ -141,7 +143,7 @@ class Source:
         if table := self.spec.versions_of(self.table):
             return self._changed_versions(table, views)
         if self.spec.is_append_only(self.table):
-            came_df = read_pull(views.spark, self.timeline.path, self.pull)
+            came_df = self._filled(read_pull(views.spark, self.timeline.path, self.pull))
             return Changes(came_df=views.pin(visible_rows(came_df, self.table, self.spec), "came"), left_df=None)
         feed_df = read_changes(views.spark, self.timeline, self.pull.window, self.settings)
         if feed_df is None:
@@ -155,6 +157,13 @@ class Source:
         changed_df = views.pin(feed_df.where(~is_same), "changed")
         came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
         return Changes(came_df=self._seen(came_df), left_df=self._seen(left_df))
+
+    def _filled(self, rows_df: DataFrame) -> DataFrame:
+        """Rows of the log with what was kept of columns that were declared after their events came."""
+        if self.stored != self.spec.log:
+            return rows_df
+        known = read_kept(self.timeline)
+        return with_kept(rows_df, kept_here(self.spec.source.columns, known), known)
 
     def _seen(self, rows_df: DataFrame) -> DataFrame:
         """The rows with the columns that the mart sees; ContractError when the table lacks one."""

@@ -147,5 +147,5 @@ def _written(name: str, spec: LakeSpec) -> list[str]:
 
 def _timeline(table: str, settings: Settings) -> Timeline:
     timeline = Timeline(table=table, path=settings.table_path(table))
-    timeline.check_version()
+    timeline.check_readable()
     return timeline

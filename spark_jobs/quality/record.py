@@ -124,7 +124,7 @@ class QualityRecord:
 
     def _timeline(self) -> Timeline:
         timeline = Timeline(table=self._spec.quality.table, path=self._path)
-        timeline.check_version()
+        timeline.check_readable()
         return timeline
 
 

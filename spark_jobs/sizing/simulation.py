@@ -39,7 +39,7 @@ class Advice:
         if not self.is_followed:
             return shipped
         larger = replace(shipped, bucket_mb=max(shipped.bucket_mb, BUCKET_MB))
-        return replace(larger, compact_log_files=compact_after(shipped, table))
+        return replace(larger, compact_log_files=compact_after(shipped, table), compact_minutes=None)
 
     def buckets(self, declared: int, targets: ServiceTargets, table: TableLoad) -> int:
         """Enough of half the size at which rescale is due, and a number that spreads evenly."""

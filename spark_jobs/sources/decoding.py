@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
+from spark_jobs.contracts.rejections import IGNORED, OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ROW_COLUMNS
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
-from spark_jobs.sources.file_blocks import iter_lines, read_range
+from spark_jobs.sources.file_lines import iter_chunk, read_broken
 from spark_jobs.sources.file_scan import Chunk
-from spark_jobs.sources.landing import BrokenPart
+from spark_jobs.sources.kept_bytes import BATCH_BYTES, MAX_KEPT_BYTES, TooLarge
+from spark_jobs.sources.landing_plan import BrokenPart
 from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 BATCH_ROWS = 5000
 RECORD = "__record"
 """The hash of a record that is decoded once more; no source column can have such a name."""
+SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY = "source_origin", "source_mark", "source_identity"
+SOURCE_COLUMNS = (SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY)
+"""Of decoded records alone: the table at the source, what rises in its stream, and the server, as texts."""
 KEY_COLUMNS = "key_columns"
 """Of decoded records alone, in a lake with patterns: the columns of the key of a record's table, as the record says."""
-_ROW_TYPES = ("string", "map<string, string>", "map<string, string>", "array<string>")
+_ROW_TYPES = ("string", "map<string,string>", "map<string,string>", "array<string>")
 LINES = "read_from string, read_offset bigint, raw binary"
 """Bytes of records and where they were read."""
 
@@ -38,6 +42,7 @@ def decoded_schema(spec: LakeSpec) -> str:
         columns += [f"{name} {type_}" for name, type_ in zip(ROW_COLUMNS, _ROW_TYPES, strict=True)]
     if spec.patterns:
         columns.append(f"{KEY_COLUMNS} array<string>")
+    columns += [f"{name} string" for name in SOURCE_COLUMNS]
     own = "".join(f"{column}, " for column in columns)
     return (
         f"event_id string, op string, event_order string, event_time timestamp, transaction_id string, {own}"
@@ -78,16 +83,27 @@ def read_lines(
     def read(numbers: Iterable[int]) -> Batches:
         for number in numbers:
             chunk, places = parts[number]
-            with Filesystem(root).open(chunk.path) as file:
-                content = read_range(file, chunk.start, chunk.end)
-            found = [(chunk.path, at, line) for at, line in iter_lines(content, chunk.start) if at in places]
-            yield lines_batch(found)
+            lines = iter_chunk(Filesystem(root), chunk)
+            yield from line_batches(
+                (chunk.path, at, line.raw if isinstance(line, TooLarge) else line) for at, line in lines if at in places
+            )
 
     return map_tasks(spark, len(parts), read, LINES)
 
 
-def lines_batch(found: Sequence[tuple[str, int, bytes]]) -> pyarrow.RecordBatch:
-    """Places with the bytes that stand there, as a batch of ``LINES``."""
+def line_batches(found: Iterable[tuple[str, int, bytes]]) -> Iterator[pyarrow.RecordBatch]:
+    """Places with the bytes that are there, in batches of about ``BATCH_BYTES``; at least one batch."""
+    gathered, weight = list[tuple[str, int, bytes]](), 0
+    for each in found:
+        gathered.append(each)
+        weight += len(each[2])
+        if weight >= BATCH_BYTES:
+            yield _lines_batch(gathered)
+            gathered, weight = [], 0
+    yield _lines_batch(gathered)
+
+
+def _lines_batch(found: list[tuple[str, int, bytes]]) -> pyarrow.RecordBatch:
     import pyarrow as pa
 
     places, offsets, lines = zip(*found, strict=True) if found else ((), (), ())
@@ -125,24 +141,27 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
 def _build_decoder(
     spec: LakeSpec, root: str, chunks: tuple[Chunk, ...], broken: tuple[BrokenPart, ...]
 ) -> Callable[[Iterable[int]], Batches]:
+    tasks = max(1, len(chunks))
+
     def decode(numbers: Iterable[int]) -> Batches:
-        decoder = RecordDecoder(spec)
+        decoder, files = RecordDecoder(spec), Filesystem(root)
         for number in numbers:
-            if number == 0:
-                for part in broken:
-                    decoder.reject(part.path, part.offset, part.reason, part.detail, part.raw)
+            for part in broken[number::tasks]:
+                decoder.reject(part.path, part.offset, part.reason, part.detail, read_broken(files, part))
+                yield from decoder.full()
             if number < len(chunks):
-                yield from _decode_chunk(decoder, root, chunks[number])
+                yield from _decode_chunk(decoder, files, chunks[number])
         yield decoder.flush()
 
     return decode
 
 
-def _decode_chunk(decoder: RecordDecoder, root: str, chunk: Chunk) -> Iterator[pyarrow.RecordBatch]:
-    with Filesystem(root).open(chunk.path) as file:
-        content = read_range(file, chunk.start, chunk.end)
-    for offset, line in iter_lines(content, chunk.start):
-        decoder.add(chunk.path, offset, line)
+def _decode_chunk(decoder: RecordDecoder, files: Filesystem, chunk: Chunk) -> Iterator[pyarrow.RecordBatch]:
+    for offset, line in iter_chunk(files, chunk):
+        if isinstance(line, TooLarge):
+            decoder.reject(chunk.path, offset, Reason.TOO_LARGE, line.detail, line.raw)
+        else:
+            decoder.add(chunk.path, offset, line)
         yield from decoder.full()
 
 
@@ -156,10 +175,12 @@ class RecordDecoder:
 
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
         self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
+        self._weight = 0
         self._has_row_columns, self._has_keys = spec.has_row_columns, bool(spec.patterns)
 
     def add(self, path: str, offset: int, line: bytes, *record: str, key: bytes = b"") -> None:
         """Decode the record that was read at a place; ``key`` is that of a message of Kafka."""
+        self._weight += len(line)
         try:
             event = self._decoder.decode(line, key)
         except RejectedRecordError as error:
@@ -171,28 +192,38 @@ class RecordDecoder:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
                 event_columns = (event.event_id, event.op, event.event_order, event.event_time, event.transaction_id)
-                values = (*event.values, *self._row_columns(event))
+                values = (*event.values, *self._row_columns(event), event.origin, event.mark, event.identity)
                 self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
 
     def _row_columns(self, event: DecodedEvent) -> tuple[Any, ...]:
         """The values of the columns that a log has for rows of any columns; none where it has none."""
         if not self._has_row_columns:
             return ()
-        row = event.mirrored
-        columns = (row.origin, row.types, row.values, row.unknown) if row else (None, None, None, event.unknown)
+        row, beside = event.mirrored, event.beside
+        if row:
+            columns: tuple[Any, ...] = (row.origin, row.types, row.values, row.unknown)
+        else:
+            columns = (
+                (None, beside.types, beside.values, event.unknown) if beside else (None, None, None, event.unknown)
+            )
         return (*columns, row.key if row else None) if self._has_keys else columns
 
     def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
-        """Take in what cannot be used as it is."""
+        """Take in what cannot be used as it is; of what is too large its size and hash."""
+        if len(raw) > MAX_KEPT_BYTES:
+            large = TooLarge.of(raw)
+            reason, detail, raw = Reason.TOO_LARGE, large.detail, large.raw
+        self._weight += len(raw)
         self._rows.reject(path, offset, reason, detail, raw, *record)
 
     def full(self) -> Iterator[pyarrow.RecordBatch]:
-        """A batch when there are rows enough for one."""
-        if len(self._rows) >= BATCH_ROWS:
-            yield self._rows.flush()
+        """A batch when there are rows enough for one, or they weigh enough."""
+        if len(self._rows) >= BATCH_ROWS or self._weight >= BATCH_BYTES:
+            yield self.flush()
 
     def flush(self) -> pyarrow.RecordBatch:
         """A batch of the rows that are left."""
+        self._weight = 0
         return self._rows.flush()
 
 
@@ -209,6 +240,7 @@ class _Rows:
         if spec.has_row_columns:
             fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
         fields += [(KEY_COLUMNS, pa.list_(pa.string()))] if spec.patterns else []
+        fields += [(name, pa.string()) for name in SOURCE_COLUMNS]
         self._padding = (None,) * len(fields)
         fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
         fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]

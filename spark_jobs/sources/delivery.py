@@ -14,7 +14,8 @@ from spark_jobs.frames import union
 from spark_jobs.sources.decoding import decode_chunks, read_lines
 from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import KafkaPlan
-from spark_jobs.sources.landing import LandingPlan, pack_ledger
+from spark_jobs.sources.landing import pack_ledger
+from spark_jobs.sources.landing_plan import LandingPlan
 
 LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY = "landing_ledger", "kafka_progress", "jdbc_snapshots"
 """In the metadata of the log's commits: what was read of landing files, of topics, and of tables of databases."""

@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from spark_jobs.contracts.errors import MessagesLostError
 from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
+from spark_jobs.contracts.origins import SOURCES_KEY
 from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY
 from spark_jobs.sources.delivery import (
     LEDGER_KEY,
     PROGRESS_KEY,
@@ -20,16 +22,16 @@ from spark_jobs.sources.delivery import (
     KafkaDelivery,
     LandingDelivery,
 )
-from spark_jobs.sources.file_scan import LedgerEntry
+from spark_jobs.sources.file_scan import LedgerEntry, scan_here
 from spark_jobs.sources.kafka import KafkaCluster, client_properties
 from spark_jobs.sources.kafka_plan import plan_kafka
-from spark_jobs.sources.landing import find_oldest_unread, list_landing, plan_landing, unpack_ledger
+from spark_jobs.sources.landing import Scan, find_oldest_unread, list_landing, plan_landing, unpack_ledger
 from spark_jobs.sources.topics import is_topic
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY)
+_CARRIED = (LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, SCHEMAS_KEY, UNDECLARED_KEY, SOURCES_KEY)
 
 
 def find_delivery(
@@ -40,6 +42,7 @@ def find_delivery(
     clock: datetime,
     max_records: int,
     accepted: Collection[str] = (),
+    scan: Scan = scan_here,
 ) -> Delivery:
     """Look what is new in the landing path, and in Kafka's topics where the settings name servers.
 
@@ -52,6 +55,7 @@ def find_delivery(
         clock: the run's, for files that nobody goes on with.
         max_records: most to read.
         accepted: Kafka's topics whose lost messages a person accepts.
+        scan: how files are looked through.
 
     Raises:
         MessagesLostError: messages are gone that were never read, and nobody accepted it.
@@ -59,8 +63,9 @@ def find_delivery(
         TransientError: Kafka does not answer.
     """
     if not settings.kafka_servers:
-        return _of_landing(spec, log_timeline, settings, clock=clock, max_records=max_records)
-    files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=max(max_records // 2, 1))
+        return _of_landing(spec, log_timeline, settings, clock=clock, max_records=max_records, scan=scan)
+    most = max(max_records // 2, 1)
+    files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=most, scan=scan)
     left = max(max_records - files.plan.records, 1)
     messages = _of_kafka(spec, log_timeline, settings, max_records=left, accepted=accepted)
     return Deliveries(parts=(messages, files)) if files.files else messages
@@ -114,7 +119,7 @@ def checkpoints(log_timeline: Timeline) -> dict[str, str]:
 
 
 def _of_landing(
-    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, clock: datetime, max_records: int
+    spec: LakeSpec, log_timeline: Timeline, settings: Settings, *, clock: datetime, max_records: int, scan: Scan
 ) -> LandingDelivery:
     """What is new in the landing path."""
     files = Filesystem(settings.landing_path)
@@ -125,6 +130,7 @@ def _of_landing(
         read_ledger(log_timeline),
         max_records=max_records,
         truncated_before_ns=_truncated_before_ns(clock, settings),
+        scan=scan,
     )
     said = (*messages, *plan.messages)
     return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)
@@ -135,10 +141,18 @@ def _of_kafka(
 ) -> KafkaDelivery:
     """What is new in the topics; with ``accepted`` None whatever is lost."""
     properties, start = client_properties(settings), Start.parse(settings.kafka_start)
-    known = unpack_progress(log_timeline.newest_metadata(METADATA_PREFIX + PROGRESS_KEY))
+    packed = log_timeline.newest_metadata(METADATA_PREFIX + PROGRESS_KEY)
+    known = unpack_progress(packed)
     own = {topic: of for topic, of in known.items() if is_topic(topic, spec.source.topics)}
     topics = KafkaCluster(properties=properties).topics(spec.source.topics, start)
-    plan = plan_kafka(topics, own, start=start, max_records=max_records, accepted=own if accepted is None else accepted)
+    plan = plan_kafka(
+        topics,
+        own,
+        start=start,
+        max_records=max_records,
+        accepted=own if accepted is None else accepted,
+        is_first=packed is None,
+    )
     if plan.losses:
         raise MessagesLostError(lost={loss.topic: loss.told for loss in plan.losses})
     none = () if topics else (f"none of Kafka's topics is one of {list(spec.source.topics)}",)

@@ -3,7 +3,8 @@
 Event order is text that sorts as the source orders its changes: ``<position>-<tie>``. The position is that of the
 connector (:mod:`spark_jobs.sources.positions`). Real events tie on it (snapshot rows share one), so it ends in a hash
 of what belongs to the change itself: op, key and row images without their nulls. Where and when it was delivered has no
-part in it.
+part in it. Where a source's positions began again, the number of the epoch stands before the position
+(:mod:`spark_jobs.contracts.origins`).
 
 Messages of the connector itself are no events and are passed over: heartbeats, changes of the schema, and PostgreSQL's
 logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine: which rows it had, it does not say.
@@ -16,22 +17,37 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from spark_jobs.contracts.names import plain
+from spark_jobs.contracts.origins import BY_TIME, epoch_at, order_prefix, stream_of
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_patterns import NewTables
-from spark_jobs.contracts.table_sources import matches, origin_of
+from spark_jobs.contracts.table_sources import matches
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, OriginRule
 from spark_jobs.sources.identity import tie_of
-from spark_jobs.sources.mirrored import UNAVAILABLE, MirroredRow, MirrorReader
-from spark_jobs.sources.positions import position_of, qualified_table_of, table_of, transaction_of
+from spark_jobs.sources.mirrored import MirroredRow, MirrorReader
+from spark_jobs.sources.placeholders import build_detector
+from spark_jobs.sources.positions import (
+    Origin,
+    build_origin,
+    identity_of,
+    mark_of,
+    names_in,
+    origin_key,
+    position_of,
+    time_position_of,
+    transaction_of,
+)
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed, parse_record
+from spark_jobs.sources.undeclared_columns import Beside, UndeclaredReader
 from spark_jobs.sources.values import Converter, build_converter, build_schema_converter
 
 UPSERTS, DELETE = frozenset("cru"), "d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_MOST_ORIGINS = 1_000
 _MESSAGE, _TRUNCATE = "m", "t"
 _HEARTBEAT = frozenset({"ts_ms", "ts_us", "ts_ns", "serverName"})
 _SCHEMA_CHANGE = frozenset({"ddl", "tableChanges"})
@@ -42,7 +58,8 @@ class DecodedEvent(NamedTuple):
     """One change: ``values`` in the order of the spec's source columns (the before image for a delete).
 
     Of a mirrored table's row they are null, and ``mirrored`` has it. ``unknown`` are the source columns, by their names
-    in the lake, whose value did not travel; None when all did, and in a lake in which null is no value.
+    in the lake, whose value did not travel; None when all did. ``beside`` is what the event has beside them. ``origin``
+    is the table at the source, ``mark`` what rises in its stream, None where nothing does, ``identity`` the server.
     """
 
     event_id: str
@@ -53,6 +70,10 @@ class DecodedEvent(NamedTuple):
     values: tuple[Any, ...]
     mirrored: MirroredRow | None = None
     unknown: tuple[str, ...] | None = None
+    beside: Beside | None = None
+    origin: str = ""
+    mark: str | None = None
+    identity: str = ""
 
 
 class EnvelopeDecoder:
@@ -60,12 +81,15 @@ class EnvelopeDecoder:
 
     def __init__(self, spec: LakeSpec) -> None:
         self._columns: tuple[ColumnSpec, ...] = spec.source.columns
+        self._did_not_travel = build_detector(spec.source.placeholder)
         key = spec.columns_by_name.get(spec.source.key)
         self._key = key.source if key else ""
         self._no_key = (None, "") if key and key.type is ColumnType.STRING else (None,)
         self._converters: dict[str, list[tuple[str, Converter]]] = {}
-        self._names = tuple((column.name, column.source) for column in spec.source.columns if spec.has_row_columns)
-        self._wide, self._is_wide = spec.source.tables, dict[str, bool]()
+        self._names = tuple((column.name, column.source) for column in spec.source.columns)
+        self._undeclared = UndeclaredReader(spec.source)
+        self._wide, self._is_wide = spec.source.tables, dict[tuple[str, ...], bool]()
+        self._ways, self._wide_ways = spec.ways, spec.source.ways
         self._spec, self._mirrors = spec, dict[str, list[TableSpec]]()
         self._readers, self._learns, self._skipped = dict[str, MirrorReader | None](), set[str](), set[str]()
         for mirror in spec.mirrors:
@@ -73,6 +97,8 @@ class EnvelopeDecoder:
                 self._mirrors.setdefault(origin, []).append(mirror)
         self._shards = [mirror for mirror in spec.mirrors if mirror.shards]
         self._has_mirrors = bool(spec.mirrors or spec.patterns)
+        self._origins, self._epochs = dict[tuple[str, ...], Origin](), dict(spec.epochs)
+        self._is_by_time = spec.source.origins is OriginRule.BY_TIME
 
     def decode(self, line: bytes, key: bytes = b"") -> DecodedEvent | None:
         """The event in ``line``; None for a tombstone (``null``, with or without its key) or a blank line.
@@ -107,31 +133,60 @@ class EnvelopeDecoder:
         values, mirrored = self._row(op, image, source, connector, schema)
         if mirrored and mirrored.origin in self._learns:
             mirrored = replace(mirrored, key=key_columns(key or beside, image))
-        order = f"{position_of(source, connector, payload)}-{tie_of(op, payload.get('before'), payload.get('after'))}"
+        origin, time = self._origin(source, connector), _event_time(source, payload)
+        if self._is_by_time and not mirrored:
+            place, mark = f"{BY_TIME}{time_position_of(source, connector, payload)}", None
+        else:
+            prefix, position = self._prefix(origin, time), position_of(source, connector, payload)
+            place, known = f"{prefix}{position}", mark_of(source, connector, position)
+            mark = None if known is None else f"{prefix}{known}"
+        order = f"{place}-{tie_of(op, payload.get('before'), payload.get('after'))}"
         return DecodedEvent(
-            event_id=f"{qualified_table_of(source, connector)}:{order}",
+            event_id=f"{origin.id_start}{order}{origin.id_end}",
             op=op,
             event_order=order,
-            event_time=_event_time(source, payload),
+            event_time=time,
             transaction_id=transaction_of(source, connector),
             values=values,
             mirrored=mirrored,
             unknown=None if mirrored else self._unknown(image),
+            beside=None if mirrored else self._undeclared.read(image, connector, _fields_of(schema)),
+            origin=origin.name,
+            mark=mark,
+            identity=identity_of(source, connector),
         )
+
+    def _origin(self, source: dict[str, Any], connector: str) -> Origin:
+        key = origin_key(source, connector)
+        if key not in self._origins:
+            if len(self._origins) >= _MOST_ORIGINS:
+                self._origins.clear()
+            self._origins[key] = build_origin(key)
+        return self._origins[key]
+
+    def _prefix(self, origin: Origin, time: datetime) -> str:
+        """What stands before the position of an event, by the epoch that its stream had at its time."""
+        if not self._epochs or not (epochs := self._epochs.get(stream_of(origin.name))):
+            return ""
+        return order_prefix(epoch_at(epochs, (time - _EPOCH) // _MILLISECOND))
 
     def _row(
         self, op: str, image: dict[str, Any], source: dict[str, Any], connector: str, schema: Any
     ) -> tuple[tuple[Any, ...], MirroredRow | None]:
         """The row as a mirrored table's or as the wide log's; a table that is neither is skipped."""
-        origin = origin_of(*table_of(source, connector)) if self._has_mirrors or self._wide else ""
-        if self._has_mirrors and (reader := self._reader(origin)):
+        names = names_in(source, connector, self._ways) if self._has_mirrors or self._wide else ("",)
+        if self._has_mirrors and (reader := next(filter(None, map(self._reader, names)), None)):
             return (None,) * len(self._columns), reader.read(op, image, connector, _fields_of(schema))
-        if origin not in self._is_wide:
+        wide = names if len(self._wide_ways) == 1 else (*names, *names_in(source, connector, self._wide_ways))
+        if wide not in self._is_wide:
+            if len(self._is_wide) >= _MOST_ORIGINS:
+                self._is_wide.clear()
             # An event that names no table is broken, or of a connector that nobody knows: it is looked at.
-            names_none = origin.endswith(".")
-            self._is_wide[origin] = bool(self._columns) and (names_none or matches(origin, self._wide))
-        if not self._is_wide[origin]:
-            raise OtherTableError(plain(origin))
+            names_none = names[-1].endswith(".")
+            is_wide = names_none or any(matches(name, self._wide) for name in wide)
+            self._is_wide[wide] = bool(self._columns) and is_wide
+        if not self._is_wide[wide]:
+            raise OtherTableError(plain(names[-1]))
         return self._convert(image, connector, schema), None
 
     def _reader(self, origin: str) -> MirrorReader | None:
@@ -147,12 +202,16 @@ class EnvelopeDecoder:
                 if not pattern.key_of(origin):
                     self._learns.add(origin)
                 mirrors = mirrors or [pattern.like]
-            self._readers[origin] = MirrorReader(origin, mirrors) if mirrors else None
+            placeholder = self._spec.source.placeholder
+            self._readers[origin] = MirrorReader(origin, mirrors, placeholder=placeholder) if mirrors else None
         return self._readers[origin]
 
     def _unknown(self, image: dict[str, Any]) -> tuple[str, ...] | None:
         """Columns of the wide log that the image lacks, or whose value did not travel."""
-        return tuple(name for name, source in self._names if image.get(source, UNAVAILABLE) == UNAVAILABLE) or None
+        return (
+            tuple(name for name, source in self._names if source not in image or self._did_not_travel(image[source]))
+            or None
+        )
 
     def _convert(self, image: dict[str, Any], connector: str, schema: Any) -> tuple[Any, ...]:
         if image.get(self._key) in self._no_key:
@@ -163,10 +222,10 @@ class EnvelopeDecoder:
             self._converters[connector] = converters
         if fields := _fields_of(schema):
             converters = self._with_schema(converters, fields)
-        get = image.get
+        get, did_not_travel = image.get, self._did_not_travel
         return tuple(
             [
-                None if (value := get(name)) is None or value == UNAVAILABLE else convert(value)
+                None if (value := get(name)) is None or did_not_travel(value) else convert(value)
                 for name, convert in converters
             ]
         )
@@ -231,9 +290,7 @@ def _fields_of(schema: Any) -> dict[str, dict[str, Any]]:
 
 
 def _event_time(source: dict[str, Any], payload: dict[str, Any]) -> datetime:
-    moment = source.get("ts_ms")
-    if moment is None:
-        moment = payload.get("ts_ms")
+    moment: Any = next((at for at in (source.get("ts_ms"), payload.get("ts_ms")) if at is not None), None)
     try:
         if type(moment) is int:
             return _EPOCH + timedelta(milliseconds=moment)

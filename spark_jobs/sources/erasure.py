@@ -7,10 +7,10 @@ it stands, while others may append to it, and the places of all its records stay
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,17 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.sources.content_hash import ContentHash
 from spark_jobs.sources.file_blocks import (
     GZIP_MAGIC,
     CutOffError,
     DamagedError,
-    decompress_readable,
     is_gzip,
     iter_blocks,
-    iter_lines,
+    iter_readable,
 )
 from spark_jobs.sources.file_scan import LedgerEntry, is_whole_object
+from spark_jobs.sources.kept_bytes import MAX_KEPT_BYTES
 from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _SCHEMA = "path string, records bigint, taken_in bigint, digest string, problem string"
 _MOST_TASKS = 64
+_MOST_NAME = 64 * 1024
+"""Bytes that what names somebody may have, however it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class FilePart:
 class FileFinding:
     """What names somebody in one landing file: ``records`` in all, and those of them that were ``taken_in``.
 
-    ``digest`` is the SHA-256 of the bytes that were consumed, as they are without them; ``problem`` says why a part of
+    ``digest`` is the hash of the bytes that were consumed, as they are without them; ``problem`` says why a part of
     the file could not be looked at, or is empty.
     """
 
@@ -110,11 +113,14 @@ def problems_of(found: Iterable[FileFinding]) -> list[str]:
 
 
 def edited_ledger(ledger: Mapping[str, LedgerEntry], found: Iterable[FileFinding]) -> dict[str, LedgerEntry]:
-    """The ledger once the files are edited: hashes of the bytes that were consumed, as they will be."""
+    """The ledger once the files are edited: hashes of the bytes that were consumed, as they will be.
+
+    A packed file is written as one member.
+    """
     changed = dict(ledger)
     for file in found:
         if file.taken_in and (entry := ledger.get(file.path)) and entry.consumed:
-            changed[file.path] = replace(entry, digest=file.digest)
+            changed[file.path] = replace(entry, digest=file.digest, stored=0, start=0)
     return changed
 
 
@@ -153,7 +159,7 @@ def _on_executors(
 
 def find_in_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
     """Look through one file; what cannot be read of it is the finding's ``problem``."""
-    digest, records, taken_in, problem = hashlib.sha256(), 0, 0, ""
+    digest, records, taken_in, problem = ContentHash(), 0, 0, ""
     try:
         for at, stored, wanted in _pieces(files, part, redactor):
             digest.update(wanted[: max(part.consumed - at, 0)])
@@ -164,7 +170,7 @@ def find_in_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileF
         problem = "is still being written, or ends too early"
     except DamagedError:
         problem = "is damaged, and what comes after the damage cannot be read"
-    return FileFinding(path=part.path, records=records, taken_in=taken_in, digest=digest.hexdigest(), problem=problem)
+    return FileFinding(path=part.path, records=records, taken_in=taken_in, digest=digest.text, problem=problem)
 
 
 def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
@@ -188,7 +194,8 @@ def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFind
             plain.flush()
             os.fsync(plain.fileno())
         # The same size and time as before: the next ingest need not read it again to see that nothing came.
-        os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
+        with suppress(PermissionError):  # somebody else's file, which we may write
+            os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
         return found
     content = b"".join(wanted for _, _, wanted in pieces)
     if files.changed_ns(relative) != changed_ns:
@@ -204,38 +211,61 @@ def _pieces(files: Filesystem, part: FilePart, redactor: Redactor) -> Iterator[t
         CutOffError: after the last piece, when the file ends too early.
         DamagedError: after the last piece before damage.
     """
-    rest, start = b"", 0
+    held, size, start = list[bytes](), 0, 0
     problem: CutOffError | DamagedError | None = None
     with files.open(part.path) as file:
         try:
             for block in iter_blocks(file):
-                content = rest + block
-                end = content.rfind(b"\n") + 1
-                yield from _lines(content[:end], start, redactor)
-                rest, start = content[end:], start + end
+                if end := block.rfind(b"\n") + 1:
+                    content = b"".join((*held, block[:end]))
+                    yield from _lines(content, start, redactor)
+                    held, size, start = [], 0, start + len(content)
+                held.append(block[end:])
+                size += len(block) - end
+                if size > MAX_KEPT_BYTES:
+                    content = b"".join(held)
+                    piece = _piece_of_large(content, redactor)
+                    yield start, content[: len(piece)], piece
+                    held, size, start = [content[len(piece) :]], len(content) - len(piece), start + len(piece)
         except (CutOffError, DamagedError) as error:
             problem = error
-    if rest:  # to blank another would break the record that it is going to be
+    if rest := b"".join(held):  # to blank another would break the record that it is going to be
         is_record = part.is_settled or is_whole_object(rest)
         yield start, rest, redactor.redact(rest) if is_record else rest
     if problem:
         raise problem
 
 
+def _piece_of_large(content: bytes, redactor: Redactor) -> bytes:
+    """Of a line that is too large, the bytes that are done with, as they should be: blank when somebody is named.
+
+    Where nobody is, the last ones stay: a name may have begun.
+    """
+    if redactor.hint.search(content):
+        return b" " * len(content)
+    return content[: max(len(content) - _MOST_NAME, 1)]
+
+
 def _lines(content: bytes, start: int, redactor: Redactor) -> Iterator[tuple[int, bytes, bytes]]:
     if not redactor.hint.search(content):  # at once, which is nearly always
         yield start, content, content
         return
-    for at, line in iter_lines(content, start):
+    at = start
+    for line in content.split(b"\n")[:-1]:
         yield at, line + b"\n", redactor.redact(line) + b"\n"
+        at += len(line) + 1
 
 
 def _redact_raw(raw: bytes, redactor: Redactor) -> bytes:
     """A rejected record; of one that is compressed (a damaged gzip file) nothing stays if it names them."""
     if not raw.startswith(GZIP_MAGIC):
         return redactor.redact(raw)
-    readable = decompress_readable(raw)
-    return b"" if redactor.hint.search(readable) or not readable else raw
+    seen, tail = False, b""
+    for block in iter_readable(raw):
+        if redactor.hint.search(tail + block):
+            return b""
+        seen, tail = True, (tail + block)[-_MOST_NAME:]
+    return raw if seen else b""
 
 
 def _redact_history(text: str, redactor: Redactor) -> str:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 30.0
 _TRY_SECONDS, _STALLED_SECONDS = 2.0, 120.0
-_BATCH = 2_000
+_BATCH, _FIRST_BATCH = 2_000, 100
+_BATCH_BYTES = 16 * 1024 * 1024
+"""Of messages asked for at a time, by the size of those before them."""
 _POLL_SECONDS = 0.2
 _TIME_UNKNOWN = -1
 READ_FAILED = "messages could not be read from Kafka"
@@ -195,13 +197,12 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
     consumer: Any = Consumer(configuration)
     try:
         consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
-        position, deadline = span.start, time.monotonic() + _STALLED_SECONDS
+        position, deadline, most = span.start, time.monotonic() + _STALLED_SECONDS, _FIRST_BATCH
         while position < span.end:
-            messages = consumer.consume(min(_BATCH, span.end - position), timeout=_POLL_SECONDS)
+            messages = consumer.consume(min(most, span.end - position), timeout=_POLL_SECONDS)
             if messages:
-                deadline = time.monotonic() + _STALLED_SECONDS
-            elif time.monotonic() > deadline:
-                raise KafkaReadError(f"{READ_FAILED}: {span.place} gives nothing after offset {position}")
+                most = next_batch([len(message) for message in messages])
+            before = position
             for message in messages:
                 error, offset = message.error(), message.offset()
                 if error is None and offset < span.end:
@@ -213,8 +214,17 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
                     position = offset + 1 if error is None else offset
                 if position >= span.end:
                     break
+            if position > before:  # errors that pass are no progress: a broker may give nothing else for ever
+                deadline = time.monotonic() + _STALLED_SECONDS
+            elif time.monotonic() > deadline:
+                raise KafkaReadError(f"{READ_FAILED}: {span.place} gives nothing after offset {position}")
     finally:
         consumer.close()
+
+
+def next_batch(sizes: Sequence[int]) -> int:
+    """How many messages to ask for after some of these sizes: they wait in memory, and may be a megabyte each."""
+    return max(1, min(_BATCH, _BATCH_BYTES * len(sizes) // max(sum(sizes), 1)))
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, lines_batch
+from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
 from spark_jobs.sources.python_tasks import Batches, map_tasks
@@ -54,6 +54,6 @@ def read_messages(
         for number in numbers:
             place, span, among = parts[number]
             messages = iter_messages(properties, span)
-            yield lines_batch([(place, m.offset(), m.value()) for m in messages if m.offset() in among])
+            yield from line_batches((place, m.offset(), m.value()) for m in messages if m.offset() in among)
 
     return map_tasks(spark, len(parts), read, LINES)

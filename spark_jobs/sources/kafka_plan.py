@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.contracts.kafka import EARLIEST, Progress, Start, TopicProgress
+from spark_jobs.contracts.kafka import EARLIEST, LATEST, Progress, Start, TopicProgress
 from spark_jobs.contracts.names import plain
 
 SPAN_OFFSETS = 50_000
@@ -20,7 +20,7 @@ SPAN_OFFSETS = 50_000
 class Bounds:
     """Of a partition, the first offset that is there and the one after the last committed.
 
-    ``start`` is where a topic that was never read is to begin.
+    ``start`` is where a topic of the lake's first run is to begin.
     """
 
     earliest: int
@@ -82,7 +82,7 @@ class KafkaPlan:
 
 
 def first_offsets(start: Start, topic: str, earliest: Mapping[int, int], latest: Mapping[int, int]) -> dict[int, int]:
-    """Where each partition of a topic that was never read begins, unless ``start`` is a time."""
+    """Where each partition of a topic of the first run begins, unless ``start`` is a time."""
     if start.offsets:
         return {number: start.offsets.get(topic, {}).get(number, first) for number, first in earliest.items()}
     return dict(earliest if start.word == EARLIEST else latest)
@@ -95,8 +95,12 @@ def plan_kafka(
     start: Start,
     max_records: int,
     accepted: Collection[str] = (),
+    is_first: bool = True,
 ) -> KafkaPlan:
     """Decide what to read: at most ``max_records`` offsets, shared fairly among the partitions.
+
+    Only topics of the lake's first run begin at their end, where ``start`` says so: a topic that is there later began
+    after that run, and what it has was never passed over by anybody. That the first run was is kept, even of no topics.
 
     Args:
         topics: those of the lake that are there now.
@@ -105,11 +109,14 @@ def plan_kafka(
         max_records: most to read.
         accepted: topics whose losses a person accepts: what is lost of them is begun anew with the first message that
             is there. What was read before changes nothing when it is read again.
+        is_first: no run of this lake has looked at Kafka yet.
     """
+    begins_late = start.word == LATEST and not is_first
     losses = tuple(loss for topic in sorted({*topics, *progress}) for loss in _losses(topic, topics, progress))
     if open_losses := tuple(loss for loss in losses if loss.topic not in accepted):
         return KafkaPlan(progress=progress, losses=open_losses)
-    begin = {topic: _next_offsets(state, progress.get(topic)) for topic, state in topics.items()}
+    known = {topic: progress.get(topic) or (_unread(state) if begins_late else None) for topic, state in topics.items()}
+    begin = {topic: _next_offsets(state, known[topic]) for topic, state in topics.items()}
     waiting = {
         (topic, number): topics[topic].partitions[number].latest - offset
         for topic, of in begin.items()
@@ -125,9 +132,12 @@ def plan_kafka(
     return KafkaPlan(
         spans=tuple(span for (topic, number), count in taken.items() for span in _spans(topic, number, begin, count)),
         progress=kept,
-        is_news=kept != dict(progress),
+        is_news=kept != dict(progress) or (is_first and start.word == LATEST),
         has_more=sum(taken.values()) < sum(waiting.values()),
-        messages=tuple(f"accepted: {loss.told}" for loss in losses),
+        messages=(
+            *(f"accepted: {loss.told}" for loss in losses),
+            *(_told_of_later(topic) for topic in sorted(topics.keys() - progress.keys()) if begins_late),
+        ),
     )
 
 
@@ -166,6 +176,15 @@ def _losses(topic: str, topics: Mapping[str, TopicState], progress: Progress) ->
         elif offset > bounds.latest:
             found.append(f"partition {number} ends at {bounds.latest}, and was read up to {offset}: its end went back")
     return [Loss(topic=topic, told=f"topic {name}: {told}") for told in found]
+
+
+def _unread(state: TopicState) -> TopicProgress:
+    """Of a topic that came after the first run: nothing of it was read yet."""
+    return TopicProgress(topic_id=state.topic_id, next={number: of.earliest for number, of in state.partitions.items()})
+
+
+def _told_of_later(topic: str) -> str:
+    return f"topic {plain(topic)} came after the first run, so it is read from its first message, not from {LATEST}"
 
 
 def _next_offsets(state: TopicState, known: TopicProgress | None) -> dict[int, int]:

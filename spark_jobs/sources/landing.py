@@ -4,6 +4,8 @@ A file is known by its content, not by its name: the ledger holds, for each path
 hash. Grown: the same beginning, more bytes. Renamed or copied: the content of another entry. Replaced: another
 beginning, so it is read from its start. Bytes count after decompression. Rows have identities of their own, so reading
 something twice would cost time and change nothing; the ledger saves that time and makes "nothing new" visible.
+
+What a run reads is bounded by records and by bytes: as many records, of ``RECORD_BYTES`` on average.
 """
 
 from __future__ import annotations
@@ -12,44 +14,31 @@ import base64
 import json
 import logging
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, fields
+from typing import Any
 
 from spark_jobs.contracts.names import spell
-from spark_jobs.contracts.rejections import Reason
-from spark_jobs.sources.file_scan import UNSETTLED, Chunk, FileScan, LedgerEntry, scan_file
+from spark_jobs.sources.file_scan import FileScan, LedgerEntry, ScanOrder, scan_here
+from spark_jobs.sources.landing_plan import LandingPlan, PlanBuilder
 from spark_jobs.sources.topics import is_topic
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
+
+RECORD_BYTES = 8 * 1024
+"""A run that may read so many records reads at most as many bytes for each, after decompression."""
+_WAVE_BYTES = 256 * 1024 * 1024
+"""Files of so many bytes, as stored, are looked through side by side; then it is decided whether more are."""
+_LOOK_BYTES = 64 * 1024 * 1024
+_OLD_FIELDS = 4
+Scan = Callable[[Filesystem, Sequence[ScanOrder]], list[FileScan]]
+"""Looks files through, in this process or on the executors."""
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenPart:
-    """Bytes of a file that will never become a line: kept whole in quarantine."""
-
-    path: str
-    offset: int
-    raw: bytes
-    reason: Reason
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LandingPlan:
-    """What one run reads, and the ledger once it is committed."""
-
-    chunks: tuple[Chunk, ...]
-    broken: tuple[BrokenPart, ...]
-    ledger: Mapping[str, LedgerEntry]
-    records: int
-    has_more: bool
-    messages: tuple[str, ...]
-
-
 def pack_ledger(ledger: Mapping[str, LedgerEntry]) -> str:
     """The ledger as short text for commit metadata."""
-    content = json.dumps({path: list(asdict(entry).values()) for path, entry in sorted(ledger.items())})
+    content = json.dumps({path: _values(entry) for path, entry in sorted(ledger.items())})
     return base64.b64encode(zlib.compress(content.encode(), 9)).decode()
 
 
@@ -58,8 +47,14 @@ def unpack_ledger(text: str | None) -> dict[str, LedgerEntry]:
     if not text:
         return {}
     content = json.loads(zlib.decompress(base64.b64decode(text)))
-    names = ("size", "modified_ns", "consumed", "digest")
-    return {path: LedgerEntry(**dict(zip(names, values, strict=True))) for path, values in content.items()}
+    names = [field.name for field in fields(LedgerEntry)]
+    return {path: LedgerEntry(**dict(zip(names, values, strict=False))) for path, values in content.items()}
+
+
+def _values(entry: LedgerEntry) -> list[Any]:
+    """Of most files the last ones say nothing, and each has to be in every commit."""
+    values = [*astuple(entry)]
+    return values if any(values[_OLD_FIELDS:]) else values[:_OLD_FIELDS]
 
 
 def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileEntry], tuple[str, ...]]:
@@ -88,24 +83,46 @@ def plan_landing(
     *,
     max_records: int,
     truncated_before_ns: int,
+    max_bytes: int | None = None,
+    scan: Scan = scan_here,
 ) -> LandingPlan:
     """Decide what to read: whole lines, oldest file first, at most ``max_records`` of them.
 
     A last line without its end of line is taken when it is a whole JSON object, else awaited; when its file has not
-    changed since ``truncated_before_ns`` (nanoseconds since 1970) it goes to quarantine.
+    changed since ``truncated_before_ns`` (nanoseconds since 1970) it goes to quarantine. ``max_bytes`` is about how
+    much is read at most, if it is not what so many records may have.
     """
-    plan = _PlanBuilder(ledger=ledger, left=max_records, truncated_before_ns=truncated_before_ns)
-    for entry in entries:
-        before = ledger.get(entry.path)
-        if before and (before.size, before.modified_ns) == (entry.size, entry.modified_ns):
-            plan.keep(entry.path, before)
-        elif plan.left <= 0:
-            plan.has_more = True
-            if before:
-                plan.keep(entry.path, before)
-        else:
-            plan.add(entry, scan_file(files, entry, before, limit=plan.left))
+    plan = PlanBuilder(
+        ledger=ledger,
+        left=max_records,
+        left_bytes=max_bytes or max_records * RECORD_BYTES,
+        truncated_before_ns=truncated_before_ns,
+    )
+    changed = [entry for entry in entries if not plan.has_same(entry)]
+    while changed and plan.has_room():
+        orders, done = _first_of([plan.order(entry) for entry in changed]), 0
+        for order, first_found in zip(orders, scan(files, orders), strict=True):
+            if not plan.has_room():
+                break
+            entry, found = order.entry, first_found
+            if plan.is_too_much(entry, found):
+                (found,) = scan(files, [plan.order(entry)])
+            plan.add(entry, found)
+            done += 1
+        changed = changed[done:]
+    for entry in changed:
+        plan.leave(entry)
     return plan.build(max_records)
+
+
+def _first_of(orders: list[ScanOrder]) -> list[ScanOrder]:
+    """What is looked through next, side by side: the first file, and more while they are small."""
+    weight = 0
+    for number, order in enumerate(orders):
+        weight += order.weight
+        if number and weight > _WAVE_BYTES:
+            return orders[:number]
+    return orders
 
 
 def find_oldest_unread(
@@ -116,68 +133,22 @@ def find_oldest_unread(
     max_records: int,
     truncated_before_ns: int,
 ) -> FileEntry | None:
-    """The first file of those that :func:`plan_landing` would read something of; None when there is nothing to read."""
+    """The first file of those that :func:`plan_landing` would read something of; None when there is nothing to read.
+
+    No more of each is looked at than ``_LOOK_BYTES``: one that goes on behind them waits.
+    """
     for entry in entries:
-        plan = plan_landing(files, [entry], ledger, max_records=max_records, truncated_before_ns=truncated_before_ns)
+        plan = plan_landing(
+            files,
+            [entry],
+            ledger,
+            max_records=max_records,
+            max_bytes=_LOOK_BYTES,
+            truncated_before_ns=truncated_before_ns,
+        )
         if plan.chunks or plan.broken:
             return entry
     return None
-
-
-class _PlanBuilder:
-    def __init__(self, *, ledger: Mapping[str, LedgerEntry], left: int, truncated_before_ns: int) -> None:
-        self.left, self.has_more = left, False
-        self._truncated_before_ns = truncated_before_ns
-        self._known = {(entry.consumed, entry.digest) for entry in ledger.values() if entry.consumed}
-        self._before = ledger
-        self._ledger: dict[str, LedgerEntry] = {}
-        self._chunks: list[Chunk] = []
-        self._broken: list[BrokenPart] = []
-        self._messages: list[str] = []
-
-    def keep(self, path: str, entry: LedgerEntry) -> None:
-        self._ledger[path] = entry
-
-    def add(self, entry: FileEntry, scan: FileScan) -> None:
-        is_settled = not scan.is_cut and not scan.rest and not scan.is_open
-        if entry.path not in self._before and is_settled and (scan.consumed, scan.digest) in self._known:
-            self._messages.append(f"{spell(entry.path)}: content already read under another name")
-        else:
-            self._chunks += scan.chunks
-            self.left -= scan.records
-        self.has_more |= scan.is_cut
-        if scan.was_replaced:
-            self._messages.append(f"{spell(entry.path)}: replaced by other content, read from its start")
-        if not is_settled and not scan.is_cut:
-            is_settled = self._judge_rest(entry, scan)
-        if is_settled:
-            self._known.add((scan.consumed, scan.digest))
-        self._ledger[entry.path] = LedgerEntry(
-            size=entry.size if is_settled else UNSETTLED,
-            modified_ns=entry.modified_ns if is_settled else UNSETTLED,
-            consumed=scan.consumed,
-            digest=scan.digest,
-        )
-
-    def _judge_rest(self, entry: FileEntry, scan: FileScan) -> bool:
-        if not scan.damage and entry.modified_ns >= self._truncated_before_ns:
-            self._messages.append(f"{spell(entry.path)}: not complete after byte {scan.consumed}, left for a later run")
-            return False
-        reason = Reason.BAD_FILE if scan.damage else Reason.TRUNCATED
-        detail = scan.damage or "the file ends in the middle of a line"
-        raw = scan.rest or entry.path.encode()
-        self._broken.append(BrokenPart(path=entry.path, offset=scan.consumed, raw=raw, reason=reason, detail=detail))
-        return True
-
-    def build(self, max_records: int) -> LandingPlan:
-        return LandingPlan(
-            chunks=tuple(self._chunks),
-            broken=tuple(self._broken),
-            ledger=self._ledger,
-            records=max_records - self.left,
-            has_more=self.has_more,
-            messages=tuple(self._messages),
-        )
 
 
 def _is_unfinished(name: str) -> bool:

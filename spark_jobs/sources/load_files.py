@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.contracts.names import plain, show, show_all, show_path, spell
 from spark_jobs.sources.file_blocks import BLOCK_BYTES, CutOffError, DamagedError, is_gzip, iter_blocks
+from spark_jobs.sources.kept_bytes import GrowingHash, TooLarge
+from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 
 _ENDINGS = {
@@ -25,6 +27,7 @@ _ENDINGS = {
     ".parquet": FileFormat.PARQUET,
 }
 _MOST_REASON = 200
+_LINE_ENDS = ("\n", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,20 @@ def open_bytes(file: Any) -> io.BufferedReader:
     return io.BufferedReader(source)
 
 
+def iter_texts(file: Any) -> Iterator[tuple[str, TooLarge | None]]:
+    """The lines of a file with their ends; of one that is too long its beginning, and how large it is."""
+    source = open_text(file)
+    while line := source.readline(MAX_RECORD_BYTES + 1):
+        if len(line) <= MAX_RECORD_BYTES or line.endswith(_LINE_ENDS):
+            yield line, None
+            continue
+        whole, rest = GrowingHash(), line
+        while rest:
+            whole.update(rest.encode("utf-8", "surrogateescape"))
+            rest = "" if rest.endswith(_LINE_ENDS) else source.readline(MAX_RECORD_BYTES)
+        yield line, whole.close()
+
+
 def _list(path: str) -> tuple[str, tuple[FileEntry, ...], list[str]]:
     place = (path if "://" in path else os.path.abspath(path)).rstrip("/")
     parent, _, name = place.rpartition("/")
@@ -136,7 +153,14 @@ def _columns_in(file: Any, kind: FileFormat, delimiter: str) -> list[str] | None
         file.seek(0)
     if kind is FileFormat.JSON:
         return None
-    return next(csv.reader(open_text(file), delimiter=delimiter, strict=True), [])
+    return next(csv.reader(_header_lines(file), delimiter=delimiter, strict=True), [])
+
+
+def _header_lines(file: Any) -> Iterator[str]:
+    for line, large in iter_texts(file):
+        if large:
+            raise ValueError(f"its header has a line of {large.size:,} bytes")
+        yield line
 
 
 def _check_columns(entry: FileEntry, load: LoadSpec, operation: LoadOperation, columns: list[str] | None) -> list[str]:

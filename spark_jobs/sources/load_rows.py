@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from typing import Any
 
 from spark_jobs.contracts.loads import FileFormat
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.sources.load_files import open_bytes, open_text
+from spark_jobs.sources.kept_bytes import BATCH_BYTES, GrowingHash, TooLarge
+from spark_jobs.sources.load_files import iter_texts, open_bytes
 from spark_jobs.sources.records import MAX_RECORD_BYTES, parse_record
 
 _BATCH_ROWS = 5000
@@ -21,18 +23,27 @@ class FileRecord:
     """One record: ``at`` is the number of its first line, of a Parquet file that of its row; both begin with 1.
 
     ``values`` are by the names that the file gives them; None when the record cannot be read, for the reason in
-    ``error``. ``text`` is what stands there, of a record that is text and not known by its values.
+    ``error``. ``text`` is what stands there, of a record that is text and not known by its values; of one that is
+    ``large`` the beginning of it.
     """
 
     at: int
     values: Mapping[str, Any] | None
     error: RejectedRecordError | None = None
     text: str = ""
+    large: TooLarge | None = None
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes the record has."""
+        values = self.values or {}
+        return len(self.text) + sum(len(value) if isinstance(value, (str, bytes)) else 8 for value in values.values())
 
     def raw(self, table: str) -> bytes:
         """The record as the quarantine keeps it: JSON of the table, and the row or the line."""
         kept = {"row": self.values} if self.values is not None and not self.text else {"line": self.text}
-        return json.dumps({"load": table, **kept}, default=str).encode()
+        whole = {"bytes": self.large.size, "sha256": self.large.digest} if self.large else {}
+        return json.dumps({"load": table, **kept, **whole}, default=str).encode()
 
 
 def iter_records(file: Any, kind: FileFormat, delimiter: str) -> Iterator[FileRecord]:
@@ -45,11 +56,13 @@ def iter_records(file: Any, kind: FileFormat, delimiter: str) -> Iterator[FileRe
 def _csv_records(file: Any, delimiter: str) -> Iterator[FileRecord]:
     """A record may have several lines, when values have line ends in quotation marks."""
     taken: list[str] = []
+    too_large: list[TooLarge] = []
     at = 1
 
     def lines() -> Iterator[str]:
-        for line in open_text(file):
+        for line, large in iter_texts(file):
             taken.append(line)
+            too_large.extend([large] if large else [])
             yield line
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
@@ -63,7 +76,12 @@ def _csv_records(file: Any, delimiter: str) -> Iterator[FileRecord]:
         if fields is None:
             return
         text, first, at = "".join(taken), at, at + len(taken)
+        large = too_large[0] if too_large else None
         taken.clear()
+        too_large.clear()
+        if large:
+            yield FileRecord(at=first, values=None, error=_too_long(large), text=text[:MAX_RECORD_BYTES], large=large)
+            continue
         if header is None:
             header = fields
         elif error is None and not text.strip():
@@ -82,8 +100,10 @@ def _json_records(file: Any) -> Iterator[FileRecord]:
     while line := source.readline(MAX_RECORD_BYTES + 2):
         at += 1
         raw = line.rstrip(b"\r\n")
-        is_cut = len(raw) > MAX_RECORD_BYTES
-        while is_cut and not line.endswith(b"\n") and (line := source.readline(MAX_RECORD_BYTES)):
+        if len(raw) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
+            large = _rest_of(line, source)
+            text = raw.decode("utf-8", "surrogateescape")
+            yield FileRecord(at=at, values=None, error=_too_long(large), text=text, large=large)
             continue
         if at == 1:
             raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -98,11 +118,31 @@ def _json_records(file: Any) -> Iterator[FileRecord]:
         yield FileRecord(at=at, values=values, error=problem, text=text)
 
 
+def _rest_of(line: bytes, source: io.BufferedReader) -> TooLarge:
+    """What a line has in all whose beginning was read."""
+    whole = GrowingHash()
+    while line:
+        whole.update(line)
+        line = b"" if line.endswith(b"\n") else source.readline(MAX_RECORD_BYTES)
+    return whole.close()
+
+
+def _too_long(large: TooLarge) -> RejectedRecordError:
+    return RejectedRecordError(Reason.TOO_LONG, f"a line of {large.size:,} bytes, at most {MAX_RECORD_BYTES}")
+
+
+def batch_rows(bytes_of_rows: int, rows: int) -> int:
+    """How many rows of a Parquet file are read at a time, by what all of its rows have before they are packed."""
+    return max(1, min(_BATCH_ROWS, BATCH_BYTES * rows // max(bytes_of_rows, 1)))
+
+
 def _parquet_records(file: Any) -> Iterator[FileRecord]:
     import pyarrow.parquet as pq
 
-    at = 0
-    for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS):
+    at, parquet = 0, pq.ParquetFile(file)
+    groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
+    most = batch_rows(sum(group.total_byte_size for group in groups), parquet.metadata.num_rows)
+    for batch in parquet.iter_batches(batch_size=most):
         for values in batch.to_pylist():
             at += 1
             yield FileRecord(at=at, values=values)

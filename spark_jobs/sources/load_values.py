@@ -12,6 +12,7 @@ from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec, is_d
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.arrow_types import arrow_type
+from spark_jobs.sources.kept_bytes import BATCH_BYTES
 from spark_jobs.sources.load_files import LoadFiles, needed_columns
 from spark_jobs.sources.load_rows import FileRecord, iter_records
 from spark_jobs.sources.python_tasks import Batches, map_tasks
@@ -53,14 +54,15 @@ def decode_files(
     def decode(numbers: Iterable[int]) -> Batches:
         convert = _build(load, kind, operation)
         for number in numbers:
-            rows: list[Row] = []
+            rows, weight = list[Row](), 0
             with Filesystem(root).open(paths[number]) as file:
                 for record in iter_records(file, kind, delimiter):
                     place = (number, record.at, paths[number])
                     rows.append(_row(record, convert, place, load, keeps_raw=keeps_raw))
-                    if len(rows) >= _BATCH_ROWS:
+                    weight += record.weight
+                    if len(rows) >= _BATCH_ROWS or weight >= BATCH_BYTES:
                         yield _batch(rows, load)
-                        rows = []
+                        rows, weight = [], 0
             yield _batch(rows, load)
 
     return map_tasks(spark, len(paths), decode, schema)

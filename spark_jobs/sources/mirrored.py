@@ -14,14 +14,11 @@ from spark_jobs.contracts.schemas import UNKNOWN_TYPE
 from spark_jobs.contracts.table_patterns import NO_KEY
 from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.contracts.table_spec import MASK, TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.contracts.tables import PLACEHOLDER, ColumnSpec, ColumnType
+from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
 
-UNAVAILABLE = "__debezium_unavailable_value"
-"""In place of a large value that did not change and that the database does not send again: it is not known."""
-UNAVAILABLE_BYTES = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
-"""The same in a column of bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SCHEMAS = 64
 
@@ -45,10 +42,11 @@ class MirrorReader:
     """Reads row images of one table at the source; keeps how records of the schemas that it met are read.
 
     ``mirrors`` are the tables of the lake that are made of it, without a key where nobody knows it yet. What one of
-    them drops or masks reaches none.
+    them drops or masks reaches none. ``placeholder`` is what the connector sends for a value that did not travel.
     """
 
-    def __init__(self, origin: str, mirrors: Sequence[TableSpec]) -> None:
+    def __init__(self, origin: str, mirrors: Sequence[TableSpec], *, placeholder: str = PLACEHOLDER) -> None:
+        self._did_not_travel = build_detector(placeholder)
         self._origin, self._keys = origin, tuple(mirror.key for mirror in mirrors if mirror.key != NO_KEY)
         self._key_columns = frozenset(name for key in self._keys for name in key if name != ORIGIN)
         self._drop = frozenset(name for mirror in mirrors for name in mirror.drop)
@@ -74,14 +72,15 @@ class MirrorReader:
         for name, value in image.items():
             if name in self._drop:
                 continue
+            is_unknown = self._did_not_travel(value)
             try:
-                type_, text = self._column(name, value, readers)
+                type_, text = self._column(name, None if is_unknown else value, readers)
             except RejectedRecordError:
                 if op != "d" or name in self._key_columns:
                     raise
                 continue
             types.append((name, type_))
-            if value in (UNAVAILABLE, UNAVAILABLE_BYTES):
+            if is_unknown:
                 unknown.append(name)
             else:
                 values.append((name, text))
@@ -98,8 +97,8 @@ class MirrorReader:
             raise RejectedRecordError(Reason.MISSING_KEY, f"{missing[0]} is missing")
 
     def _column(self, name: str, value: Any, readers: Mapping[str, tuple[str, Reader]]) -> tuple[str, str | None]:
-        """Type and text of a value, null or not known when there is no text."""
-        is_there = value is not None and value not in (UNAVAILABLE, UNAVAILABLE_BYTES)
+        """Type and text of a value; no text for null, which one that did not travel counts as."""
+        is_there = value is not None
         if name in self._mask:
             return "string", MASK if is_there else None
         if name in readers:

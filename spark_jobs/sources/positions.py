@@ -9,14 +9,20 @@
 
 Real events tie on it (snapshot rows share one place), so an event's order ends in what belongs to the change itself
 (:mod:`spark_jobs.sources.envelope`).
+
+Places of one stream can be compared: of one server, and of one database where each has a log of its own
+(:mod:`spark_jobs.contracts.origins`).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.contracts.origins import escaped
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+from spark_jobs.contracts.table_sources import Ways, names_of, origin_of
 
 MAX_ORIGIN = 1000
 BINLOG_CONNECTORS = frozenset({"mysql", "mariadb"})
@@ -26,14 +32,52 @@ _MOST_TRANSACTION = 200
 _MOST_DIGITS = len(str(2**64))
 _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
+_COMMITTED = re.compile(r'\["([0-9]{1,20})",')
+_MOST_IDENTITY = 100
+_INCREMENTAL = "incremental"
 
 
-def qualified_table_of(source: dict[str, Any], connector: str) -> str:
-    """Server, schema (of MySQL and MariaDB: database) and table; RejectedRecordError when they are no names."""
-    origin = ".".join((str(source.get("name", "")), *table_of(source, connector)))
-    if len(origin) > MAX_ORIGIN or not origin.isprintable():
-        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "source.name, schema and table are no name")
-    return origin
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A table at the source, with everything that names it.
+
+    Attributes:
+        name: connector, server, database, schema and table (:mod:`spark_jobs.contracts.origins`).
+        id_start: what ids of its events begin with.
+        id_end: what they end with.
+    """
+
+    name: str
+    id_start: str
+    id_end: str
+
+
+def origin_key(source: dict[str, Any], connector: str) -> tuple[str, ...]:
+    """What names the table of an event: connector, server, database, schema (of MySQL: database) and table."""
+    database = "" if connector in BINLOG_CONNECTORS else str(source.get("db", ""))
+    return connector, str(source.get("name", "")), database, *table_of(source, connector)
+
+
+def names_in(source: dict[str, Any], connector: str, ways: Ways) -> tuple[str, ...]:
+    """The names that the lake may have for the table of an event, the most particular one first."""
+    schema, table = table_of(source, connector)
+    if len(ways) == 1:
+        return (origin_of(schema, table),)
+    database = schema if connector in BINLOG_CONNECTORS else str(source.get("db", ""))
+    return names_of(str(source.get("name", "")), database, schema, table, ways)
+
+
+def build_origin(key: tuple[str, ...]) -> Origin:
+    """The origin that :func:`origin_key` names; RejectedRecordError when its parts are no names."""
+    connector, server, database, schema, table = key
+    if sum(map(len, key)) > MAX_ORIGIN or not all(map(str.isprintable, key)):
+        raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, "source.name, db, schema and table are no name")
+    parts = [connector, server] if connector in BINLOG_CONNECTORS else [connector, server, database]
+    stream = "/".join(map(escaped, parts))
+    where = "/".join(map(escaped, (parts[0], *parts[2:])))
+    return Origin(
+        name=f"{stream}/{escaped(schema)}.{escaped(table)}", id_start=f"{server}.{schema}.{table}:", id_end=f"@{where}"
+    )
 
 
 def table_of(source: dict[str, Any], connector: str) -> tuple[str, str]:
@@ -64,6 +108,37 @@ def position_of(source: dict[str, Any], connector: str, payload: dict[str, Any])
         return f"{_binlog(source['file']):08x}{_hexadecimal(source.get('pos'), 'pos')}{row:08x}"
     moment = source.get("ts_ms")
     return _hexadecimal(payload.get("ts_ms") if moment is None else moment, "ts_ms")
+
+
+def mark_of(source: dict[str, Any], connector: str, position: str) -> str | None:
+    """What rises with the commits of a stream, to notice positions that begin again; None where nothing does.
+
+    It is the position; of PostgreSQL, whose transactions are sent when they end and whose changes are placed where they
+    began, that of the last commit before it. Rows of an incremental snapshot have the place of another event.
+    """
+    if source.get("snapshot") == _INCREMENTAL:
+        return None
+    if connector == "postgresql" and isinstance(sequence := source.get("sequence"), str):
+        committed = _COMMITTED.match(sequence)
+        return f"{int(committed[1]):016x}" if committed and int(committed[1]) < 2**64 else position
+    return position
+
+
+def identity_of(source: dict[str, Any], connector: str) -> str:
+    """The server that wrote a change, as far as its connector says: server id and the server's part of the GTID."""
+    if connector not in BINLOG_CONNECTORS:
+        return ""
+    server, gtid = source.get("server_id"), source.get("gtid")
+    parts = [str(server)] if type(server) is int and server else []
+    if isinstance(gtid, str):
+        parts += [gtid.rpartition("-" if connector == "mariadb" else ":")[0]]
+    identity = " ".join(filter(None, parts))
+    return identity if len(identity) <= _MOST_IDENTITY and identity.isprintable() else ""
+
+
+def time_position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:
+    """A place that events of several origins have together: the source time, then the place in their own order."""
+    return f"{position_of(source, '', payload)}{position_of(source, connector, payload)}"
 
 
 def _lsn(text: Any) -> str:

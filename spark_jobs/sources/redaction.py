@@ -16,10 +16,10 @@ from spark_jobs.contracts.naming import event_namings
 from spark_jobs.contracts.people import STAND_IN, Person
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import origin_of
+from spark_jobs.contracts.table_sources import Ways
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
-from spark_jobs.sources.positions import table_of
+from spark_jobs.sources.positions import names_in
 from spark_jobs.sources.records import is_keyed
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -54,6 +54,7 @@ class Redactor:
     decoder: EnvelopeDecoder
     hint: re.Pattern[bytes]
     trace: re.Pattern[bytes]
+    ways: Ways = ((False, False),)
 
     @classmethod
     def build(cls, spec: LakeSpec, person: Person) -> Redactor:
@@ -80,6 +81,7 @@ class Redactor:
             decoder=EnvelopeDecoder(spec),
             hint=re.compile(b"|".join([*trace, *sorted(keys)])),
             trace=re.compile(b"|".join(trace or [_NOTHING])),
+            ways=spec.ways,
         )
 
     def redact(self, record: bytes) -> bytes:
@@ -110,7 +112,7 @@ class Redactor:
         content = _read(record)
         if content is None:
             return (*wide, *(naming for namings in self.tables.values() for naming in namings))
-        return self.tables.get(origin_in(content)) or wide
+        return next(filter(None, map(self.tables.get, origins_in(content, self.ways))), wide)
 
     def mentions(self, text: str) -> bool:
         """True when one of the names stands in the text."""
@@ -147,14 +149,14 @@ def _read(record: bytes) -> Any:
     return content["value"] if isinstance(content, dict) and is_keyed(content) else content
 
 
-def origin_in(content: Any) -> str:
-    """The table at the source that a record is of, by what is in it; "" when it does not say."""
+def origins_in(content: Any, ways: Ways) -> tuple[str, ...]:
+    """The names of the table at the source that a record is of, by what is in it; none when it does not say."""
     try:
         body = content.get("payload", content) if isinstance(content, dict) else None
         source = body.get("source") if isinstance(body, dict) else None
-        return origin_of(*table_of(source, str(source.get("connector")))) if isinstance(source, dict) else ""
+        return names_in(source, str(source.get("connector")), ways) if isinstance(source, dict) else ()
     except (ValueError, AttributeError):
-        return ""
+        return ()
 
 
 def _key_pattern(person: Person, naming: RecordNaming) -> bytes:

@@ -12,9 +12,10 @@ import gzip
 import logging
 import re
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -65,14 +66,13 @@ def write_export(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, 
         done, names = _look_through(files, staged, target, header)
         _check_free(files, target)
         if not target.is_folder:
-            files.move(f"{staged}/{next(iter(names))}", target.name)
+            _publish_file(files, f"{staged}/{next(iter(names))}", target.name)
         elif files.is_local:
             _publish_folder(files, staged, names, target)
         else:
             _publish_objects(files, staged, names, target)
     finally:
-        with suppress(FileNotFoundError):
-            files.delete_tree(staged)
+        _remove(files, staged)
     log.info("%s: %d rows, %d bytes in %d files", target.path, done.rows, done.bytes, done.files)
     return done
 
@@ -180,5 +180,34 @@ def _publish_objects(files: Filesystem, staged: str, names: Mapping[str, str], t
     for entry in files.list_files(target.name):
         files.delete(f"{target.name}/{entry.path.rpartition('/')[2]}")
     for name, new in names.items():
-        files.move(f"{staged}/{name}", f"{target.name}/{new}")
-    files.write(f"{target.name}/{_SUCCESS}", b"")
+        _make(files, f"{target.name}/{new}", partial(files.move, f"{staged}/{name}", f"{target.name}/{new}"))
+    _make(files, f"{target.name}/{_SUCCESS}", partial(files.write, f"{target.name}/{_SUCCESS}", b""))
+
+
+def _publish_file(files: Filesystem, staged: str, name: str) -> None:
+    if files.changed_ns(name) is None:
+        _make(files, name, partial(files.move, staged, name))
+    else:
+        files.move(staged, name)
+
+
+def _make(files: Filesystem, path: str, write: Callable[[], None]) -> None:
+    """Make an object that is not there, whole. An error is none when it is there then: a store's answer can get lost.
+
+    To fail would be wrong: tried again, the export would be refused for what it wrote itself.
+    """
+    try:
+        write()
+    except OSError as error:
+        if files.is_local or files.find_file(path) is None:
+            raise
+        log.warning("%s was written, though the store answered with an error (%s)", path, error)
+
+
+def _remove(files: Filesystem, staged: str) -> None:
+    try:
+        files.delete_tree(staged)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        log.warning("%s/%s could not be removed (%s); remove it by hand", files.root, staged, error)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.errors import LakehouseError, SettingsError, TransientError
 from spark_jobs.contracts.names import show, spell
 from spark_jobs.storage.s3 import endpoint_of, is_s3, region_of, split_uri
 
@@ -44,7 +44,7 @@ class Filesystem:
             else:
                 self._fs, self.root = fs.LocalFileSystem(), os.path.abspath(root)
         except (OSError, ValueError) as error:
-            raise SettingsError(f"path {show(root)} cannot be used ({error}); correct the setting") from error
+            raise _cannot_open(root, error) from error
         self.unreadable: list[str] = []
         """Paths that were left out of listings: their names are not UTF-8, so no table could hold them."""
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
@@ -160,6 +160,13 @@ class Filesystem:
         info = self._fs.get_file_info(self._at(path))
         return None if info.type == self._absent else int(info.mtime_ns or 0)
 
+    def set_changed_ns(self, path: str, changed_ns: int) -> None:
+        """Set when a local file last changed; SettingsError when it is somebody else's."""
+        try:
+            os.utime(self._at(path), ns=(changed_ns, changed_ns))
+        except PermissionError as error:
+            raise _cannot("write", self._at(path), error) from error
+
     def delete_tree(self, path: str = "") -> None:
         """Remove a folder (the root itself by default) and everything in it."""
         self._fs.delete_dir(self._at(path))
@@ -174,6 +181,13 @@ def _remove_abandoned(target: str) -> None:
                 with suppress(FileNotFoundError):  # its writer lives, and has just given it its name
                     if time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
                         os.unlink(entry.path)
+
+
+def _cannot_open(root: str, error: OSError | ValueError) -> LakehouseError:
+    """Without a variable that says where a bucket is, it is looked up: a request that may fail at a bad moment."""
+    if is_s3(root) and isinstance(error, OSError) and "not found" not in str(error):
+        return TransientError(f"path {show(root)} could not be looked up ({error}); run again later")
+    return SettingsError(f"path {show(root)} cannot be used ({error}); correct the setting")
 
 
 def _cannot(what: str, path: str, error: OSError) -> SettingsError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from spark_jobs.contracts.origins import SOURCES_KEY, SourceBook, unpack_sources
 from spark_jobs.contracts.resolving import resolve
 from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY, Kept, unpack_kept
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
@@ -27,3 +29,18 @@ def read_lake_spec(settings: Settings) -> LakeSpec:
 def read_book(log_timeline: Timeline) -> SchemaBook:
     """What the log's commits know of the tables at the source: columns, keys, and what was made of them."""
     return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
+
+
+def read_kept(log_timeline: Timeline) -> dict[str, Kept]:
+    """What the log's commits know of columns of the wide log that were not declared when they came."""
+    return unpack_kept(log_timeline.newest_metadata(METADATA_PREFIX + UNDECLARED_KEY))
+
+
+def read_source_book(spec: LakeSpec, settings: Settings) -> SourceBook | None:
+    """What the log's commits know of the sources; None when no run has recorded anything."""
+    return source_book_of(Timeline(table=spec.log, path=settings.table_path(spec.log)))
+
+
+def source_book_of(log_timeline: Timeline) -> SourceBook | None:
+    """The same, by a timeline of the log."""
+    return unpack_sources(log_timeline.newest_metadata(METADATA_PREFIX + SOURCES_KEY))

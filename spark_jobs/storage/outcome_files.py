@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.storage.filesystem import Filesystem
+
+log = logging.getLogger(__name__)
 
 
 def write_outcome(uri: str, outcome: JobOutcome) -> None:
@@ -42,7 +45,7 @@ def take_outcome(uri: str) -> JobOutcome | None:
         if content is None:
             return None
         outcome = JobOutcome.from_json(content.decode())
-        files.delete(name)
+        _remove(files, name, uri)
     except UnicodeDecodeError as error:
         raise ContractError(f"{uri} is not the outcome of a job ({error}); look at it") from error
     except PermissionError as error:
@@ -50,6 +53,19 @@ def take_outcome(uri: str) -> JobOutcome | None:
     except OSError as error:
         raise TransientError(f"the result at {uri} could not be read ({error}); run the job again") from error
     return outcome
+
+
+def _remove(files: Filesystem, name: str, uri: str) -> None:
+    """Remove what was read. When the storage fails at that, how the job ended is known all the same.
+
+    Nobody reads it again: the file of another attempt has another name.
+    """
+    try:
+        files.delete(name)
+    except PermissionError:
+        raise
+    except OSError as error:
+        log.warning("%s was read and could not be removed (%s); remove it by hand", uri, error)
 
 
 def _place(uri: str) -> tuple[Filesystem, str]:

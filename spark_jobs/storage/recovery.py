@@ -11,10 +11,13 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.clocks import check_timeline
+from spark_jobs.storage.commit_times import put_in_order
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.options import build_service_options, heartbeat_seconds
 from spark_jobs.storage.procedures import call
+from spark_jobs.storage.restores import savepoint_of
 from spark_jobs.storage.timeline import Timeline
 
 _KEEP_ALL_COMMITS = 1_000_000
@@ -26,30 +29,36 @@ MARKERS = ".hoodie/.temp"
 log = logging.getLogger(__name__)
 
 
-def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Timeline:
+def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may_be_ahead: bool = False) -> Timeline:
     """The timeline of ``table`` once nothing on it is unfinished. The caller holds the table's lease.
 
     A pending instant is either of a writer whose process is gone while the engine still works for it (it will
     complete) or of a dead one (its heartbeat ends, then it is rolled back). Both are waited for, but not for ever: a
-    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced.
+    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced. ``may_be_ahead`` is
+    for what takes commits from the future away.
 
     Raises:
+        CommitAheadError: the table's newest commit is later than now.
         TableVersionError: the table on disk is of another version.
+        CommitTimesError: the files of its commits lost their times, and these cannot be set where they are.
         RestoreUnfinishedError: a restore of the table was cut off.
         TableBusyError: something is still unfinished after ``settings.lease_wait_seconds``.
     """
     path = settings.table_path(table)
     begun, heartbeats = time.monotonic(), Heartbeats(table, path)
     while True:
-        timeline = Timeline(table=table, path=path)
-        timeline.check_version()
+        timeline = with_times(Timeline(table=table, path=path))
+        timeline.check_readable()
         if timeline.pending_restores:
-            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0])
+            savepoint = savepoint_of(timeline, settings)
+            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
         if timeline.writes or not timeline.has_begun:
             if timeline.unfinished or _has_dead_rollback(timeline):
                 _roll_back_dead_writes(spark, table, path)
                 timeline = Timeline(table=table, path=path)
             if not timeline.unfinished:
+                if not may_be_ahead:
+                    check_timeline(timeline)
                 sweep_markers(timeline)
                 return timeline
         elif _is_quiet(path):
@@ -64,6 +73,19 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings) -> Tim
             raise TableBusyError(table=table, holder=f"pending {', '.join(timeline.unfinished)}", waited_seconds=waited)
         log.info("%s: waiting for unfinished %s", table, ", ".join(timeline.unfinished) or "creation")
         time.sleep(_POLL_SECONDS)
+
+
+def with_times(timeline: Timeline) -> Timeline:
+    """The timeline once the files of its commits have the times by which Hudi reads the table, where they can be set.
+
+    The caller holds the table's lease.
+    """
+    if not timeline.misdated or not timeline.is_local:
+        return timeline
+    told = "%s: the lake was copied without the times of its files; setting those of %d commits"
+    log.warning(told, timeline.table, len(timeline.completed))
+    put_in_order(Filesystem(timeline.path), timeline.completed)
+    return Timeline(table=timeline.table, path=timeline.path)
 
 
 def settled_timelines(spark: SparkSession, tables: Iterable[str], settings: Settings) -> list[Timeline]:

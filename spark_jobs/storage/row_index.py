@@ -8,7 +8,8 @@ then merged into larger ones. Merging rows is associative, so the folders togeth
 Nothing here is a source of truth. The manifest names the instant each table is indexed up to. What a table has beyond
 it (another writer, a run that died before it could say so) is pulled from its timeline; an instant that the timeline
 does not know (a restore), or after which the table was rebuilt by another definition, has the whole index built again.
-The folder may be removed at any time.
+A manifest that names a folder which is not there has the whole index built again too. All of it, or any folder, may
+be removed at any time.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class RowIndex:
 
     def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
         """Bring the index to the last instant of every table."""
-        if not all(self._is_usable(table, timelines[table]) for table in self._columns):
+        there = set(self._files.folders())
+        is_whole = there.issuperset(self._manifest.folders)  # else one was removed, or an older manifest is back
+        if not is_whole or not all(self._is_usable(table, timelines[table]) for table in self._columns):
             log.info("%s: building the row index; later runs only add to it", self._name)
             self._manifest = _Manifest()
         behind = [table for table in self._columns if timelines[table].last != self._manifest.instants.get(table)]
@@ -94,7 +97,7 @@ class RowIndex:
             self._write_manifest({table: timelines[table].last or "" for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
             self._merge_folders(spark)
-        for folder in set(self._files.folders()) - set(self._manifest.folders):
+        for folder in there - set(self._manifest.folders):
             Filesystem(f"{self._root}/{folder}").delete_tree()
 
     def find(self, spark: SparkSession, hashes_df: DataFrame, *, most: int) -> DataFrame | None:

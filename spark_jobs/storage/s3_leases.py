@@ -4,6 +4,10 @@ The object says who holds it. Its holder writes it anew every few seconds, alway
 it (``If-Match``), so a second holder cannot come unseen. Who waits takes it over when it has not changed for
 ``EXPIRES_SECONDS`` of his own clock; no two machines' clocks are compared. A holder that was paused for so long counts
 its lease as lost, and finds out before its next commit (:func:`spark_jobs.storage.lease.check_lease`).
+
+A write on a condition can succeed and its answer get lost; the next one is refused then, by what the process wrote
+itself. So after a refusal the object is read: with the token of this process in it, it is still this one's. No two
+writes have the same content, so no two have the same tag: a request that arrives late never finds its condition met.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ EXPIRES_SECONDS = 60.0
 """Longer than heartbeats count: who takes over finds what the other began, and rolls it back."""
 RENEW_SECONDS = 10.0
 _POLL_SECONDS = 1.0
+_TRIES = 3
+"""Of a write that is refused for what this process wrote itself."""
 _CONFLICTS = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"})
 """What the store answers when the object is not, or no longer, what the condition says."""
 
@@ -57,11 +63,7 @@ def hold_object(client: Any, base_path: str, *, table: str, who: str, wait: int)
     """
     bucket, key = split_uri(base_path)
     lease = Lease(client=client, bucket=bucket, key=f"{key}/.leases/{table}.lease".lstrip("/"), who=who)
-    begun = now()
-    while holder := lease.take():
-        if now() - begun >= wait:
-            raise TableBusyError(table=table, holder=holder, waited_seconds=wait)
-        time.sleep(_POLL_SECONDS)
+    _wait_for(lease, table=table, wait=wait)
     is_done = threading.Event()
     renewing = threading.Thread(target=lease.keep, args=(is_done,), name=f"lease-{table}", daemon=True)
     renewing.start()
@@ -71,6 +73,34 @@ def hold_object(client: Any, base_path: str, *, table: str, who: str, wait: int)
         is_done.set()
         renewing.join()
         lease.release()
+
+
+def _wait_for(lease: Lease, *, table: str, wait: int) -> None:
+    """Take it, however often it has to be requested; a store that fails is given a minute of the time."""
+    begun = now()
+    while True:
+        try:
+            holder = lease.take()
+        except TransientError:
+            if now() - begun >= min(wait, EXPIRES_SECONDS):
+                lease.release()  # it may be ours: the answer is all that we know to be lost
+                raise
+        else:
+            if not holder:
+                return
+            if now() - begun >= wait:
+                raise TableBusyError(table=table, holder=holder, waited_seconds=wait)
+        time.sleep(_POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The object as it is: ``holder`` and ``token`` are empty when somebody let it go."""
+
+    tag: str
+    content: str
+    holder: str
+    token: str
 
 
 @dataclass(kw_only=True)
@@ -93,12 +123,12 @@ class Lease:
         found = self._read()
         if found is None:
             return self._write("", condition={"IfNoneMatch": "*"})
-        tag, holder = found
-        if holder and tag != self._seen[0]:
-            self._seen = (tag, now())
-        if not holder or now() - self._seen[1] >= EXPIRES_SECONDS:
-            return self._write(holder, condition={"IfMatch": tag})
-        return holder
+        is_free = not found.holder or found.token == self._token  # ours: written before, and the answer was lost
+        if not is_free and found.tag != self._seen[0]:
+            self._seen = (found.tag, now())
+        if is_free or now() - self._seen[1] >= EXPIRES_SECONDS:
+            return self._write(found.holder, condition={"IfMatch": found.tag})
+        return found.holder
 
     def keep(self, is_done: threading.Event) -> None:
         """Renew the lease until ``is_done`` or until it is lost."""
@@ -118,62 +148,80 @@ class Lease:
 
     def release(self) -> None:
         """Let it go; when it was lost there is nothing to let go."""
-        if self._tag:
-            try:
-                self._put(json.dumps({}), {"IfMatch": self._tag})
-            except LakehouseError as error:
-                log.warning("%s; it ends in %.0f s", error, EXPIRES_SECONDS)
+        tag, self._tag = self._tag, ""
+        try:
+            if tag := tag or self._tag_of_ours():
+                self._put(json.dumps({"released": uuid.uuid4().hex}), {"IfMatch": tag})
+        except LakehouseError as error:
+            log.warning("%s; it ends in %.0f s", error, EXPIRES_SECONDS)
 
     def _write(self, holder: str, *, condition: dict[str, str]) -> str:
         """Write our name; gives nothing when it was, else who was quicker."""
         begun = now()
         content = json.dumps({"holder": self.who, "token": self._token, "renewed": uuid.uuid4().hex})
         tag = self._put(content, condition)
-        if tag is None:
+        if not tag:
             return holder or "another process, which was quicker"
         self._tag, self._written = tag, begun
         return ""
 
-    def _put(self, content: str, condition: dict[str, str]) -> str | None:
-        """Tag of the object once it has this content; None when the condition does not hold."""
+    def _put(self, content: str, condition: dict[str, str]) -> str:
+        """Tag of the object once it has this content; nothing when the condition does not hold.
+
+        A write of this process whose answer was lost changed the object too: it does not keep the next one out.
+        """
+        for _ in range(_TRIES):
+            if tag := self._put_once(content, condition):
+                return tag
+            found = self._read()
+            if found is None or (found.content != content and found.token != self._token):
+                return ""
+            if found.content == content:
+                return found.tag
+            condition = {"IfMatch": found.tag}
+        raise TransientError(f"{self._name} is ours and was refused {_TRIES} times; run again later")
+
+    def _put_once(self, content: str, condition: dict[str, str]) -> str:
         with self._asking():
             try:
                 answer = self.client.put_object(Bucket=self.bucket, Key=self.key, Body=content.encode(), **condition)
             except self.client.exceptions.ClientError as error:
                 if error.response["Error"]["Code"] not in _CONFLICTS:
                     raise
-                return self._tag_of(content)
-        tag: str = answer["ETag"]
-        return tag
+                return ""
+        return str(answer.get("ETag", ""))  # an answer that was cut off has none
 
-    def _tag_of(self, content: str) -> str | None:
-        """The object's tag if it has this very content: a write whose answer was lost is refused when tried again."""
-        found = self._get()
-        return found[0] if found and found[1] == content else None
+    def _tag_of_ours(self) -> str:
+        found = self._read()
+        return found.tag if found and found.token == self._token else ""
 
-    def _read(self) -> tuple[str, str] | None:
-        """Tag of the object and its holder, "" when somebody let it go; None when there is none."""
-        found = self._get()
-        if found is None:
-            return None
-        try:
-            return found[0], str(json.loads(found[1]).get("holder", ""))
-        except (ValueError, AttributeError):
-            return found[0], "unknown"
-
-    def _get(self) -> tuple[str, str] | None:
+    def _read(self) -> _Found | None:
+        """The object; None when there is none. One that cannot be understood is held by somebody unknown."""
         with self._asking():
             try:
                 answer = self.client.get_object(Bucket=self.bucket, Key=self.key)
             except self.client.exceptions.NoSuchKey:
                 return None
-            return answer["ETag"], answer["Body"].read().decode("utf-8", "replace")
+            tag, content = str(answer.get("ETag", "")), answer["Body"].read().decode("utf-8", "replace")
+        if not tag:
+            raise TransientError(f"{self._name} came without a tag; run again later")
+        try:
+            fields = json.loads(content)
+            holder, token = str(fields.get("holder", "")), str(fields.get("token", ""))
+        except (ValueError, AttributeError):
+            holder, token = "unknown", ""
+        return _Found(tag=tag, content=content, holder=holder, token=token)
+
+    @property
+    def _name(self) -> str:
+        return f"the lease s3://{self.bucket}/{self.key}"
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+        from urllib3.exceptions import HTTPError  # of an error's body that breaks off; botocore does not translate it
 
-        name = f"the lease s3://{self.bucket}/{self.key}"
+        name = self._name
         try:
             yield
         except NoCredentialsError as error:
@@ -184,5 +232,5 @@ class Lease:
             if error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:
                 raise TransientError(f"{told}; run again later") from error
             raise SettingsError(f"{told}; a writer needs s3:GetObject and s3:PutObject there") from error
-        except BotoCoreError as error:
+        except (BotoCoreError, HTTPError) as error:
             raise TransientError(f"{name} cannot be requested ({error}); run again later") from error

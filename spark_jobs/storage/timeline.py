@@ -11,6 +11,8 @@ from typing import Any
 
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.lake_errors import CommitTimesError
+from spark_jobs.storage.commit_times import MOVED, Completed, find_misdated
 from spark_jobs.storage.filesystem import Filesystem
 
 TABLE_VERSION = 6
@@ -46,7 +48,8 @@ class Timeline:
         completed: dict[str, str] = {}
         begun: dict[str, str] = {}
         savepoints: list[str] = []
-        names = [entry.path.rsplit("/", 1)[-1] for entry in self._files.list_files(".hoodie")]
+        entries = {entry.path.rsplit("/", 1)[-1]: entry for entry in self._files.list_files(".hoodie")}
+        names = list(entries)
         for match in filter(None, map(_FILE.match, names)):
             time, action, state = match["time"], match["action"], match["state"]
             if state is None and action == "savepoint":
@@ -60,6 +63,11 @@ class Timeline:
                 begun.setdefault(time, "commit" if action == "inflight" else action)
         self.exists = "hoodie.properties" in names
         self.writes = tuple(Instant(time=t, action=a) for t, a in sorted(completed.items()) if a in _WRITES)
+        self.completed = tuple(
+            Completed(time=each.time, action=each.action, modified_ns=entries[each.file_name].modified_ns)
+            for each in self.writes
+        )
+        self.moved_up_to = max((name.removeprefix(MOVED) for name in names if name.startswith(MOVED)), default="")
         pending = {time: action for time, action in begun.items() if time not in completed}
         # A pending replacecommit adds no events: consumers need not stop short of it.
         self.pending_writes = tuple(sorted(t for t, a in pending.items() if a in ("commit", "deltacommit")))
@@ -89,6 +97,17 @@ class Timeline:
         """The newest completed write below the first pending one: what a consumer may pull up to."""
         barrier = self.pending_writes[0] if self.pending_writes else "9" * 17
         return max((instant.time for instant in self.writes if instant.time < barrier), default=BEGINNING)
+
+    @property
+    def is_local(self) -> bool:
+        """True when it is on this machine's own file system, where the times of files can be set."""
+        return self._files.is_local
+
+    @cached_property
+    def misdated(self) -> tuple[str, ...]:
+        """Completed writes whose files do not have the times at which these ended: the lake was copied without them."""
+        since = [write for write in self.completed if write.time > self.moved_up_to]
+        return find_misdated(since, is_local=self._files.is_local)
 
     def holds(self, instant: str) -> bool:
         """True when ``instant`` is a completed write of the active timeline, and so everything after it is there too.
@@ -222,3 +241,14 @@ class Timeline:
         if self.exists and has_form and self.properties.get("hoodie.table.version") != str(TABLE_VERSION):
             found = self.properties.get("hoodie.table.version", "none")
             raise TableVersionError(table=self.table, found=found, declared=TABLE_VERSION)
+
+    def check_readable(self) -> None:
+        """Raise unless Hudi reads the table right.
+
+        Raises:
+            TableVersionError: it is there, and not of the declared version.
+            CommitTimesError: the files of its commits have lost their times, by which Hudi reads it.
+        """
+        self.check_version()
+        if self.misdated:
+            raise CommitTimesError(table=self.table, instants=self.misdated)

@@ -11,8 +11,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease
 from spark_jobs.storage.options import METADATA_PREFIX, Hudi, Operation, build_write_options
@@ -78,6 +80,7 @@ def commit(
         may_drop_columns: with an operation that replaces all rows, these may lack columns or have other types.
 
     Raises:
+        CommitAheadError: the table has a commit that is later than the engine's clock.
         ContractError: a value of the partition column cannot be the name of a folder.
         TransientError: another writer won, the lease was lost, or the commit is not on the timeline afterwards.
     """
@@ -92,6 +95,8 @@ def commit(
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     extra[BUCKETS_KEY] = str(layout.buckets)
     check_lease(layout.name, settings)
+    before = Timeline(table=layout.name, path=path)
+    await_turn(before, engine_clock(rows_df.sparkSession))
     rows_df = _with_folders(rows_df, layout)
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
@@ -110,6 +115,8 @@ def commit(
         if timeline.metadata(instant).get(RUN_KEY) == run_key:
             done = Commit(instant=instant.time, rows=timeline.rows_written(instant))
             log.info("%s: committed %d rows at %s", layout.name, done.rows, done.instant)
+            if before.newest and done.instant <= before.newest:
+                raise CommitHiddenError(table=layout.name, instant=done.instant, newest=before.newest)
             return done
     raise CommitLostError(table=layout.name, run_key=run_key)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.rejections import IGNORED, Reason
+from spark_jobs.contracts.rejections import IGNORED, OF_THE_SOURCE, Reason
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.transforms.quarantine import with_states
 
@@ -69,7 +69,16 @@ def is_rejected() -> Column:
 
 def is_set_aside() -> Column:
     """True for those of the rejected records that can be read, and were set aside: their bytes are to be found."""
-    return F.coalesce(F.col(REJECTION_REASON).isin(Reason.BROKEN_RULE.value, Reason.OTHER_TYPE.value), F.lit(False))
+    return _has_reason(Reason.BROKEN_RULE, *OF_THE_SOURCE)
+
+
+def is_of_the_source() -> Column:
+    """True for those of them that are the trouble of one table or source, and not of what their rows hold."""
+    return _has_reason(*OF_THE_SOURCE)
+
+
+def _has_reason(*reasons: Reason) -> Column:
+    return F.coalesce(F.col(REJECTION_REASON).isin(*(reason.value for reason in reasons)), F.lit(False))
 
 
 def select_log_rows(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:

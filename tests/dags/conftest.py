@@ -81,6 +81,7 @@ for dag_id, dag in bag.dags.items():
                 "source": getattr(task, "source_conn_id", None),
                 "retries": task.retries,
                 "delay": task.retry_delay.total_seconds(),
+                "hours": task.execution_timeout and task.execution_timeout.total_seconds() / 3600,
                 "one_at_a_time": task.max_active_tis_per_dag,
                 "rule": task.trigger_rule,
                 "told": [type(each).__name__ for each in task.on_failure_callback],

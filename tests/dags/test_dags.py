@@ -55,7 +55,7 @@ def test_another_lake_needs_no_other_dags(parsed: dict[str, Any], parsed_for_the
     layers = {f"{layer}_layer" for layer in LAYERS}
     assert shop["dags"].keys() == parsed["dags"].keys() - layers, "it has no marts"
     ingest, split = (shop["dags"][f"{job}_sales"]["tasks"][job] for job in ("ingest", "split"))
-    assert ingest["outlets"] == ["shop/shop_log", "shop/shop_quarantine"]
+    assert ingest["outlets"] == ["shop/shop_log", "shop/shop_log/backlog", "shop/shop_quarantine"]
     assert split["inlets"] == ["shop/shop_log"]
     tables = ["shop/customers", "shop/order_lines", "shop/orders", "shop/products"]
     assert split["outlets"] == [*tables, "shop/shop_log/split"]
@@ -68,7 +68,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("dag_id", "tasks", "triggers"),
     [
-        ("ingest_sales", {"ingest": "ingest", **ASKED}, []),
+        ("ingest_sales", {"ingest": "ingest", **ASKED}, ["sales/sales_log/backlog"]),
         ("split_sales", {"split": "split", **ASKED}, ["sales/sales_log"]),
         (
             "fast_layer",
@@ -114,6 +114,7 @@ def test_each_dag_keeps_the_house_rules(parsed: dict[str, Any], dag_id: str) -> 
     assert dag["catchup"] is False
     assert dag["max_active_runs"] == 1
     for task in dag["tasks"].values():
+        assert 1 <= task["hours"] <= 48, "a try that hangs is ended"
         if task["operator"] == "LakehouseJobOperator":
             assert task["one_at_a_time"] == 1, "a backfill's own --max-active-runs must not give a table two writers"
             assert (task["retries"], task["delay"]) == (3, 10.0)
@@ -181,7 +182,9 @@ def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any],
     assert arguments["increment"] is True
     assert tasks["quality"]["rule"] == "all_success"
     assert tasks["quality"]["inlets"] == sorted(tables)
-    assert tables == set(tasks[writer]["outlets"]) - {"sales/quarantine", "sales/sales_log/split"}
+    assert tables == set(tasks[writer]["outlets"]) - {
+        "sales/quarantine", "sales/sales_log/split", "sales/sales_log/backlog"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("dag_id", DAG_IDS)
@@ -203,6 +206,7 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
     rewriting = [written.pop(dag_id) for dag_id in ("recompute", "apply_changes", "undo_changes")]
     restored, erased = written.pop("restore"), written.pop("erase")
     asked = assets.quality.name
+    written["ingest_sales"].remove(assets.backlog.name)
     assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != asked]
     outlets = [name for names in written.values() for name in names if name != asked]
     assert {dag_id for dag_id, names in written.items() if asked in names} == {*DAG_IDS[:5], "data_quality"}
@@ -243,6 +247,11 @@ def test_a_changed_definition_is_applied_only_after_a_plan_and_an_approval(parse
         "plan": None, **dict.fromkeys(("preview", "apply"), "{{ ti.xcom_pull(task_ids='plan')['findings']['plan'] }}")
     }  # fmt: skip
     assert (dag["params"]["dry_run"]["value"], dag["params"]["preview"]["value"]) == (True, True)
+
+
+@pytest.mark.parametrize("dag_id", ["recompute", "apply_changes", "undo_changes", "restore", "erase"])
+def test_a_person_has_a_day_to_answer_before_the_task_is_ended(parsed: dict[str, Any], dag_id: str) -> None:
+    assert parsed["dags"][dag_id]["tasks"]["approve"]["hours"] > 24
 
 
 def test_the_cut_moves_by_the_clock_and_when_a_person_says_so(parsed: dict[str, Any]) -> None:

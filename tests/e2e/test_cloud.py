@@ -14,9 +14,9 @@ import pytest
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.databases import Server
 from local_stack.ports import free_port
-from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.aws import right_for
+from tests.support.processes import belong_to
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="cloud")]
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) /lakehouse(?P<key>/[^?\s"]+)?/?(?:\?(?P<query>\S*))? HTTP')
@@ -41,7 +41,7 @@ def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Pat
     assert set(answers) == {"Trino", "Athena's client"}
     assert answers["Trino"] == answers["Athena's client"]
     assert answers["Trino"].count("\n") > 3
-    assert RunFolder(tmp_path / "run" / "cloud").running() == []
+    assert belong_to(tmp_path / "run" / "cloud") == []
     check_rights(tmp_path / "run" / "cloud" / "logs" / "aws.log")
 
 

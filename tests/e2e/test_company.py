@@ -12,8 +12,8 @@ import pytest
 from local_stack.airflow_home import DATABASE_VARIABLE
 from local_stack.databases import Server
 from local_stack.ports import free_port
-from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.processes import belong_to
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(1500), pytest.mark.slice(name="company")]
 
@@ -35,4 +35,4 @@ def test_every_step_is_the_truth(postgresql: Server, tmp_path: Path) -> None:
     assert done.stdout.count("daily_revenue_in_euro") == 7
     assert "returns" in done.stdout
     assert "done: every step gave what it must" in done.stderr
-    assert RunFolder(tmp_path / "run" / "company").running() == []
+    assert belong_to(tmp_path / "run" / "company") == []

@@ -17,7 +17,7 @@ from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.support.processes import wait_until_gone
+from tests.support.processes import belong_to, wait_until_gone
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.slice(name="airflow")]
 LOGIN = re.compile(r"at (?P<url>http://\S+)\n\s+user (?P<user>\S+), password (?P<password>\S+)")
@@ -54,6 +54,7 @@ def test_up_up_down_down(tmp_path: Path) -> None:
         stopped = command("down", environ)
     assert "down: stopped" in stopped.stderr
     wait_until_gone(pids)
+    assert belong_to(tmp_path / "run" / "up") == []
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(login["url"], timeout=5)
     nothing = command("down", environ)

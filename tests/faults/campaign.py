@@ -1,9 +1,12 @@
 """Everything that can be interrupted, interrupted: ``make faults``; ends with a table of what was lost, doubled, stuck.
 
 *Stops*: the storage stops at an operation, then the platform's own retry. *Lakes*: the same for what jobs write beside
-tables. *Zombies*: a driver process is paused or killed at an operation while its retry works elsewhere. *Races*: two
-processes at work on one table. *Kills*: drivers that take messages from Kafka are killed at random moments. Each time
-the rows must be right by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over.
+tables. *Commands*: one that rewrites is cut off, another follows, and the doctor's advice leads out. *Zombies*: a
+driver process is paused or killed at an operation while its retry works elsewhere. *Races*: two processes at work on
+one table. *Kills*: drivers that take messages from Kafka are killed at random moments. Each time the rows must be right
+by Spark and by the Rust reader, the next commit must succeed, and nothing may be left over. *Pairs*: the recovery from
+a stop is stopped as well. *Store*: an object store stops at a request. *Weather*: requests to it fail now and then, in
+all ways, while tables, jobs and two writers are at work.
 """
 
 from __future__ import annotations
@@ -16,21 +19,38 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from tests.faults import backfills, kills, races
+from tests.faults import backfills, commands, kills, pairs, races, store_stops, store_weather
 from tests.faults.drivers import Driver
 from tests.faults.homes import Home
-from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops
+from tests.faults.lake_scenarios import LAKE_SCENARIOS, LakeStops, outside_tables
 from tests.faults.scenarios import SCENARIOS, Scenario
-from tests.faults.slices import ALL, KILLS, KINDS_OF, LAKES, NUMBERED, RACES, STOPS, ZOMBIES, Share
+from tests.faults.slices import (
+    ALL,
+    COMMANDS,
+    KILLS,
+    KINDS_OF,
+    LAKES,
+    NUMBERED,
+    PAIRS,
+    RACES,
+    STOPS,
+    STORE,
+    WEATHER,
+    ZOMBIES,
+    Share,
+)
 from tests.faults.stops import SIDES, Stops, TableTrial, every_point, in_turns, one_alike
 from tests.faults.storage import Storage, open_faulty_session
+from tests.faults.store_stops import StoreStops, around_completion_and_elsewhere
+from tests.faults.store_weather import StoreWeather
+from tests.faults.stores import Store, opening_store
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import Processes
 from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
@@ -91,10 +111,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "seeds": ("races: how many of each kind", races.SEEDS),
         "backfills": ("races: backfills beside a schedule", NUMBERED[backfills.KIND][1]),
         "lakes": (f"kills: lakes of {kills.SCHEDULES} schedules", NUMBERED[kills.KIND][1]),
+        "storms": ("weather: seeds of each kind", store_weather.SEEDS),
     }
     for name, (what, default) in counts.items():
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default: {default})")
-    parser.add_argument("--first", type=int, default=0, help="the first of the places, seeds, backfills and lakes")
+    first = "the first of the places, seeds, backfills, lakes and storms"
+    parser.add_argument("--first", type=int, default=0, help=first)
     parser.add_argument(
         "--sampled", action="store_true", help="less of each kind, as slices do (tests/faults/slices.py)"
     )
@@ -105,10 +127,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Session:
-    """The campaign's own session, and the switch of its storage."""
+    """The campaign's own session, the switch of its storage, and its object store."""
 
     spark: SparkSession
     storage: Storage
+    store: Store
 
 
 @contextmanager
@@ -117,10 +140,13 @@ def opening_session() -> Iterator[tuple[Session, Path]]:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="lakehouse-faults-", ignore_cleanup_errors=True) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="lakehouse-faults-", ignore_cleanup_errors=True) as folder,
+        opening_store(Path(folder) / "store") as store,
+    ):
         spark, storage = open_faulty_session(Settings(driver_memory="2g"))
         try:
-            yield Session(spark, storage), Path(folder)
+            yield Session(spark, storage, store), Path(folder)
         finally:
             close_engine(spark)
 
@@ -139,13 +165,28 @@ class Tries:
     """Where the kinds are tried: each has a folder, and prepares what it begins with once."""
 
     def __init__(self, session: Session, folder: Path) -> None:
-        self.spark, self.folder = session.spark, folder
+        self.spark, self.folder, self.store = session.spark, folder, session.store
         self.stops = Stops(session.storage)
 
     @cached_property
     def lakes(self) -> LakeStops:
         """The scenarios of lakes."""
         return LakeStops(self.stops, self.spark, self.folder / LAKES)
+
+    @cached_property
+    def commands(self) -> commands.Pairs:
+        """Two commands, one after the other."""
+        return commands.Pairs(self.stops, self.spark, self.folder / COMMANDS)
+
+    @cached_property
+    def stored(self) -> StoreStops:
+        """The scenarios on the object store."""
+        return StoreStops(self.store, self.spark, f"{self.folder.name}-{STORE}", self.stops.storage.wait_for_tasks)
+
+    @cached_property
+    def weather(self) -> StoreWeather:
+        """What is done in bad weather."""
+        return StoreWeather(self.store, self.spark, f"{self.folder.name}-{WEATHER}", self.folder / WEATHER)
 
     def home(self, part: str, scenario: Scenario) -> Home:
         """The folder of a scenario."""
@@ -163,7 +204,25 @@ class Tries:
         folder = self.folder / RACES / f"{KINDS_OF[RACES].index(kind)}"
         if kind == backfills.KIND:
             return backfills.race_backfills(self.spark, driver, folder, numbers)
-        return races.race(kind, driver, Home(self.spark, folder, races.LAYOUTS[0]), numbers)
+        return races.race(kind, driver, lambda layout, name: Home(self.spark, folder, layout).table(name), numbers)
+
+    def pairs(self, kind: str, firsts: int, seconds: int) -> Tried:
+        """Pairs of crashes in a scenario of tables or of lakes."""
+        tries = pairs.Pairs(self.stops, self.folder / PAIRS / f"again-{pairs.KINDS.index(kind)}")
+        for scenario in SCENARIOS:
+            if scenario.kind == kind:
+                home = self.home(PAIRS, scenario)
+                self.stops.prepare(scenario, home)
+                copy = partial(_copy_table, scenario, home)
+                return tries.try_all(kind, copy, firsts, seconds, every_point())
+        lake_scenario = next(scenario for scenario in LAKE_SCENARIOS if scenario.kind == kind)
+        return tries.try_all(
+            kind, self.lakes.copies(lake_scenario, PAIRS), firsts, seconds, outside_tables(every_point())
+        )
+
+
+def _copy_table(scenario: Scenario, home: Home, name: str) -> TableTrial:
+    return TableTrial(scenario, home.copy(name))
 
 
 def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zombies: Zombies) -> Iterator[Tried]:
@@ -174,10 +233,20 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     for turn, lake_scenario in enumerate(LAKE_SCENARIOS):
         if lake_scenario.kind in kinds[LAKES]:
             yield tries.lakes.run(lake_scenario, one_alike(choose, turn) if options.sampled else choose)
+    for turn, kind in enumerate(commands.KINDS):
+        if kind in kinds[COMMANDS]:
+            some = commands.evenly(commands.SAMPLED_POINTS) if options.sampled else one_alike(choose, turn)
+            yield tries.commands.run(kind, some)
     for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
             some = in_turns(one_alike(choose, turn), turn) if options.sampled else choose
             yield tries.stops.run(scenario, tries.home(STOPS, scenario), some)
+        if scenario.kind in kinds[STORE]:
+            places = store_stops.SAMPLED_PLACES if options.sampled else store_stops.PLACES
+            yield tries.stored.run(scenario, around_completion_and_elsewhere(places))
+    for kind in KINDS_OF[PAIRS]:
+        if kind in kinds[PAIRS]:
+            yield tries.pairs(kind, *(pairs.SAMPLED if options.sampled else (pairs.FIRSTS, pairs.SECONDS)))
 
 
 def _try_drivers(
@@ -190,6 +259,9 @@ def _try_drivers(
         if kind in kinds[RACES]:
             count = options.backfills if kind == backfills.KIND else options.seeds
             yield tries.races(kind, zombies.driver(), numbers(count))
+    for kind in KINDS_OF[WEATHER]:
+        if kind in kinds[WEATHER]:
+            yield tries.weather.run(kind, numbers(options.storms), zombies.driver)
     if kinds[KILLS]:
         yield kills.kill_drivers(tries.spark, tries.folder / KILLS, numbers(options.lakes))
     for scenario in SCENARIOS:

@@ -26,7 +26,7 @@ from spark_jobs.storage.layouts import TableLayout
 from tests.faults.storage import open_faulty_session
 from tests.faults.verdicts import attempt
 from tests.support.kafka_lakes import KafkaLake
-from tests.support.lakes import Lake
+from tests.support.lakes import Lake, SpecLake
 from tests.support.numbered_tables import LAYOUTS, NumberedTable
 from tests.support.processes import wait_until
 
@@ -38,8 +38,8 @@ class Task:
     """What a driver is to do: one commit after the other, or a service, or jobs of the product.
 
     ``base`` is where the table lies, of ``jobs`` the folder of a lake; with ``days`` the jobs are of these alone, with
-    ``servers`` the lake reads from a broker. Before the operation ``pause_at`` it writes
-    ``sign``.
+    ``servers`` the lake reads from a broker, with ``spec`` it has a spec file of its own. Before the operation
+    ``pause_at`` it writes ``sign``.
     """
 
     base: str
@@ -50,6 +50,7 @@ class Task:
     jobs: Sequence[tuple[str, Mapping[str, Any]]] = ()
     days: tuple[str, str] | None = None
     servers: str = ""
+    spec: str = ""
     pause_at: str = ""
     sign: str = ""
 
@@ -62,8 +63,7 @@ class Task:
     def do(self, spark: SparkSession) -> None:
         """Do it in this session."""
         if self.jobs:
-            facts: dict[str, Any] = {"spark": spark, "folder": Path(self.base)}
-            lake = KafkaLake(**facts, servers=self.servers) if self.servers else Lake(**facts)
+            lake = self._lake(spark)
             for job, options in self.jobs:
                 lake.run(job, interval=self._interval, **options)
             return
@@ -72,6 +72,12 @@ class Task:
             table.put(number)
         if self.service:
             table.run(Service(self.service), is_forced=True)
+
+    def _lake(self, spark: SparkSession) -> Lake:
+        facts: dict[str, Any] = {"spark": spark, "folder": Path(self.base)}
+        if self.servers:
+            return KafkaLake(**facts, servers=self.servers)
+        return SpecLake(**facts, spec=Path(self.spec)) if self.spec else Lake(**facts)
 
     @property
     def _interval(self) -> Interval | None:

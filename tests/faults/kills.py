@@ -22,7 +22,7 @@ from tests.faults.drivers import Driver, Task, open_driver
 from tests.faults.verdicts import Point, Tried, judge_lake, retry
 from tests.support.kafka import Topics, running_kafka
 from tests.support.kafka_lakes import KafkaLake
-from tests.support.lakes import assert_equals_oracle
+from tests.support.lakes import assert_equals_oracle, read_shipped_spec, write_spec
 from tests.support.schedules import ROUNDS, build_schedule
 
 KIND = "ingest from Kafka, killed"
@@ -55,6 +55,7 @@ class _Killed:
         self._rng = random.Random(f"{KIND}/{seed}")
         self._broker = stack.enter_context(running_kafka(folder))
         self._topics = Topics(servers=self._broker.address)
+        write_spec(folder, read_shipped_spec())
         self._lake = KafkaLake(spark=spark, folder=folder, servers=self._broker.address)
         self._schedules = [build_schedule(600 + seed, number) for number in range(SCHEDULES)]
         self._next: Driver | None = None

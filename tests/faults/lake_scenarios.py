@@ -8,7 +8,7 @@ that such retries leave, the next batch goes through all of the lake.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -155,6 +155,9 @@ class LakeTrial:
     def act(self) -> object:
         return self.scenario.act(self.lake)
 
+    def again(self, folder: Path) -> LakeTrial:
+        return LakeTrial(self.scenario, self.lake.copy(folder))
+
     def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         wrong = "" if stuck else attempt(lambda: self.scenario.assert_right(self.lake))
         rows = f"{LOST} or changed: {wrong}" if wrong else ""
@@ -182,11 +185,13 @@ class LakeStops:
 
     def run(self, scenario: LakeScenario, choose: Choose) -> Tried:
         """Try the chosen operations outside tables."""
+        return self._stops.try_all(scenario.kind, self.copies(scenario), outside_tables(choose))
+
+    def copies(self, scenario: LakeScenario, part: str = "") -> Callable[[str], LakeTrial]:
+        """Makes copies of the prepared lake of a scenario, by their names."""
         prepared = self._prepare(tuple(scenario.prepare))
-        place = self._folder / f"{LAKE_SCENARIOS.index(scenario)}"
-        return self._stops.try_all(
-            scenario.kind, lambda name: LakeTrial(scenario, prepared.copy(place / name)), outside_tables(choose)
-        )
+        place = self._folder / f"{part}{LAKE_SCENARIOS.index(scenario)}"
+        return lambda name: LakeTrial(scenario, prepared.copy(place / name))
 
     def _prepare(self, steps: tuple[LakeStep, ...]) -> SmallLake:
         if steps not in self._made:

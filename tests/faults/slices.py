@@ -2,7 +2,7 @@
 
 ``make faults`` tries all of every share. A slice tries less of each: of operations that are alike the first or the
 last, what every write does by turns (:mod:`tests.faults.stops`), every third place of a driver, a third or a quarter of
-the seeds.
+the seeds, two pairs of crashes, two requests of an object store.
 """
 
 from __future__ import annotations
@@ -10,22 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.faults import backfills, kills, races
+from tests.faults import backfills, commands, kills, pairs, races, store_stops, store_weather
 from tests.faults.lake_scenarios import LAKE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
 
 STOPS, LAKES, ZOMBIES, RACES, KILLS = "stops", "lakes", "zombies", "races", "kills"
+COMMANDS, PAIRS, STORE, WEATHER = "commands", "pairs", "store", "weather"
 KINDS_OF = {
     RACES: (backfills.KIND, *races.KINDS),
     KILLS: (kills.KIND,),
+    WEATHER: store_weather.KINDS,
+    STORE: store_stops.KINDS,
+    COMMANDS: commands.KINDS,
+    PAIRS: pairs.KINDS,
     LAKES: tuple(scenario.kind for scenario in LAKE_SCENARIOS),
     STOPS: tuple(scenario.kind for scenario in SCENARIOS),
     ZOMBIES: tuple(scenario.kind for scenario in SCENARIOS if scenario.task),
 }
 """The parts, and the kinds in each. What takes longest comes first, so that workers end together."""
-NUMBERED = {backfills.KIND: ("backfills", 6), kills.KIND: ("lakes", 4)}
+NUMBERED = {
+    backfills.KIND: ("backfills", 6),
+    kills.KIND: ("lakes", 4),
+    **dict.fromkeys(store_weather.KINDS, ("storms", store_weather.SEEDS)),
+}
 """Kinds with seeds that take minutes each: the option that says how many, and how many there are."""
-_AT_A_TIME = {backfills.KIND: 2, kills.KIND: 1}
+_AT_A_TIME = {backfills.KIND: 2, kills.KIND: 1, **dict.fromkeys(store_weather.KINDS, 1)}
 """Of these, how many a share has."""
 
 
@@ -74,10 +83,15 @@ SLICES = {
     "faults-stops-3": shares_of(STOPS, _ROLLBACKS[1], *_RESTORES),
     "faults-lakes-1": shares_of(LAKES, *KINDS_OF[LAKES][:4]),
     "faults-lakes-2": shares_of(LAKES, *KINDS_OF[LAKES][4:]),
+    "faults-commands": shares_of(COMMANDS),
     "faults-zombies-1": shares_of(ZOMBIES, *_WRITES[:3]),
     "faults-zombies-2": shares_of(ZOMBIES, *_SERVICES[1:]),
     "faults-races": shares_of(RACES, *races.KINDS),
     "faults-backfills": shares_of(RACES, backfills.KIND)[:1],
     "faults-kills": shares_of(KILLS)[:1],
+    "faults-pairs-1": shares_of(PAIRS, *pairs.TABLE_KINDS),
+    "faults-pairs-2": shares_of(PAIRS, *pairs.LAKE_KINDS),
+    "faults-store": shares_of(STORE),
+    "faults-weather": tuple(shares_of(WEATHER, kind)[0] for kind in store_weather.KINDS),
 }
 """By name, each at most about ten minutes on two cores."""

@@ -140,6 +140,11 @@ class TableTrial:
     def act(self) -> object:
         return self.scenario.act(self.table)
 
+    def again(self, folder: Path) -> TableTrial:
+        copy_lake(self.base, folder)
+        settings = replace(self.table.settings, base_path=str(folder))
+        return TableTrial(self.scenario, replace(self.table, settings=settings))
+
     def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         return look(self.kind, operation, self.table, self.scenario.last, stuck=stuck, seconds=seconds)
 
@@ -209,13 +214,13 @@ class Stops:
         stuck = retry(trial.act)
         seconds = time.monotonic() - stopped
         point = trial.look(name, stuck=stuck, seconds=seconds)
-        point = point if point.wrong else _as_in_state(trial, point, known)
+        point = point if point.wrong else as_in_state(trial, point, known)
         times = (stopped - begun, seconds, time.monotonic() - stopped - seconds)
         log.info("%s: %s: stopped, retried, judged in %.1f, %.1f, %.1f s", trial.kind, name, *times)
         return point
 
 
-def _as_in_state(trial: Interrupted, point: Point, known: dict[State, Point]) -> Point:
+def as_in_state(trial: Interrupted, point: Point, known: dict[State, Point]) -> Point:
     """The point with what is wrong after the next step from the state that the retry left."""
     state = state_of(trial.base)
     if state not in known:

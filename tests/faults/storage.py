@@ -20,6 +20,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import options
 from spark_jobs.storage.options import Hudi
 from tests.faults.python_writes import stop_python_writes
+from tests.faults.stores import SESSION_OPTIONS, let_leases_end_soon
 from tests.run.engines import INTERPRETED, build_file_system, build_local_disk
 from tests.support.processes import wait_until
 
@@ -45,13 +46,13 @@ class Storage:
     def stopping(self, folder: Path, operation: str, *, is_done: bool) -> Iterator[None]:
         """Stop at this operation; ``is_done``: it is carried out and its answer lost."""
         self.faults.arm(str(folder), operation, is_done)
-        yield from self._disarmed(wait=self._wait_for_tasks)
+        yield from self._disarmed(wait=self.wait_for_tasks)
 
     @contextmanager
     def stopping_before(self, folder: Path, pattern: str) -> Iterator[None]:
         """Stop before the first operation on a path that matches the regular expression as a whole."""
         self.faults.armPath(str(folder), pattern)
-        yield from self._disarmed(wait=self._wait_for_tasks)
+        yield from self._disarmed(wait=self.wait_for_tasks)
 
     @contextmanager
     def pausing(self, folder: Path, operation: str, sign: Path) -> Iterator[None]:
@@ -66,7 +67,7 @@ class Storage:
         finally:
             self.faults.disarm()
 
-    def _wait_for_tasks(self) -> None:
+    def wait_for_tasks(self) -> None:
         """As of a process that died, no task writes once the storage works again.
 
         When one fails, Spark may have begun the next one before it gives the job up.
@@ -102,13 +103,14 @@ def open_faulty_session(settings: Settings) -> tuple[SparkSession, Storage]:
     build = session.build_session_options
 
     def build_session_options(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        return {**build(settings, environ), **INTERPRETED, "spark.hadoop.fs.file.impl": _CLASS}
+        return {**build(settings, environ), **INTERPRETED, **SESSION_OPTIONS, "spark.hadoop.fs.file.impl": _CLASS}
 
     session.build_session_options = build_session_options
     spark = session.open_session(replace(settings, spark_master="local[1]"), app_name="faults")
     jvm: Any = spark._jvm
     faults = jvm.lakehouse.faults.Faults
     stop_python_writes(faults)
+    let_leases_end_soon()
     return spark, Storage(faults, spark._jsc.sc().taskScheduler())
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +22,6 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults import sample, stops, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
-from tests.faults.states import state_of
 from tests.faults.stops import every_point, in_turns, one_alike
 from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
@@ -110,49 +107,6 @@ def test_what_every_write_does_is_tried_in_turns_and_all_else_in_each():
     assert in_turns(every_point(), 1)(operations) == [(f"close {beat}", "before"), *always]
 
 
-def lake_of(folder: Path, *, first: int, file_id: str, served: int = 1, **changed: str | None) -> Path:
-    """A table with two commits, a consumer and a database; ``changed`` has other contents of some files, or none."""
-    one, two = f"{first:017}", f"{first + 5:017}"
-    files: dict[str, str | None] = {
-        f"t/.hoodie/{one}.commit": json.dumps({"path": f"{file_id}_0-{first}-7_{one}.parquet", "totalScanTime": first}),
-        f"t/.hoodie/{two}.commit": json.dumps({"path": f"{file_id}_0-{first}-8_{two}.parquet"}),
-        f"t/{file_id}_0-{first}-7_{one}.parquet": "rows " * 300,
-        f"t/{file_id}_0-{first}-8_{two}.parquet": "rows " * 300,
-        ".consumers/split.json": json.dumps({"checkpoints": {"t": two}}),
-        ".leases/t.lease": file_id,
-    }
-    for name, content in changed.items():
-        files[name.format(one=one, two=two)] = content and content.format(one=one, two=two)
-    for name, content in files.items():
-        if content is not None:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(content)
-    with closing(sqlite3.connect(folder / "serving.db")) as database:
-        database.execute(f"CREATE TABLE served (n INT DEFAULT {served})")
-    return folder
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {".consumers/split.json": '{{"checkpoints": {{"t": "{one}"}}}}'},
-        {".consumers/split.json": '{{"checkpoints": '},
-        {".consumers/split.json": ""},
-        {".consumers/split.json": None},
-        {"t/.hoodie/.temp/{two}/marker": ""},
-        {"t/.hoodie/{two}.commit": None},
-        {"t/torn_{two}.log": "rows"},
-        {"served": 2},
-    ],
-    ids=str,
-)
-def test_a_state_is_what_a_later_run_finds(tmp_path: Path, changed: dict[str, Any]):
-    ids = [str(uuid.UUID(int=number)) for number in (1, 2)]
-    state = state_of(lake_of(tmp_path / "one", first=1000, file_id=ids[0]))
-    assert state_of(lake_of(tmp_path / "two", first=2000, file_id=ids[1])) == state
-    assert state_of(lake_of(tmp_path / "three", first=2000, file_id=ids[1], **changed)) != state
-
-
 def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -161,7 +115,7 @@ def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign
     (tmp_path / "lake").mkdir()
     point = Point(kind="append", operation="close /t/f #1", seconds=1.0)
     trial: Any = SimpleNamespace(base=tmp_path / "lake", go_on=lambda point: point)
-    assert stops._as_in_state(trial, point, {}) == point
+    assert stops.as_in_state(trial, point, {}) == point
 
 
 PROCESS = """
@@ -243,6 +197,12 @@ def test_stopped_while_more_jobs_write_beside_tables(run_slice: RunSlice):
 
 
 @pytest.mark.hudi
+@pytest.mark.slice(name="faults-commands")
+def test_commands_that_are_cut_off_and_followed_by_each_other(run_slice: RunSlice):
+    run_slice("faults-commands")
+
+
+@pytest.mark.hudi
 @pytest.mark.slice(name="faults-zombies-1")
 def test_writers_that_are_paused_or_killed(run_slice: RunSlice):
     run_slice("faults-zombies-1")
@@ -264,6 +224,30 @@ def test_two_drivers_on_one_table(run_slice: RunSlice):
 @pytest.mark.slice(name="faults-backfills")
 def test_backfills_beside_the_schedule(run_slice: RunSlice):
     run_slice("faults-backfills")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-pairs-1")
+def test_stopped_twice_while_tables_are_written(run_slice: RunSlice):
+    run_slice("faults-pairs-1")
+
+
+@pytest.mark.hudi
+@pytest.mark.slice(name="faults-pairs-2")
+def test_stopped_twice_while_jobs_write_beside_tables(run_slice: RunSlice):
+    run_slice("faults-pairs-2")
+
+
+@pytest.mark.services
+@pytest.mark.slice(name="faults-store")
+def test_an_object_store_that_stops(run_slice: RunSlice):
+    run_slice("faults-store")
+
+
+@pytest.mark.services
+@pytest.mark.slice(name="faults-weather")
+def test_an_object_store_in_bad_weather(run_slice: RunSlice):
+    run_slice("faults-weather")
 
 
 @pytest.mark.services

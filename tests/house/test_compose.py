@@ -19,8 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = "/opt/lakehouse/"
 AIRFLOW = {"api-server", "scheduler", "dag-processor", "triggerer"}
 SPARK = {"spark-master", "spark-worker-1", "spark-worker-2", "spark-connect"}
+POD = {"spark-connect", "scheduler"}
+"""They share the network of ``engine``."""
 PROFILES = {
-    "core": AIRFLOW | SPARK | {"metadata", "init", "s3", "bucket", "hive-metastore", "mariadb"},
+    "core": AIRFLOW | SPARK | {"engine", "metadata", "init", "s3", "bucket", "hive-metastore", "mariadb"},
     "sources": {"sqlserver", "erp", "kafka", "kafka-connect", "connectors"},
     "bi": {"trino", "dashboards", "superset"},
 }
@@ -86,7 +88,7 @@ def test_airflow_and_spark_run_from_one_image_of_the_lock():
     assert "pip install --no-cache-dir --require-hashes -r requirements.txt" in dockerfile("lakehouse")
     assert "python -m local_stack setup --jars-only" in dockerfile("lakehouse")
     ours = built_from("lakehouse")
-    assert ours == AIRFLOW | SPARK | {"init", "bucket", "hive-metastore"}
+    assert ours == AIRFLOW | SPARK | {"engine", "init", "bucket", "hive-metastore"}
     assert len({services()[name]["image"] for name in ours}) == 1
 
 
@@ -179,7 +181,9 @@ def test_every_lakehouse_variable_is_a_setting():
     own = {name for text in sources for name in re.findall(rf'"({PREFIX}[A-Z_]+)"', text)}
     assert lakehouse_variables().keys() - known - own == set()
     for name in AIRFLOW | SPARK - {"spark-master"}:
-        given = {key: str(value) for key, value in environment_of(name).items() if key in known}
+        given = {
+            key: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(v)) for key, v in environment_of(name).items() if key in known
+        }
         assert Settings.from_environment(given).base_path == "s3a://lake/sales"
 
 
@@ -199,6 +203,72 @@ def test_whoever_reads_landing_files_or_the_lake_has_them():
         assert environment_of(name)["LAKEHOUSE_LANDING_PATH"] in mounts
         assert "s3_credentials" in services()[name]["secrets"]
         assert environment_of(name)["AWS_ENDPOINT_URL"] == "http://s3:7070"
+
+
+def test_landing_files_can_be_edited_where_they_are_decoded():
+    """An erasure edits them on the executors."""
+    for name in SPARK - {"spark-master"} | {"scheduler"}:
+        landing = environment_of(name)["LAKEHOUSE_LANDING_PATH"]
+        (mount,) = (each for each in services()[name]["volumes"] if each.split(":")[1] == landing)
+        assert mount.split(":")[2:] == [], f"{name} may only read the landing files"
+
+
+def networks_of(name: str) -> set[str]:
+    """Whom a service can reach: what shares a network with it. One in the network of another has that one's."""
+    mode = services()[name].get("network_mode", "").removeprefix("service:")
+    return networks_of(mode) if mode else set(services()[name].get("networks", ["default"]))
+
+
+def test_what_people_query_with_reaches_neither_spark_nor_airflow_nor_kafka():
+    """Spark's driver has open ports on each network that it is on."""
+    for name in PROFILES["bi"]:
+        assert networks_of(name) == {"bi"}
+        reached = {other for other in SERVICES if networks_of(other) & networks_of(name)} - PROFILES["bi"]
+        assert reached == {"s3", "hive-metastore", "mariadb", "metadata"}
+    for name in {"sqlserver", "erp", "kafka-connect", "connectors"}:
+        assert {other for other in SERVICES if networks_of(other) & networks_of(name)} == PROFILES["sources"]
+
+
+def test_whoever_waits_for_another_can_reach_it():
+    for name in SERVICES:
+        for awaited in services()[name].get("depends_on", {}):
+            ran_once = awaited in ONCE
+            assert ran_once or networks_of(name) & networks_of(awaited), (name, awaited)
+
+
+def test_a_server_that_starts_again_leaves_nobody_in_a_dead_network():
+    """Who has another's network keeps the old one when that one starts again: so its owner does nothing, and stays."""
+    owners = {
+        service["network_mode"].removeprefix("service:") for service in services().values() if "network_mode" in service
+    }
+    assert owners == {"engine"}
+    assert services()["engine"]["entrypoint"] == ["sleep", "infinity"]
+    assert "command" not in services()["engine"]
+    port = environment_of("spark-connect")["LAKEHOUSE_CONNECT_PORT"]
+    for name in POD:
+        assert f"/dev/tcp/127.0.0.1/{port}" in " ".join(services()[name]["healthcheck"]["test"]), (
+            "seen from where it is"
+        )
+    assert (
+        environment_of("spark-connect")["LAKEHOUSE_DRIVER_HOST"]
+        in services()["engine"]["networks"]["compute"]["aliases"]
+    )
+
+
+def test_each_client_of_s3_has_the_key_for_what_it_does():
+    """Jobs write, Trino reads, and the key that may do everything is with the server and who makes the bucket."""
+    credentials = {
+        name: {each for each in service.get("secrets", []) if each.startswith("s3_") and each.endswith("credentials")}
+        for name, service in services().items()
+    }
+    assert {name for name, keys in credentials.items() if keys == {"s3_reader_credentials"}} == {"trino"}
+    assert {name for name, keys in credentials.items() if keys == {"s3_root_credentials"}} == {"bucket"}
+    assert {name for name, keys in credentials.items() if keys == {"s3_credentials"}} == (
+        AIRFLOW | SPARK | {"init", "hive-metastore"}
+    ) - {"spark-master"}
+    for name, keys in credentials.items():
+        for file in keys:
+            assert environment_of(name)["AWS_SHARED_CREDENTIALS_FILE"] == f"/run/secrets/{file}", name
 
 
 def test_pages_are_published_for_this_host_alone():

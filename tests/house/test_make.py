@@ -29,6 +29,7 @@ TARGETS = {
     "test-report",
     "bench",
     "faults",
+    "soak",
     "mutants",
     "lock",
     "format",

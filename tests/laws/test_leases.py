@@ -6,71 +6,15 @@ are nothing. That a real server answers so: tests/spark_jobs/storage/test_s3_lea
 
 from __future__ import annotations
 
-import io
 import random
-import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.storage import s3_leases
-from spark_jobs.storage.s3_leases import EXPIRES_SECONDS, RENEW_SECONDS, Lease
-
-
-class NoObjectError(ClientError):
-    """Nothing has this key."""
-
-
-@dataclass
-class Store:
-    """Objects with tags; ``slow`` is how long an answer takes, which counts for whoever waits for it."""
-
-    clock: float = 1000.0
-    slow: float = 0.0
-    is_down: bool = False
-    loses_answers: bool = False
-    meanwhile: Callable[[], None] | None = None
-    """What others do between a write and its answer."""
-    objects: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
-    exceptions: Any = field(default_factory=lambda: SimpleNamespace(ClientError=ClientError, NoSuchKey=NoObjectError))
-
-    def put_object(self, **given: Any) -> Any:
-        self._answer()
-        key = (given["Bucket"], given["Key"])
-        there = self.objects.get(key, ("", b""))[0]
-        if ("IfMatch" in given and there != given["IfMatch"]) or ("IfNoneMatch" in given and there):
-            self._refuse("PreconditionFailed" if there else "NoSuchKey", ClientError)
-        tag = uuid.uuid4().hex
-        self.objects[key] = (tag, given["Body"])
-        loses_answers = self.loses_answers
-        if meanwhile := self.meanwhile:
-            self.meanwhile = None
-            meanwhile()
-        self.clock += self.slow
-        if loses_answers:  # the client tries again by itself, and the condition holds no more
-            self._refuse("PreconditionFailed", ClientError)
-        return {"ETag": tag}
-
-    def get_object(self, **given: Any) -> Any:
-        self._answer()
-        key = (given["Bucket"], given["Key"])
-        if key not in self.objects:
-            self._refuse("NoSuchKey", NoObjectError)
-        tag, body = self.objects[key]
-        return {"ETag": tag, "Body": io.BytesIO(body)}
-
-    def _answer(self) -> None:
-        if self.is_down:
-            raise EndpointConnectionError(endpoint_url="http://store")
-
-    def _refuse(self, code: str, kind: type[ClientError]) -> None:
-        answer = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": 412}}
-        raise kind(answer, "PutObject")
+from spark_jobs.storage.s3_leases import EXPIRES_SECONDS, RENEW_SECONDS, Lease, hold_object
+from tests.support.lease_store import Store
 
 
 class Once:
@@ -103,15 +47,16 @@ def step(rng: random.Random, store: Store, leases: list[Lease], holders: set[str
     """One thing that some process does; ``holders`` are those that took a lease and did not let it go."""
     lease = rng.choice(leases)
     store.is_down, store.loses_answers = rng.random() < 0.1, rng.random() < 0.15
+    store.loses_for_good = rng.random() < 0.1
     store.slow = rng.choice((0.0, 0.0, 3.0, 15.0))
 
     def look_on() -> None:
-        store.is_down = store.loses_answers = False
+        store.is_down = store.loses_answers = store.loses_for_good = False
         for other in leases:
             if other is not lease and other.who not in holders and not other.take():
                 holders.add(other.who)
 
-    store.meanwhile = look_on
+    store.meanwhile, fails = look_on, store.is_down or store.loses_for_good
     try:
         if lease.who not in holders:
             if not lease.take():
@@ -123,9 +68,11 @@ def step(rng: random.Random, store: Store, leases: list[Lease], holders: set[str
         else:
             renew(lease)
     except TransientError:
-        assert store.is_down
-    store.is_down = store.loses_answers = False
-    store.meanwhile = None
+        assert fails
+    store.is_down = store.loses_answers = store.loses_for_good = False
+    store.meanwhile, store.slow = None, 0.0
+    if store.late and rng.random() < 0.3:
+        store.deliver_late(rng.choice(store.late))
     store.clock += rng.choice((0.0, RENEW_SECONDS, rng.uniform(0, EXPIRES_SECONDS / 2), rng.uniform(40, 62)))
 
 
@@ -216,3 +163,72 @@ def test_it_counts_from_when_others_may_have_seen_it(store: Store, slow: float, 
     store.slow, store.clock = 0.0, written + EXPIRES_SECONDS
     assert yours.take() == ""
     assert not mine.is_held()
+
+
+def test_a_renewal_of_which_it_never_heard_is_still_its_own(store: Store) -> None:
+    """The store wrote, and every answer was lost: the next renewal is refused by what this process wrote itself."""
+    mine, yours = lease_of(store, "mine"), lease_of(store, "yours")
+    assert mine.take() == ""
+    for _ in range(20):
+        store.clock += RENEW_SECONDS
+        store.loses_for_good = True
+        renew(mine)
+        store.loses_for_good = False
+        store.clock += RENEW_SECONDS
+        renew(mine)
+        assert mine.is_held()
+        assert yours.take() == "mine"
+    store.loses_for_good = True
+    renew(mine)
+    store.loses_for_good = False
+    mine.release()
+    assert yours.take() == "", "let go at once, though the tag was one that it had not heard of"
+
+
+def test_one_that_was_taken_without_an_answer_is_its_own_when_it_is_taken_again(store: Store) -> None:
+    mine, yours = lease_of(store, "mine"), lease_of(store, "yours")
+    store.loses_for_good = True
+    with pytest.raises(TransientError):
+        mine.take()
+    store.loses_for_good = False
+    assert not mine.is_held()
+    assert yours.take() == "mine"
+    assert mine.take() == ""
+    assert mine.is_held()
+
+
+@pytest.mark.parametrize("writes", range(1, 5))
+def test_a_write_that_arrives_late_changes_nothing(store: Store, writes: int) -> None:
+    """Taken, renewed, let go, taken by another and let go: whichever of these requests comes again is refused."""
+    mine, yours = lease_of(store, "mine"), lease_of(store, "yours")
+    assert mine.take() == ""
+    renew(mine)
+    mine.release()
+    assert yours.take() == ""
+    yours.release()
+    for request in store.late[-writes:] + store.late[:writes]:
+        store.deliver_late(request)
+    assert lease_of(store, "another").take() == ""
+
+
+def test_it_is_waited_for_though_the_store_fails_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    outage = [True, True, False]
+
+    def sleep(seconds: float) -> None:
+        store.clock += seconds
+        store.is_down = outage.pop(0)
+
+    monkeypatch.setattr("spark_jobs.storage.s3_leases.time.sleep", sleep)
+    store.is_down = True
+    with hold_object(store, "s3a://b/lake", table="units", who="me", wait=30) as is_held:
+        assert is_held()
+    assert lease_of(store, "you").take() == ""
+
+
+def test_one_that_may_have_been_taken_is_let_go_when_the_store_fails_for_too_long(store: Store) -> None:
+    store.loses_for_good = True
+    held = hold_object(store, "s3a://b/lake", table="units", who="me", wait=0)
+    with pytest.raises(TransientError), held:
+        pytest.fail("a lease of which nobody knows")
+    store.loses_for_good = False
+    assert lease_of(store, "you").take() == ""

@@ -1,4 +1,4 @@
-"""README's chapter "Connect your database", followed word by word into the shipped lake."""
+"""README's chapters "Connect your database" and "Add a rule", followed word by word into the shipped lake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import SpecLake
 from tests.support.mirrors import TYPES, change, line_of
-from tests.support.readme import connected_lake
+from tests.support.readme import connected_lake, ruled_lake
 
 FIELDS = {"id": TYPES["bigint"], "customer_id": TYPES["bigint"]}
 
@@ -32,6 +32,16 @@ def test_what_it_adds_fits_the_shipped_lake(tmp_path: Path) -> None:
     assert [table.name for table in found.spec.tables if table.is_mirror] == ["orders"]
     (mart,) = (mart for mart in found.spec.marts if mart.name == "customer_orders")
     assert {read.table for read in mart.reads} == {"orders", "sales"}
+
+
+def test_the_rule_that_it_adds_fits_the_shipped_lake(tmp_path: Path) -> None:
+    """It has a name that is not there yet, and an action that its table can take."""
+    shipped = check_lake(PROJECT_ROOT / "include" / "lakes" / "sales.yaml", str(PROJECT_ROOT / "include" / "rules"))
+    found = check_lake(ruled_lake(tmp_path), str(PROJECT_ROOT / "include" / "rules"))
+    assert found.mistakes == ()
+    assert found.spec is not None
+    assert shipped.spec is not None
+    assert len(found.spec.expectations) == len(shipped.spec.expectations) + 1
 
 
 @pytest.mark.hudi

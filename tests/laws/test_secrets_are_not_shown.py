@@ -28,7 +28,7 @@ from spark_jobs.sources.kafka import client_properties
 CANARY = "canary-5e1f"
 SECRET = [each.name for each in dataclasses.fields(Settings) if not each.repr]
 _TELLING = re.compile(r"pass|secret|token|pwd|credential|properties|(jdbc|serving)_url|remote")
-_HARMLESS = {("Lease", "_token")}
+_HARMLESS = {("Lease", "_token"), ("_Found", "token")}
 """A lease's token is a random number that says who holds it, and nobody gets in by it."""
 FORMS = (
     "{}",

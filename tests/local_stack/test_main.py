@@ -31,10 +31,8 @@ def test_help_names_every_command(capsys):
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    servers = {"serve", "secrets", "bucket"}
-    assert (
-        set(COMMANDS) == {"setup", "java-home", "demo", "company", "cloud", "live", "up", "down", "airflow"} | servers
-    )
+    servers, stacks = {"serve", "secrets", "bucket"}, {"demo", "company", "cloud", "live", "up", "down", "airflow"}
+    assert set(COMMANDS) == {"setup", "java-home", "sbom"} | servers | stacks
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 

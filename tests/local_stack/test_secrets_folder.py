@@ -43,6 +43,26 @@ def test_the_folder_is_its_owners_and_the_files_can_be_read_in_a_container(tmp_p
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o444}
 
 
+def test_readers_of_the_lake_may_read_and_its_writers_may_not_remove_the_bucket(tmp_path: Path):
+    make_secrets(tmp_path)
+    made = texts(tmp_path)
+    users = json.loads(made["s3_users.json"])["accessAccounts"]
+    assert {user["role"] for user in users.values()} == {"user"}, "an admin passes every policy"
+    assert made["s3_key_id"] not in users
+    allowed = {
+        statement["Principal"]["AWS"][0]: set(statement["Action"])
+        for statement in json.loads(made["s3_bucket_policy.json"])["Statement"]
+    }
+    assert allowed.keys() == users.keys()
+    reader, writer = allowed[made["s3_reader_key_id"]], allowed[made["s3_writer_key_id"]]
+    assert not [action for action in reader if not action.startswith(("s3:Get", "s3:List"))]
+    assert reader < writer
+    assert not [action for action in writer if "Bucket" in action and not action.startswith(("s3:Get", "s3:List"))]
+    assert made["s3_reader_key"] in made["s3_reader_credentials"]
+    assert made["s3_writer_key"] in made["s3_credentials"]
+    assert made["s3_key"] in made["s3_root_credentials"]
+
+
 def test_two_runs_never_choose_the_same(tmp_path: Path):
     make_secrets(tmp_path / "a")
     make_secrets(tmp_path / "b")

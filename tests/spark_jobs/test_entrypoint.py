@@ -175,7 +175,8 @@ def test_help_of_a_job(job: str, capsys: pytest.CaptureFixture[str]):
 def test_arguments_reach_the_job():
     arguments = parse_arguments(["ingest", "--clock", "2026-01-31T12:00:00Z", "--max-events", "5"])
     assert (arguments.job, arguments.clock) == ("ingest", datetime(2026, 1, 31, 12, tzinfo=UTC))
-    assert (arguments.interval, arguments.options) == (None, {"max_events": 5, "accept_loss": ""})
+    options = {"max_events": 5, "accept_loss": "", "again": "", "yes": False}
+    assert (arguments.interval, arguments.options) == (None, options)
     dates = parse_arguments(["split", "--interval-start", "2026-01-01", "--interval-end", "2026-01-02"]).interval
     assert dates is not None
     assert (dates.start, dates.end) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
@@ -252,3 +253,11 @@ def test_a_job_that_is_stopped_by_hand_says_to_run_it_again(tmp_path, monkeypatc
     line = "stopped; nothing half-written stays: run the same command again"
     assert (code, outcome) == (1, JobOutcome(exit_code=1, line=line))
     assert said == f"{line}\n"
+
+
+def test_a_run_cannot_have_a_clock_that_has_not_come():
+    """It would empty windowed marts until that day, give files up that are still being written, take every lock off."""
+    for command in ("mart --layer fast", "ingest", "split", "doctor repair"):
+        with pytest.raises(ContractError, match=r"--clock 2236-01-01T00:00:00Z has not come yet"):
+            parse_arguments([*command.split(), "--clock", "2236-01-01"])
+    assert parse_arguments(["freshness", "--clock", "2236-01-01"]).clock.year == 2236

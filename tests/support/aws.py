@@ -34,6 +34,8 @@ def right_for(method: str, key: str, query: str) -> str:
         return f"s3:{'CreateBucket' if method == 'PUT' else 'DeleteObject'}"
     if "location" in query:
         return "s3:GetBucketLocation"
+    if "versions" in query:
+        return "s3:ListBucketVersions"
     return f"s3:{'ListBucketMultipartUploads' if 'uploads' in query else 'ListBucket'}"
 
 

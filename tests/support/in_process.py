@@ -38,6 +38,10 @@ class Frame:
         done = [[*function(iter(table.to_batches(max_chunksize=2)))] for table in self._partitions]
         return Frame([pa.Table.from_batches(batches) for batches in done if batches])
 
+    def collect(self) -> list[dict[str, Any]]:
+        """All rows, each by the names of its columns."""
+        return [row for table in self._partitions for row in table.to_pylist()]
+
     @property
     def schema(self) -> pa.Schema:
         """Which functions are told as the form of their result."""

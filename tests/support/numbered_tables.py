@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from local_stack.lake_view import read_with_rust
 from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.tables import TableType
@@ -96,10 +97,7 @@ class NumberedTable:
         return sorted((row["id"], row["v"]) for row in rows)
 
     def rows_by_rust(self) -> Rows:
-        from hudi import HudiTableBuilder
-
-        batches = HudiTableBuilder.from_base_uri(self.path).build().read()
-        return sorted((row["id"], row["v"]) for batch in batches for row in batch.to_pylist())
+        return sorted((row["id"], row["v"]) for row in read_with_rust(self.path))
 
     def _rows_of(self, number: int) -> DataFrame:
         rows = [(self._id(number, n), f"day-{n % 2}", number) for n in range(10)]

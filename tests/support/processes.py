@@ -52,6 +52,19 @@ def _list(folder: str) -> list[Path]:
         return []
 
 
+def belong_to(folder: Path) -> list[int]:
+    """The live processes of a stack's run folder: by their variables, whoever started them, whatever else they have."""
+    mark = f"STACK_RUN_FOLDER={folder}".encode()
+    return [pid for pid in read_processes() if pid != os.getpid() and is_alive(pid) and mark in _variables(pid)]
+
+
+def _variables(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
 def command_line(pid: int) -> str:
     """The words of a process, or nothing when it is gone."""
     try:

@@ -18,6 +18,7 @@ from tests.support.mart_lakes import copy_mart
 
 HUNGRY = {
     "compact_log_files": 2,
+    "compact_minutes": None,
     "cluster_small_files": 2,
     "keep_hours": 1,
     "keep_commits": 1,

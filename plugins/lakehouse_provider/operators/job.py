@@ -20,7 +20,7 @@ from airflow.sdk.exceptions import (
 from airflow.sdk.log import mask_secret
 
 from lakehouse_provider.alerts import tell_to_decide
-from lakehouse_provider.announcements import plan_announcements, read_last_facts
+from lakehouse_provider.announcements import plan_announcements, plan_reminder, read_last_facts
 from lakehouse_provider.connections import find_connection
 from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_process import JobExit, JobProcess
@@ -66,6 +66,7 @@ class LakehouseJobOperator(BaseOperator):
     :param kafka_conn_id: the connection of Kafka, for a job that reads there, in the same way; the lake's own
         ``<kafka_conn_id>_<lake>`` goes before it.
     :param source_conn_id: the connection of the database that a job reads by JDBC, in the same way (templated).
+    :param reminds: one of the outlets, which is announced again while the second asset's last event is behind it.
     """
 
     template_fields: Sequence[str] = ("arguments", "source_conn_id", "skip_reason")
@@ -85,6 +86,7 @@ class LakehouseJobOperator(BaseOperator):
         serving_conn_id: str | None = None,
         kafka_conn_id: str | None = None,
         source_conn_id: str | None = None,
+        reminds: tuple[Asset, Asset] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -99,6 +101,7 @@ class LakehouseJobOperator(BaseOperator):
         self.serving_conn_id = serving_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.source_conn_id = source_conn_id
+        self.reminds = reminds
         self._process: JobProcess | None = None
         self._is_stopped = False
 
@@ -196,9 +199,13 @@ class LakehouseJobOperator(BaseOperator):
             self.log.info("%s", message)
         outlets = [outlet for outlet in self.outlets if isinstance(outlet, Asset)]
         is_interval = self.reads_interval and event_interval(context["dag_run"], context["params"]) is not None
-        planned = plan_announcements(
-            result, outlets, read_last_facts(outlets), run_id=context["run_id"], is_interval=is_interval
-        )
+        last = read_last_facts(outlets)
+        planned = plan_announcements(result, outlets, last, run_id=context["run_id"], is_interval=is_interval)
+        if self.reminds:
+            source, reader = self.reminds
+            split = read_last_facts([reader])[reader.name]
+            if facts := plan_reminder(result, source, last[source.name], split, run_id=context["run_id"]):
+                planned[source.name] = facts
         self.outlets = [outlet for outlet in outlets if outlet.name in planned]
         for outlet in self.outlets:
             context["outlet_events"][outlet].extra = dict(planned[outlet.name])

@@ -19,6 +19,8 @@ from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.jobs import serve
 from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
 from spark_jobs.jobs.erasure.search import Places, Search
+from spark_jobs.jobs.erasure.trials import check_beforehand, check_writable
+from spark_jobs.jobs.erasure.unreached import find_unreached, forget_versions, remove_versions
 from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import check_definitions
@@ -27,7 +29,7 @@ from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
-from spark_jobs.sources.erasure import edit_files, edited_ledger, problems_of
+from spark_jobs.sources.erasure import FileFinding, edit_files, edited_ledger, problems_of
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import pack_ledger, unpack_ledger
 from spark_jobs.storage.change_feed import drop_changes
@@ -54,20 +56,26 @@ class Eraser(Search):
         if behind := self.readers_behind():
             raise ConsumersBehindError(readers=behind)
 
-    def erase(self, found: Places, landing_problems: Sequence[str]) -> tuple[list[Finding], str]:
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The tables whose leases it holds from its first step to its last; each mart's own when it is its turn."""
+        return (self.spec.log, self.spec.quarantine, *self._merged_and_loaded, *self.spec.tombstones)
+
+    def erase(self, found: Places, landing: Sequence[FileFinding]) -> tuple[list[Finding], list[str], str]:
         """Every step, each of which does what is still to do; then look again, in every file.
 
+        Before the first one all that they will write is tried.
+
         Returns:
-            What was found and is left, by place; and the path of the proof.
+            What was found and is left, by place; what was not reached; and the path of the proof.
 
         Raises:
             TransientError: something still names the person; run it again.
         """
         job, settings = self.arguments.job, self.settings
-        tables = (self.spec.log, self.spec.quarantine, *self._merged_and_loaded, *self.spec.tombstones)
-        # Each mart's own lease when it is its turn: the engine takes it.
-        with hold_whole(tables, services_of=self.spec.table_names, job=job, settings=settings):
-            self._check(landing_problems)
+        with hold_whole(self.held, services_of=self.spec.table_names, job=job, settings=settings):
+            self._check(problems_of(landing))
+            check_writable(self, landing, self._store())
             for layout in all_layouts(self.spec):
                 if layout.name in self.touched:
                     finish_plans(self.spark, layout, settings)
@@ -76,12 +84,16 @@ class Eraser(Search):
             eraser._bring_marts_on()
             eraser._purge()
             eraser._serve()
-            findings = eraser.prove(found)
-            clock = format_clock(self.arguments.clock)
-            return findings, Erasures(settings).finish(self.person.spec.role, clock, findings)
+            findings, clock = eraser.prove(found), format_clock(self.arguments.clock)
+            old, notes = remove_versions(eraser)
+            notes += find_unreached(self.spec, settings)
+            proof = Erasures(settings).finish(self.person.spec.role, clock, [*findings, *old], notes)
+            notes += forget_versions(settings)
+            return [*findings, *old], notes, proof
 
     def _check(self, landing_problems: Sequence[str]) -> None:
         """Raise unless it may begin, or go on: one at a time, nobody misses anything, every file can be read."""
+        check_beforehand(self.spec, self.settings)
         person, pending = self.person, Erasures(self.settings).pending()
         if pending and (pending.role, pending.id) != (person.spec.role, person.id):
             raise ErasureUnfinishedError(role=pending.role)
@@ -220,15 +232,20 @@ class Eraser(Search):
 
     def _serve(self) -> None:
         """Bring the store on, of the marts that it has."""
-        is_file = not self.settings.serving_url
-        if is_file and ("://" in self.settings.base_path or not Path(self.settings.table_path(FILE)).exists()):
+        if (store := self._store()) is None:
             return
-        store = ServingStore(parse_address(self.settings), wait_seconds=self.settings.lease_wait_seconds)
         served = [mart for mart in self._marts() if store.served(mart.name)]
         if served:
             names = {"layer": sorted({mart.layer for mart in served}), "mart": [mart.name for mart in served]}
             serve.run(self.spark, replace(self.arguments, options=names), self.settings)
         store.vacuum()
+
+    def _store(self) -> ServingStore | None:
+        """The serving store; None when the lake serves no mart."""
+        is_file = not self.settings.serving_url
+        if is_file and ("://" in self.settings.base_path or not Path(self.settings.table_path(FILE)).exists()):
+            return None
+        return ServingStore(parse_address(self.settings), wait_seconds=self.settings.lease_wait_seconds)
 
     def _marts(self) -> list[MartSpec]:
         """Those among the touched that have ever been computed; a cache comes with its stitch mart."""

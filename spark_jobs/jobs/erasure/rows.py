@@ -43,6 +43,7 @@ from spark_jobs.transforms.visible import visible_rows
 def rows_about(spark: SparkSession, spec: LakeSpec, table: str, person: Person, settings: Settings) -> DataFrame | None:
     """The rows of a table that name the person; None when it has no commit, or no column that could."""
     timeline = Timeline(table=table, path=settings.table_path(table))
+    timeline.check_readable()
     if not timeline.writes:
         return None
     rows_df = read_snapshot(spark, timeline.path)
@@ -188,13 +189,20 @@ def _condition(person: Person, spec: LakeSpec, table: str, rows_df: DataFrame) -
 
 
 def _where_wide(events_df: DataFrame, naming: Naming, person: Person) -> DataFrame:
-    """Events with the stand-in in the columns of the wide log, where those name the person."""
+    """Events with the stand-in in the columns of the wide log, where those name the person.
+
+    What such an event has beside the declared columns goes as a whole: nobody said which of it is about a person.
+    """
     is_about = names_person(person, naming, dict(events_df.dtypes))
     if is_about is None:
         return events_df
     edited = dict(zip(events_df.columns, forgotten(events_df, naming), strict=True))
     named = [name for name in (naming.key, *naming.columns) if name in edited]
-    return events_df.withColumns({name: F.when(is_about, edited[name]).otherwise(F.col(name)) for name in named})
+    changed = {name: F.when(is_about, edited[name]).otherwise(F.col(name)) for name in named}
+    is_wide = is_about & F.col("source_table").isNull() if "source_table" in edited else F.lit(False)
+    beside = [name for name in ("row_types", "row_values") if name in edited]
+    changed |= {name: F.when(~F.coalesce(is_wide, F.lit(False)), F.col(name)) for name in beside}
+    return events_df.withColumns(changed)
 
 
 def _is_of_the_key(naming: Naming, table: str, spec: LakeSpec) -> bool:

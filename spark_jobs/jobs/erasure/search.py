@@ -124,8 +124,14 @@ class Search:
         Raises:
             TransientError: something still names the person; it says where.
         """
-        findings = []
-        ledger, problems = read_ledger(self.timeline(self.spec.log)), []
+        findings = self.look_again(found)
+        if problems := [f"{each.place}: {each.left} {each.what}" for each in findings if each.left]:
+            raise TransientError(f"still named: {'; '.join(problems)}; correct that and run the erasure again")
+        return findings
+
+    def look_again(self, found: Mapping[tuple[str, str], int]) -> list[Finding]:
+        """What was ``found`` before, and what is left of it in every file of every table whatever state it is of."""
+        ledger = read_ledger(self.timeline(self.spec.log))
         left: Places = {_LANDING: sum(file.taken_in for file in self.search_landing(self.landing_parts(ledger)))}
         with self.quarantined() as rows_df:
             left[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
@@ -135,14 +141,10 @@ class Search:
                 condition = condition_in(self.person, self.spec, table)
                 count = count_in_files(self.spark, self.settings.table_path(table), self.person, condition)
                 left[spot] = left.get(spot, 0) + count
-        for place, what in {**found, **left}:
-            now = left.get((place, what), 0)
-            findings.append(Finding(place=place, what=what, found=found.get((place, what), 0), left=now))
-            if now:
-                problems.append(f"{place}: {now} {what}")
-        if problems:
-            raise TransientError(f"still named: {'; '.join(problems)}; correct that and run the erasure again")
-        return findings
+        return [
+            Finding(place=place, what=what, found=found.get((place, what), 0), left=left.get((place, what), 0))
+            for place, what in {**found, **left}
+        ]
 
     @contextmanager
     def quarantined(self) -> Iterator[DataFrame | None]:

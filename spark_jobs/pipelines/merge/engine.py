@@ -24,15 +24,18 @@ from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import ColumnSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import blocking_changes, declared_form
 from spark_jobs.pipelines.merge.gates import Gates
 from spark_jobs.pipelines.merge.histories import Histories
 from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.reading import LogReading
 from spark_jobs.pipelines.merge.tables import (
     build_index,
     drop_old_index,
+    keep_tombstones,
     merged_tables,
     rows_an_event,
     targets_of,
@@ -47,17 +50,16 @@ from spark_jobs.storage.consumers import (
     table_checkpoint,
 )
 from spark_jobs.storage.lake_specs import read_book
-from spark_jobs.storage.layouts import table_layout, tombstones_layout
+from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.pinned import pinned
-from spark_jobs.storage.reader import Pull, plan_pull, read_interval, read_pull
+from spark_jobs.storage.reader import Pull, plan_pull
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.changes import to_changes
-from spark_jobs.transforms.folding import events_about, fold_events
+from spark_jobs.transforms.folding import fold_events
 from spark_jobs.transforms.keyed_rows import STORED, TABLE, MergedTable, merge_rows, slot_names, width_of
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
-from spark_jobs.transforms.row_orders import to_tombstones
 from spark_jobs.transforms.stored_rows import to_stored
 
 _MB = 1024 * 1024
@@ -88,30 +90,35 @@ class Merge:
     def run(self) -> Merged:
         """Merge what is new. A table that fails is reported and left where it is; the others go on."""
         source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
-        source.check_version()
-        timelines = self._settled()
+        source.check_readable()
+        timelines = self.settled()
         state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
         every = targets_of(self.spec.tables)
         places = {name: table_checkpoint(state, timelines[name], self.spec.log) for name in every}
-        groups, chosen = defaultdict[str, list[str]](list), {table.name for table in self.chosen}
+        groups = defaultdict[str, list[str]](list)
+        for name in self.open_targets():
+            groups[BEGINNING if self.arguments.interval else places[name]].append(name)
+        for after in sorted(groups, key=Checkpoint.parse, reverse=True):
+            self._merge_from(groups[after], after, source, places)
+        for name in targets_of(self.chosen):
+            unchanged = TableOutcome(table=name, instant=self._timelines[name].last, rows=0, is_committed=False)
+            self.merged.outcomes.setdefault(name, unchanged)
+        return self.merged
+
+    def open_targets(self) -> list[str]:
+        """What to merge into, histories too; tables that the files define otherwise than their rows are failed ones."""
+        timelines, names, chosen = self.settled(), list[str](), {table.name for table in self.chosen}
         for table in self.spec.tables:
-            names = targets_of([table])
-            if parts := blocking_changes(table, self.spec, [timelines[name] for name in names]):
+            of_table = targets_of([table])
+            if parts := blocking_changes(table, self.spec, [timelines[name] for name in of_table]):
                 self._blocked.add(table.name)
             if table.name in chosen and parts:
                 self.merged.failed[table.name] = DefinitionChangedError(changed={table.name: parts})
             elif table.name in chosen:
-                for name in names:
-                    groups[BEGINNING if self.arguments.interval else places[name]].append(name)
-        for after in sorted(groups, key=Checkpoint.parse, reverse=True):
-            self._merge_from(groups[after], after, source, places)
-        for name in targets_of(self.chosen):
-            last = self._timelines[name].last
-            unchanged = TableOutcome(table=name, instant=last, rows=0, is_committed=False)
-            self.merged.outcomes.setdefault(name, unchanged)
-        return self.merged
+                names += of_table
+        return names
 
-    def _settled(self, only: Collection[str] = ()) -> Mapping[str, Timeline]:
+    def settled(self, only: Collection[str] = ()) -> Mapping[str, Timeline]:
         """The timelines of all that it writes, of these or all of them with nothing on them that is unfinished."""
         names = sorted(self._touched.intersection(only) if only else self._touched)
         self._timelines.update(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
@@ -133,7 +140,7 @@ class Merge:
             if not source.writes or (pull.window.is_empty and not is_interval):
                 return
             self.merged.resyncs += [pull.resync_reason] if pull.resync_reason else []
-            self._merge_part(names, pull, source, is_interval=is_interval)
+            self.merge_part(names, source, pull=None if is_interval else pull)
             self.merged.add_window(pull.window)
             if is_interval:
                 return
@@ -157,21 +164,24 @@ class Merge:
             return False
         return self._has_failed(name) or Checkpoint.parse(places[table.name]) < Checkpoint.parse(after)
 
-    def _merge_part(self, names: Sequence[str], pull: Pull, source: Timeline, *, is_interval: bool) -> None:
-        path, interval = self.settings.table_path(self.spec.log), self.arguments.interval
+    def merge_part(
+        self, names: Sequence[str], source: Timeline, *, pull: Pull | None = None, columns: Sequence[ColumnSpec] = ()
+    ) -> None:
+        """Merge a pull's events; without one those of the run's interval, or those with values of ``columns``."""
         # The newest one, also of events that are older: columns only ever come, and the row index knows them already.
         every = merged_tables(self.spec, read_book(source))
         chosen = [table for table in every if table.name in names]
         kept = [table for table in every if table.spec.history and table.spec.history_name in names]
         read = [table for table in every if not {*targets_of([table.spec])}.isdisjoint(names)]
-        read_df = read_interval(self.spark, path, interval) if interval else read_pull(self.spark, path, pull)
-        events_df = events_about(read_df, read, has_times=bool(kept))
+        reading = LogReading(
+            spark=self.spark, spec=self.spec, settings=self.settings, timeline=source, tables=read, has_times=bool(kept)
+        )
+        events_df = reading.events(pull=pull, interval=self.arguments.interval, columns=columns)
         # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
         # reading of Parquet off for the whole session while the plan is being carried out.
         with pinned(self.spark, events_df, "events") as pinned_df:
-            count = int(pinned_df.count())
+            count, checkpoint = int(pinned_df.count()), pull.checkpoint if pull else ""
             self.merged.events += count
-            checkpoint = "" if is_interval else pull.checkpoint
             if count and chosen:
                 self.merge_events(pinned_df, chosen, every, checkpoint=checkpoint, count=count)
             kept = [table for table in kept if not self._has_failed(table.spec.history_name)]
@@ -196,7 +206,7 @@ class Merge:
             checkpoint: goes into each commit unless it is empty.
             count: of the events.
         """
-        width, timelines = width_of(every), self._settled()
+        width, timelines = width_of(every), self.settled()
         indexed = [table for table in every if table.name not in self._blocked]  # rows of those are of another form
         index = build_index(self.spark, self.spec, indexed, self.settings)
         index.catch_up(self.spark, {table.name: timelines[table.name] for table in indexed})
@@ -218,7 +228,7 @@ class Merge:
                     return
                 is_all = not passed.failed and passed.blocked is None
                 passed_df = changed_df if is_all else changed_df.where(F.col(TABLE).isin(*passed.metadata))
-                self._keep_tombstones(passed_df, written)
+                self._touched.update(keep_tombstones(self.spark, passed_df, written, self.spec, self.settings))
                 read_to = {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
                 metadata = {name: {**read_to, **of_table} for name, of_table in passed.metadata.items()}
 
@@ -263,19 +273,10 @@ class Merge:
         self.merged.add(outcome)
         return outcome
 
-    def _keep_tombstones(self, changed_df: DataFrame, tables: Sequence[MergedTable]) -> None:
-        """What is about to be taken out of tables is kept first: that it was deleted must not be forgotten."""
-        removing = [table.name for table in tables if table.spec.deletes is Deletes.REMOVE]
-        for name in self.spec.tombstones if removing else ():
-            with pinned(self.spark, to_tombstones(changed_df, removing), "tombstones") as tombstones_df:
-                if tombstones_df.count():
-                    self._touched.add(name)
-                    commit(tombstones_df, tombstones_layout(name), metadata={}, settings=self.settings)
-
     def _keep_histories(self, events_df: DataFrame, tables: Sequence[MergedTable], checkpoint: str) -> None:
         """What the events said, after the tables that were made of them: nothing is in a history alone."""
         names = {table.spec.history_name for table in tables}
-        timelines = self._settled(names)
+        timelines = self.settled(names)
         self._touched.update(names)
         histories = Histories(
             spark=self.spark, settings=self.settings, spec=self.spec, timelines=timelines, merged=self.merged

@@ -14,12 +14,15 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import ROW_KEY, Deletes, TableSpec
 from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.layouts import tombstones_layout
+from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.row_index import FOLDER, RowIndex
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.keyed_rows import KEY, MergedTable, newest_rows, slot_names, width_of
 from spark_jobs.transforms.packed import pack_rows, unpack_rows
-from spark_jobs.transforms.row_orders import from_tombstones
+from spark_jobs.transforms.row_orders import from_tombstones, to_tombstones
 from spark_jobs.transforms.stored_rows import from_stored
 
 
@@ -75,6 +78,22 @@ def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTabl
     columns = {table.name: table.index_columns for table in tables}
     index = RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)
     return index
+
+
+def keep_tombstones(
+    spark: SparkSession, changed_df: DataFrame, tables: Sequence[MergedTable], spec: LakeSpec, settings: Settings
+) -> list[str]:
+    """What is about to be taken out of tables is kept first: that it was deleted must not be forgotten.
+
+    Gives the names of the tables that it was written to.
+    """
+    removing, written = [table.name for table in tables if table.spec.deletes is Deletes.REMOVE], list[str]()
+    for name in spec.tombstones if removing else ():
+        with pinned(spark, to_tombstones(changed_df, removing), "tombstones") as tombstones_df:
+            if tombstones_df.count():
+                written.append(name)
+                commit(tombstones_df, tombstones_layout(name), metadata={}, settings=settings)
+    return written
 
 
 def drop_old_index(spec: LakeSpec, settings: Settings) -> None:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.pipelines.merge.reading import LogReading
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.pinned import pinned
-from spark_jobs.storage.reader import Pull, read_pull
+from spark_jobs.storage.reader import Pull
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.folding import UNKNOWN, events_about, fold_events, said_rows, with_unknown_nulls
+from spark_jobs.transforms.folding import fold_events, said_rows
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, merge_rows, width_of
 
 
@@ -61,30 +61,21 @@ class LogRows:
             yield pinned_df
 
     def _events(self, *, has_times: bool = False) -> DataFrame:
-        path, up_to = self.settings.table_path(self.spec.log), self.pull.window.up_to
-        since = BEGINNING if self.table.spec.is_mirror else _unknown_since(log_timeline(self.spec, self.settings))
-        if not BEGINNING < since <= up_to:
-            log_df = read_pull(self.spark, path, self.pull)
-            return events_about(log_df, [self.table], has_times=has_times)
-        early, later = InstantRange(after=BEGINNING, up_to=since), InstantRange(after=since, up_to=up_to)
-        early_df = read_pull(self.spark, path, Pull(window=early))
-        later_df = read_pull(self.spark, path, Pull(window=later, resync_reason="found in the whole log"))
-        early_df = with_unknown_nulls(events_about(early_df, [self.table], has_times=has_times))
-        return early_df.unionByName(events_about(later_df, [self.table], has_times=has_times))
-
-
-def _unknown_since(timeline: Timeline) -> str:
-    """The last commit of the log that did not keep which columns of an event did not travel; or ``BEGINNING``."""
-    without = (
-        write.time for write in timeline.writes if UNKNOWN not in timeline.metadata(write).get("schema", UNKNOWN)
-    )
-    return max(without, default=BEGINNING)
+        reading = LogReading(
+            spark=self.spark,
+            spec=self.spec,
+            settings=self.settings,
+            timeline=log_timeline(self.spec, self.settings),
+            tables=[self.table],
+            has_times=has_times,
+        )
+        return reading.of_pull(self.pull)
 
 
 def log_timeline(spec: LakeSpec, settings: Settings) -> Timeline:
     """The timeline of the log; ContractError when it has no commit, for then there is nothing to make a table of."""
     timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
-    timeline.check_version()
+    timeline.check_readable()
     if not timeline.writes:
         raise ContractError(f"{spec.log} has no commit, so no table can be made of it; run ingest first")
     return timeline

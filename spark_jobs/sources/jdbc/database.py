@@ -35,7 +35,7 @@ _REFUSED = re.compile(
 _NO_RIGHTS = re.compile(r"permission denied|permission was denied|command denied|privilege", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"refused|Socket fail|TCP/IP connection|connection attempt failed|timed? ?out|unknown host|Connection reset"
-    r"|I/O error|closed|terminat|shutting down|starting up|Communications link",
+    r"|I/O error|canceling statement|max_statement_time|closed|terminat|shutting down|starting up|Communications link",
     re.IGNORECASE,
 )
 
@@ -53,12 +53,24 @@ class JdbcDatabase:
     address: JdbcAddress
     user: str
     password: str = field(repr=False)
+    timeout_seconds: int = 600
 
     @classmethod
     def of(cls, spark: SparkSession, settings: Settings) -> JdbcDatabase:
         """The database of the settings; SettingsError when they name none."""
         address = JdbcAddress.parse(settings.jdbc_url)
-        return cls(spark=spark, address=address, user=settings.jdbc_user, password=settings.jdbc_password)
+        return cls(
+            spark=spark,
+            address=address,
+            user=settings.jdbc_user,
+            password=settings.jdbc_password,
+            timeout_seconds=settings.jdbc_timeout_seconds,
+        )
+
+    @property
+    def url(self) -> str:
+        """Its address, with what the driver is to wait at most."""
+        return self.address.with_timeouts(self.timeout_seconds)
 
     @property
     def sql(self) -> Sql:
@@ -67,9 +79,9 @@ class JdbcDatabase:
 
     def ask(self, query: str, *, session_init: str = "") -> list[dict[str, Any]]:
         """The rows of a query by the names of its columns; its session runs ``session_init`` first."""
-        options = self._options(session_init)
+        options = {**self._options(session_init), "queryTimeout": str(self.timeout_seconds)}
         with self.asking():
-            rows_df = self.spark.read.format("jdbc").options(**options, url=self.address.url, query=query).load()
+            rows_df = self.spark.read.format("jdbc").options(**options, url=self.url, query=query).load()
             return [row.asDict() for row in rows_df.collect()]
 
     def columns(self, table: SourceTable) -> tuple[list[JdbcColumn], list[str]]:
@@ -107,7 +119,7 @@ class JdbcDatabase:
         relation = f"({select([*texts, *keys], sql.table(table))}) snapshot_rows"
         options = {**self._options(SESSION_INIT.get(self.address.dialect, "")), "fetchsize": _FETCH_ROWS}
         with self.asking():
-            rows_df = self.spark.read.jdbc(self.address.url, relation, predicates=list(predicates), properties=options)
+            rows_df = self.spark.read.jdbc(self.url, relation, predicates=list(predicates), properties=options)
         number = F.monotonically_increasing_id()
         return rows_df.select(
             F.spark_partition_id().alias(PART),
@@ -157,7 +169,7 @@ class JdbcDatabase:
             )
         if _NO_ANSWER.search(reason):
             return TransientError(
-                f"the database at {where} does not answer ({reason}); see whether it runs, or correct "
-                f"LAKEHOUSE_JDBC_URL, and run the job again"
+                f"the database at {where} does not answer ({reason}); see whether it runs, correct "
+                f"LAKEHOUSE_JDBC_URL, or raise LAKEHOUSE_JDBC_TIMEOUT_SECONDS, and run the job again"
             )
         return TransientError(f"the database at {where} could not be read ({reason}); nothing of it was written since")

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.jdbc import Snapshots, pack_snapshots
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, lines_batch
+from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.python_tasks import Batches, map_batches
@@ -76,12 +76,11 @@ class JdbcDelivery:
 
         def build(batches: Batches) -> Batches:
             for batch in batches:
-                found = [
+                yield from line_batches(
                     (name, place, builder.build(values))
                     for part, place, *values in rows_of(batch)
                     if place in places.get(name := place_of(origin, first + part), ())
-                ]
-                yield lines_batch(found)
+                )
 
         return map_batches(self.rows_df, build, LINES)
 

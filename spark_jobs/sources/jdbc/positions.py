@@ -39,7 +39,18 @@ _MYSQL_BINLOG = (
     "SELECT JSON_UNQUOTE(JSON_EXTRACT(`LOCAL`, '$.binary_log_file')) AS file, "
     "JSON_UNQUOTE(JSON_EXTRACT(`LOCAL`, '$.binary_log_position')) AS pos FROM performance_schema.log_status"
 )
+_DATABASE = {
+    Dialect.POSTGRESQL: "SELECT current_database() AS db",
+    Dialect.SQLSERVER: "SELECT DB_NAME() AS db",
+}
 _CDC = "SELECT DB_NAME() AS db, CONVERT(varchar(20), sys.fn_cdc_get_max_lsn(), 2) AS lsn"
+
+
+def ask_database(dialect: Dialect, table: SourceTable, ask: Ask) -> str:
+    """The name of the database that a table is in, as the connector's events have it."""
+    if dialect is Dialect.MYSQL:
+        return table.schema
+    return str(ask(_DATABASE[dialect])[0]["db"])
 
 
 def ask_position(dialect: Dialect, table: SourceTable, ask: Ask) -> dict[str, Any]:

@@ -94,7 +94,10 @@ def _views(
 def _description(table: str, name: str) -> str:
     if name.endswith("_ro"):
         return f"{table} as of its last compaction; {table}_rt has every commit"
-    return f"{table}: every commit, for engines that read log files; {table}_ro is for the others"
+    return (
+        f"{table}: every commit, for engines that read log files (Athena: not its timestamps); "
+        f"{table}_ro is for the others"
+    )
 
 
 def _comments(spec: LakeSpec, table: str, names: Sequence[str]) -> dict[str, str]:

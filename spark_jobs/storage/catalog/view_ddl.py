@@ -37,10 +37,16 @@ class Engine(StrEnum):
         """What stands around a name."""
         return "`" if self is Engine.SPARK else '"'
 
-    @property
-    def merged_suffix(self) -> str:
-        """Which entry of a merge-on-read table it reads rightly. Trino would miss what is in log files, silently."""
-        return "_ro" if self is Engine.TRINO else "_rt"
+    def merged_suffix(self, types: Collection[str]) -> str:
+        """Which entry of a merge-on-read table it reads rightly, when readers are shown columns of these Hive types.
+
+        Trino reads base files, whichever entry is asked ("Hudi connector" of its documentation: "Merge on read:
+        Read-optimized queries"). Athena reads log files too, but "queries that attempt to read timestamp columns in
+        Hudi real time tables either fail or produce empty results" (its user guide, "Considerations and limitations").
+        """
+        if self is Engine.TRINO or (self is Engine.ATHENA and any("timestamp" in each for each in types)):
+            return "_ro"
+        return "_rt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +96,18 @@ def _entries(spec: LakeSpec, settings: Settings, engine: Engine) -> Iterator[tup
     """Each table that has a view, as the engine is to read it; quarantined records are the operator's business."""
     found = {table.name: table for table in find_tables(spec, settings)}
     for layout in all_layouts(spec):
-        entry = f"{layout.name}{engine.merged_suffix}" if layout.is_merged else layout.name
-        if entry in found and layout.name != spec.quarantine:
-            yield layout.name, found[entry]
+        name = layout.name
+        if name == spec.quarantine or (name not in found and f"{name}_rt" not in found):
+            continue
+        if layout.is_merged:
+            name += engine.merged_suffix(_shown_types(found[f"{name}_rt"], layout.name, spec))
+        yield layout.name, found[name]
+
+
+def _shown_types(entry: CatalogTable, table: str, spec: LakeSpec) -> set[str]:
+    """The Hive types of the columns that readers of a table see."""
+    types = {column.name: column.type for column in (*entry.columns, *entry.partition_keys)}
+    return {types[name] for name in shown_columns(table, types, spec) if name in types}
 
 
 def _of_tables(

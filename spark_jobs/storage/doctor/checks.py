@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
+from spark_jobs.contracts.clocks import is_ahead
 from spark_jobs.contracts.errors import TableVersionError
+from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.clocks import CLOCK_KEY, commits_ahead
 from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.erasures import Pending
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.recovery import MARKERS
+from spark_jobs.storage.restores import FOLDER as RESTORES
+from spark_jobs.storage.restores import PENDING, Restores, savepoint_of
+from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import TABLE_VERSION, Timeline
+from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
 GRACE = timedelta(hours=1)
 """What is younger may still be at work."""
@@ -26,9 +36,18 @@ _LONG = 2
 
 
 def check_version(timeline: Timeline) -> Iterator[Finding]:
-    """Another table version: nothing else is looked at then."""
+    """Another table version, or commits without their times: nothing else is looked at then."""
     try:
-        timeline.check_version()
+        timeline.check_readable()
+    except CommitTimesError as error:
+        lost = "" if timeline.is_local else "; on this storage older states and savepoints of the table go with that"
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.TIMES,
+            what=f"the files of {len(error.instants)} commits are younger than the commits: the lake was copied "
+            f"without the times of its files, and Hudi would read and restore it wrong",
+            then=f"doctor repair sets them right{lost}; docs/moving.md says how a lake is moved",
+        )
     except TableVersionError as error:
         yield Finding(
             table=timeline.table,
@@ -42,6 +61,7 @@ def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> 
     """What a table's own folder tells."""
     files = Filesystem(state.timeline.path)
     yield from _pending(state.timeline)
+    yield from _ahead(state.timeline, clock)
     yield from _orphans(state, clock)
     yield from _markers(state.timeline, files, clock)
     yield from _locks(state.timeline, files, clock)
@@ -98,7 +118,52 @@ def check_erasure(pending: Pending | None) -> Iterator[Finding]:
             table="",
             ailment=Ailment.ERASURE,
             what=f"that of one {pending.role} was cut off: older states may still name them, and ingest waits",
-            then="run the same erase once more",
+            then="run the same erase once more with --yes; if it cannot end (its message says why), with --give-up",
+        )
+
+
+def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Iterator[Finding]:
+    """Restores that were cut off, of the lake or within a table, with the command that ends each."""
+    pending = Restores(settings).pending()
+    if pending and SavepointRecords(settings).find(pending.savepoint) is None:
+        yield Finding(
+            table="",
+            ailment=Ailment.LOST_RESTORE,
+            what=f"the restore to {pending.savepoint} that began at {pending.begun} did not end, and that savepoint is "
+            f"gone",
+            then="doctor repair forgets it, and ends it for each table in which it was cut off",
+            paths=(f"{Filesystem(settings.base_path).root}/{RESTORES}/{PENDING}",),
+        )
+    elif pending:
+        yield Finding(
+            table="",
+            ailment=Ailment.PENDING_RESTORE,
+            what=f"the restore to {pending.savepoint} that began at {pending.begun} did not end: some tables are as "
+            f"they were then and some are not; erasures, savepoints and other restores wait for it",
+            then=f"restore --to {pending.savepoint} --yes",
+        )
+    for table, timeline in timelines.items():
+        for instant in timeline.pending_restores:
+            savepoint = savepoint_of(timeline, settings)
+            yield Finding(
+                table=table,
+                ailment=Ailment.PENDING_RESTORE if savepoint else Ailment.LOST_RESTORE,
+                what=f"a restore that began at {instant} did not end: no job can write the table"
+                + ("" if savepoint else ", and no savepoint is left that leads there"),
+                then=f"restore --to {savepoint} --yes"
+                if savepoint
+                else "doctor repair ends it for this table alone; the next jobs bring it up to date",
+            )
+
+
+def check_undeclared_tables(spec: LakeSpec, settings: Settings) -> Iterator[Finding]:
+    """Tables that no entry of the spec declares: no job writes, serves, restores or searches them."""
+    for name in find_undeclared_tables(spec, settings):
+        yield Finding(
+            table=name,
+            ailment=Ailment.UNDECLARED_TABLE,
+            what="no entry of the lake spec declares it: no service, restore or erasure reaches it, and erase refuses",
+            then="declare it again, or move or delete the folder when nobody needs it",
         )
 
 
@@ -119,13 +184,6 @@ def check_temporary(base_path: str, clock: datetime) -> Iterator[Finding]:
 
 
 def _pending(timeline: Timeline) -> Iterator[Finding]:
-    for instant in timeline.pending_restores:
-        yield Finding(
-            table=timeline.table,
-            ailment=Ailment.PENDING_RESTORE,
-            what=f"a restore that began at {instant} did not end: no job can write the table",
-            then="run the same restore once more",
-        )
     for instant in timeline.unfinished:
         held = "; consumers wait below it" if instant in timeline.pending_writes else ""
         yield Finding(
@@ -140,6 +198,26 @@ def _pending(timeline: Timeline) -> Iterator[Finding]:
             ailment=Ailment.PENDING_PLAN,
             what=f"a {'compaction' if action == 'compaction' else 'clustering'} planned at {instant} did not end",
             then="the next run of table_services carries it out; doctor repair does so now",
+        )
+
+
+def _ahead(timeline: Timeline, clock: datetime) -> Iterator[Finding]:
+    ahead = commits_ahead(timeline, clock)
+    if ahead:
+        times = ", ".join(write.time for write in ahead)
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.AHEAD,
+            what=f"{times} is later than now: it hides every commit before that time, so nothing writes the table",
+            then="correct the clock of this machine; when it is right, doctor repair (docs/runbooks/clock.md)",
+        )
+    text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY)
+    if text and not ahead and is_ahead(parse_clock(text), clock):
+        yield Finding(
+            table=timeline.table,
+            ailment=Ailment.MART_AHEAD,
+            what=f"was refreshed for {text}, which has not come yet: its window is empty until then",
+            then=f"mart --layer … --mart {timeline.table} --full (docs/runbooks/clock.md)",
         )
 
 

@@ -10,9 +10,11 @@ class Ailment(StrEnum):
     """Kinds of findings."""
 
     VERSION = "table version"
+    TIMES = "file times"
     PENDING_WRITE = "pending write"
     PENDING_PLAN = "pending plan"
     PENDING_RESTORE = "pending restore"
+    LOST_RESTORE = "restore without a savepoint"
     ERASURE = "unfinished erasure"
     ORPHAN = "orphan file"
     MARKERS = "left-over markers"
@@ -25,6 +27,20 @@ class Ailment(StrEnum):
     UNCLEANED = "failed deletion"
     DUPLICATES = "duplicates"
     HELD = "held"
+    AHEAD = "commit ahead"
+    KEPT_ROWS = "unfinished repair"
+    MART_AHEAD = "mart ahead"
+    UNDECLARED_TABLE = "undeclared table"
+
+
+_REPAIRED = (
+    Ailment.PENDING_WRITE,
+    Ailment.PENDING_PLAN,
+    Ailment.TIMES,
+    Ailment.LOST_RESTORE,
+    Ailment.AHEAD,
+    Ailment.KEPT_ROWS,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,4 +56,4 @@ class Finding:
     @property
     def is_repairable(self) -> bool:
         """True when ``doctor repair`` puts it right by itself."""
-        return bool(self.paths) or self.ailment in (Ailment.PENDING_WRITE, Ailment.PENDING_PLAN)
+        return bool(self.paths) or self.ailment in _REPAIRED

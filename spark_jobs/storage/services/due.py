@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm
@@ -49,7 +50,7 @@ def find_needs(
         return TableNeeds()
     needs = (
         *_rescale(state, targets),
-        *_compaction(state, targets),
+        *_compaction(state, targets, clock),
         *_clustering(state, targets),
         _clean(state, retention, targets),
         _archive(state, retention, targets),
@@ -76,13 +77,28 @@ def _rescale(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
     )
 
 
-def _compaction(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
+def _compaction(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterator[Need]:
+    """By log files over a base file, or by how long base files lack a write: some engines see nothing else."""
     if not state.layout.is_merged:
         return
     most = max((len(group.slices[-1].logs) for group in state.live_groups), default=0)
-    why = _planned(state, Service.COMPACTION) or f"{most} of {targets.compact_log_files} log files over a base file"
-    is_due = most >= targets.compact_log_files or bool(_planned(state, Service.COMPACTION))
-    yield Need(table=state.layout.name, service=Service.COMPACTION, is_due=is_due, why=why)
+    planned, late = _planned(state, Service.COMPACTION), _unmerged(state, targets, clock)
+    yield Need(
+        table=state.layout.name,
+        service=Service.COMPACTION,
+        is_due=most >= targets.compact_log_files or bool(planned or late),
+        why=planned or f"{most} of {targets.compact_log_files} log files over a base file{late}",
+    )
+
+
+def _unmerged(state: TableState, targets: ServiceTargets, clock: datetime) -> str:
+    """Says since when base files lack a write, or "" while that is not too long ago."""
+    if targets.compact_minutes is None or not state.unmerged_since:
+        return ""
+    latest = format_instant(clock - timedelta(minutes=targets.compact_minutes))
+    if state.unmerged_since > latest:
+        return ""
+    return f"; base files lack what was written since {state.unmerged_since}, over {targets.compact_minutes} minutes"
 
 
 def _clustering(state: TableState, targets: ServiceTargets) -> Iterator[Need]:

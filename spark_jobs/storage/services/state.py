@@ -50,6 +50,23 @@ class TableState:
             if at >= max(finished, default=0)
         )
 
+    @cached_property
+    def unmerged_since(self) -> str:
+        """The oldest write that is in log files alone, at the latest; "" when base files have everything.
+
+        A log file is named by the slice that it lies over, and not by its write: that is one after the slice's own, or
+        it when the slice has no base file.
+        """
+        begun = [
+            (each.instant, each.base is None)
+            for group in self.live_groups
+            for each in self.read_slices(group)
+            if each.logs
+        ]
+        times = [write.time for write in self.timeline.writes]
+        firsts = (next((t for t in times if t > at or (is_own and t == at)), "") for at, is_own in begun)
+        return min(filter(None, firsts), default="")
+
     def _finished(self, group: FileGroup) -> Iterator[tuple[int, Slice]]:
         """The slices that have a base file of a finished commit, with their places."""
         for at, each in enumerate(group.slices):

@@ -20,6 +20,10 @@ _CONNECT_SECONDS = 10
 _DDL_WAIT_SECONDS = 10
 """How long a change of a table waits for its readers: everybody who comes after it waits behind it."""
 _SQLITE_PAUSE_SECONDS = 0.02
+_TRANSPORT_SECONDS = 60
+"""After which what was sent and never acknowledged ends a connection, which takes the system minutes by default."""
+_ANSWER_SECONDS = 900
+"""How long a statement may take, beside what it waits for others, before its server counts as gone."""
 _SILENT_SECONDS = 900
 """A writer that says nothing for so long has died on a machine of its own: the server takes its locks away."""
 
@@ -138,6 +142,7 @@ def _unusable(address: ServingAddress, error: Exception) -> SettingsError:
 def _connect_defaults(database: Database, wait_seconds: int) -> dict[str, Any]:
     if database is Database.POSTGRESQL:
         alive = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        alive["tcp_user_timeout"] = _TRANSPORT_SECONDS * 1000
         return {"connect_timeout": _CONNECT_SECONDS, "application_name": "lakehouse-serving", **alive}
     if database is Database.SQLITE:
         return {"timeout": wait_seconds}
@@ -149,7 +154,9 @@ def _connect_defaults(database: Database, wait_seconds: int) -> dict[str, Any]:
         "wait_timeout": _SILENT_SECONDS,
     }
     command = "SET " + ", ".join(f"SESSION {name} = {value}" for name, value in session.items())
-    return {"connect_timeout": _CONNECT_SECONDS, "charset": "utf8mb4", "init_command": command}
+    silent = wait_seconds + _ANSWER_SECONDS
+    timeouts = {"connect_timeout": _CONNECT_SECONDS, "read_timeout": silent, "write_timeout": silent}
+    return {**timeouts, "charset": "utf8mb4", "init_command": command}
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, wait_seconds: int) -> None:

@@ -14,8 +14,11 @@ import yaml
 from local_stack import serve, trino_server
 from local_stack.airflow_home import AirflowSecrets, build_environment
 from local_stack.airflow_seed import CONNECTION
+from local_stack.connect_server import secret_options
+from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from local_stack.s3_gateway import VERSION as GATEWAY_VERSION
+from local_stack.secrets_folder import BUCKET, make_secrets
 from local_stack.services import Program
 from local_stack.trino_install import VERSION as TRINO_VERSION
 from spark_jobs.contracts.settings import Settings
@@ -44,12 +47,18 @@ def program(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return lambda name: _become(name, run_folder, monkeypatch)
 
 
+def expanded(text: str, **variables: str) -> str:
+    """What compose makes of ``${NAME:-default}``."""
+    return re.sub(r"\$\{(\w+):-(.*?)\}", lambda found: variables.get(found[1]) or found[2], text)
+
+
 def _become(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     assert SERVICES[name]["entrypoint"] == ["python", "-m", "local_stack"]
     command, *words = SERVICES[name]["command"]
     assert command == "serve"
+    make_secrets(folder / "secrets")
     for variable, value in SERVICES[name]["environment"].items():
-        monkeypatch.setenv(variable, str(value))
+        monkeypatch.setenv(variable, expanded(str(value)).replace("/run/secrets", str(folder / "secrets")))
     monkeypatch.setenv("LAKEHOUSE_RUN_PATH", str(folder))
     return serve.build(serve.parse(words), folder)
 
@@ -87,6 +96,23 @@ def test_a_server_for_this_machine_alone_stays_on_it(run_folder, monkeypatch):
     assert connect.environment["SPARK_LOCAL_IP"] == "127.0.0.1"
 
 
+def test_master_workers_and_driver_share_a_secret_by_a_file(program):
+    """Whoever reaches one of their ports, from a network that a service is also on, is refused without it."""
+    for name in ("spark-master", "spark-worker-1", "spark-worker-2"):
+        command = program(name).command
+        file = Path(command[command.index("--properties-file") + 1])
+        settings = dict(line.split(" ", 1) for line in file.read_text().splitlines())
+        assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+        assert settings["spark.authenticate.secret"] not in " ".join(command)
+    assert "spark.properties" in SERVICES["spark-connect"]["secrets"]
+
+
+def test_a_secret_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(SetupError, match=r"spark\.properties cannot be read; run make secrets"):
+        secret_options({"LAKEHOUSE_SPARK_PROPERTIES": str(tmp_path / "spark.properties")})
+    assert secret_options({}) == []
+
+
 def test_a_worker_has_room_beside_what_it_gives(program):
     command = program("spark-worker-1").command
     given = int(command[command.index("--memory") + 1].removesuffix("g"))
@@ -104,7 +130,7 @@ def test_the_tasks_engine_is_the_server_beside_the_scheduler():
     connection = json.loads(SERVICES["scheduler"]["environment"][f"AIRFLOW_CONN_{CONNECTION.upper()}"])
     port = int(SERVICES["spark-connect"]["environment"]["LAKEHOUSE_CONNECT_PORT"])
     assert connection == {"conn_type": "spark_connect", "host": "127.0.0.1", "port": port}
-    assert SERVICES["scheduler"]["network_mode"] == "service:spark-connect"
+    assert {SERVICES[name]["network_mode"] for name in ("scheduler", "spark-connect")} == {"service:engine"}
 
 
 FOR_MANY = {
@@ -164,19 +190,24 @@ def test_the_s3_server_is_the_gateway_that_the_tests_build():
     assert re.search(rf"^FROM versity/versitygw:{GATEWAY_VERSION}$", (DOCKER / "s3" / "Dockerfile").read_text(), re.M)
     assert SERVICES["s3"]["image"] == f"sales-lakehouse-s3:{GATEWAY_VERSION.removeprefix('v')}"
     bucket = Settings(base_path=SERVICES["scheduler"]["environment"]["LAKEHOUSE_BASE_PATH"]).base_path.split("/")[2]
-    assert SERVICES["bucket"]["command"] == ["bucket", bucket]
+    assert SERVICES["bucket"]["command"] == ["bucket", bucket, "--policy", "/run/secrets/s3_bucket_policy.json"]
+    assert bucket == BUCKET
 
 
 def test_the_connector_sends_what_the_lake_spec_reads():
-    """The topic that Debezium makes of the table is one that the spec listens to, and lands in a folder of its name."""
-    source, landing = (json.loads((DOCKER / "erp" / f"{name}.json").read_text()) for name in ("source", "landing"))
+    """The topic that Debezium makes of the table is one that the spec listens to, and `ingest` reads it from Kafka."""
+    source = json.loads((DOCKER / "erp" / "source.json").read_text())
     spec = yaml.safe_load((PROJECT_ROOT / "include" / "lakes" / "sales.yaml").read_text())
     topic = f"{source['topic.prefix']}.{source['database.names']}.{source['table.include.list']}"
     assert topic.endswith(".SALES")
     assert "*.SALES" in spec["source"]["topics"]
-    assert landing["topics"] == topic
-    mounted = {mount.split(":")[0]: mount.split(":")[1] for mount in SERVICES["kafka-connect"]["volumes"]}
-    assert landing["file"] == f"{mounted['landing']}/{topic}/events.jsonl"
+    assert not any("landing" in json.dumps(SERVICES[name]) for name in ("kafka", "kafka-connect", "connectors"))
+    broker = SERVICES["kafka-connect"]["environment"]["BOOTSTRAP_SERVERS"]
+    for name in ("scheduler", "spark-connect", "spark-worker-1", "spark-worker-2"):
+        text = SERVICES[name]["environment"]["LAKEHOUSE_KAFKA_SERVERS"]
+        assert expanded(text) == "", "core alone has no Kafka"
+        assert expanded(text, LAKEHOUSE_KAFKA_SERVERS=broker) == broker
+    assert f"LAKEHOUSE_KAFKA_SERVERS={broker}" in (PROJECT_ROOT / "docs" / "compose.md").read_text()
     columns = set(re.findall(r"(\w+) (?:BIGINT|NVARCHAR|DECIMAL|DATETIME)", (DOCKER / "erp" / "sales.sql").read_text()))
     assert columns == {column["source"] for column in spec["source"]["columns"]}
     unit = next(column["unit"] for column in spec["source"]["columns"] if column["type"] == "timestamp")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakehouse_provider.announcements import plan_announcements
+from lakehouse_provider.announcements import plan_announcements, plan_reminder
 from lakehouse_provider.assets import LakeAssets, table_of
-from spark_jobs.contracts.results import DONE, JobResult, SourceWindow, TableOutcome
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 
@@ -101,6 +101,50 @@ def test_assets_are_named_after_lake_and_table(assets: LakeAssets) -> None:
     tables = [table_of(asset) for asset in assets.tables]
     assert tables == ["units", "buildings", "projects", "statuses", "agents", "customers", "sales"]
     assert table_of(assets.split) == "sales_log/split"
+
+
+def ingested(at: str = "2026-11-27T10:00:00Z", *, status: str = NOTHING_TO_DO, has_more: int = 0) -> JobResult:
+    """A run of ingest that found the log at 9."""
+    tables, counters = (outcome("sales_log", 9), outcome("quarantine", None)), {"has_more": has_more}
+    return JobResult(job="ingest", status=status, clock=at, tables=tables, counters=counters)
+
+
+@pytest.mark.parametrize(
+    ("status", "has_more", "is_announced"), [(DONE, 1, True), (DONE, 0, False), (NOTHING_TO_DO, 1, False)]
+)
+def test_a_run_that_got_further_and_left_something_starts_the_next_one(
+    assets: LakeAssets, status: str, has_more: int, is_announced: bool
+) -> None:
+    outlets = [*assets.ingested, assets.backlog]
+    result = ingested(status=status, has_more=has_more)
+    planned = plan_announcements(result, outlets, {}, run_id="r", is_interval=False)
+    assert ("sales/sales_log/backlog" in planned) is is_announced
+
+
+def remind(assets: LakeAssets, told: dict[str, Any], split: dict[str, Any], at: str) -> Any:
+    return plan_reminder(ingested(at), assets["sales_log"], told, split, run_id="r")
+
+
+def test_a_split_that_failed_on_friday_is_started_on_friday_without_new_data(assets: LakeAssets) -> None:
+    """The log moved to 9 at ten o'clock and split is at 7: reminders come more and more seldom, at least every hour."""
+    told: dict[str, Any] = {"instant": instant(9), "rows": 5, "clock": "2026-11-27T10:00:00Z"}
+    reminded = []
+    for minute in range(0, 300, 5):
+        at = f"2026-11-27T{10 + minute // 60}:{minute % 60:02d}:00Z"
+        if facts := remind(assets, told, {"source": {"up_to": instant(7)}}, at):
+            told = dict(facts)
+            reminded.append(minute)
+    assert reminded == [10, 30, 70, 130, 190, 250]
+    assert (told["instant"], told["rows"]) == (instant(9), 5)
+
+
+def test_nobody_is_reminded_of_a_log_that_is_split_or_that_was_announced_just_now(assets: LakeAssets) -> None:
+    late, told = "2026-11-27T18:00:00Z", {"instant": instant(9), "clock": "2026-11-27T10:00:00Z"}
+    assert remind(assets, told, {}, late) is not None, "it was never split"
+    assert remind(assets, told, {"source": {"up_to": instant(9)}}, late) is None
+    assert remind(assets, {**told, "instant": instant(8)}, {}, late) is None, "it moved, so it is announced anyway"
+    assert remind(assets, {}, {}, late) is None
+    assert remind(assets, told, {}, "2026-11-27T10:05:00Z") is None
 
 
 TABLES = ("units", "buildings", "projects", "statuses", "agents", "customers", "sales")

@@ -58,6 +58,21 @@ def test_no_address_and_one_with_a_login_are_refused_without_being_told(text):
     assert "hidden-word" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("jdbc:postgresql://db/erp", "?loginTimeout=30&connectTimeout=30&socketTimeout=90"),
+        ("jdbc:postgresql://db/erp?SOCKETTIMEOUT=5&sslmode=require", "&loginTimeout=30&connectTimeout=30"),
+        ("jdbc:mariadb://db/erp", "&connectTimeout=30000&socketTimeout=90000"),
+        ("jdbc:sqlserver://db;databaseName=erp;", "loginTimeout=30;socketTimeout=90000"),
+        ("jdbc:sqlserver://db;databaseName=erp;socketTimeout=1", ";loginTimeout=30"),
+    ],
+)
+def test_a_silent_database_is_given_up_unless_the_url_says_otherwise(url, expected):
+    address = JdbcAddress.parse(url)
+    assert address.with_timeouts(90) == f"{address.url}{expected}"
+
+
 def test_a_login_is_shown_nowhere():
     environment = {"LAKEHOUSE_JDBC_URL": "jdbc:mysql://db/e?password=hidden-1", "LAKEHOUSE_JDBC_PASSWORD": "hidden-2"}
     settings = Settings.from_environment(environment)

@@ -34,6 +34,7 @@ def test_a_table_wants_what_it_says_and_else_what_all_want():
     assert spec.targets("units") == ServiceTargets(keep_hours=24)
     assert spec.targets("sales") == ServiceTargets(keep_hours=24, compact_log_files=4)
     assert spec_with({}).targets("sales") == ServiceTargets()
+    assert spec_with({"tables": {"sales": {"compact_minutes": None}}}).targets("sales").compact_minutes is None
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,9 @@ def test_a_table_wants_what_it_says_and_else_what_all_want():
         ({"keep_hours": "six"}, "services: keep_hours is 'six'; give a whole number"),
         ({"keep_commits": 0}, "services: keep_commits is 0; give at least 1"),
         ({"small_file_mb": 256}, r"files of up to 128 MB would be small \(small_file_mb 256\)"),
+        ({"compact_minutes": "60"}, "services: compact_minutes is '60'; give a whole number of minutes, or null"),
+        ({"compact_minutes": True}, "services: compact_minutes is True; give a whole number of minutes, or null"),
+        ({"tables": {"sales": {"compact_minutes": 0}}}, "services: compact_minutes is 0; give at least 1"),
         ({"sort_by": "sale_id"}, "services: sort_by is 'sale_id'; give a list of names"),
         ({"sort_by": ["sale_id; DROP"]}, "is not a snake_case identifier"),
         ({"tables": {"orders": {}}}, r"services: tables \['orders'\] are none of this lake"),

@@ -53,6 +53,15 @@ def test_words_of_an_entry_hold_for_each_table_that_it_finds(tmp_path: Path):
     assert not pattern.sources.has("crm.orders")
 
 
+def test_what_is_excepted_is_so_whatever_else_an_entry_says_of_its_place(tmp_path: Path):
+    named = "{server: erp, database: A, schema: dbo, table: '*', except: [EXCEPT]}"
+    text = f"  - {{name: 'shop_{{table}}', from: {named}, key: id}}\n"
+    for excepted in ("audit", "DBO.AUDIT", "a.audit"):
+        (pattern,) = load(tmp_path, text.replace("EXCEPT", excepted)).patterns
+        found = {table: pattern.sources.has(f"erp/a/dbo.{table}") for table in ("audit", "sales")}
+        assert found == {"audit": False, "sales": True}, excepted
+
+
 def test_shards_have_their_origin_in_the_key(tmp_path: Path):
     text = "  - {name: orders, from: {database: [a, b], table: orders_?}, key: [id], origin: shard}\n"
     (table,) = load(tmp_path, text).tables
@@ -66,7 +75,12 @@ def test_shards_have_their_origin_in_the_key(tmp_path: Path):
         ("shop_{table}", "orders", 6, "from names several tables; put {table} into name for a table of each, or add"),
         ("shop_{table}", "Shop {table}", 6, "makes no snake_case identifiers; correct it"),
         ("database: shop", "database: [shop, crm]", 6, "put {database} into name"),
-        ("except:", "without:", 10, "from has 'without'; known are ['database', 'table', 'except']"),
+        (
+            "except:",
+            "without:",
+            10,
+            "from has 'without'; known are ['server', 'database', 'schema', 'table', 'except']",
+        ),
         ('table: "*"', "table: [a b, c*]", 9, "table 'a b' is no name; correct it"),
         ("database: shop", "database: []", 7, "from needs a database; give its name at the source"),
         ("default: id", "defaults: id", 11, "key has 'defaults'; known are ['default', 'for']"),

@@ -15,7 +15,7 @@ from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.people import PersonSpec
 from spark_jobs.contracts.table_spec import Deletes, TableSpec
-from spark_jobs.contracts.tables import NumberUnit
+from spark_jobs.contracts.tables import Nulls, NumberUnit
 from tests.support.shop import (
     AMOUNT,
     BUYER,
@@ -83,6 +83,7 @@ def test_the_shop_itself_is_a_lake():
     assert SHOP.log_columns == (
         *("event_id", "op", "event_order", "event_time", "transaction_id"),
         *("number", "buyer_id", "city", "amount", "paid_at"),
+        *("source_table", "row_types", "row_values", "row_unknown"),
         *("read_from", "read_offset", "ingest_time", "event_date"),
     )
 
@@ -176,3 +177,19 @@ def test_tables_of_a_source_whose_columns_nobody_declared():
         replace(SHOP, source=replace(SOURCE, key="", columns=()), marts=())
     told = "the tables' columns are not declared; add them below source: columns, and its key"
     assert [error.at for error in caught.value.each if str(error) == told] == [("source",)]
+
+
+def test_what_null_means_in_columns_of_the_source_counts_in_tables_that_say_nothing_else():
+    source = replace(SHOP.source, null_columns=(("amount", Nulls.VALUE), ("city", Nulls.VALUE)))
+    own = replace(ORDERS, null_columns=(("amount", Nulls.UNKNOWN), ("paid_at", Nulls.VALUE)))
+    whole = replace(ORDERS, name="whole_orders", nulls=Nulls.UNKNOWN)
+    spec = replace(SHOP, source=source, tables=(BUYERS, own, whole), marts=())
+    found = {table.name: dict(table.null_columns) for table in spec.tables}
+    assert found == {
+        "buyers": {"city": Nulls.VALUE},
+        "orders": {"amount": Nulls.UNKNOWN, "paid_at": Nulls.VALUE},
+        "whole_orders": {},
+    }
+    assert replace(spec) == spec, "it is the same when it is made once more"
+    with pytest.raises(ContractError, match="source nulls names 'town', none of its columns"):
+        replace(SHOP.source, null_columns=(("town", Nulls.VALUE),))

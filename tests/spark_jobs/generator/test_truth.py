@@ -6,11 +6,17 @@ knows, a delete forgets the sale. That is enough when nothing comes out of order
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.tables import Nulls
+from spark_jobs.generator.funnel import CANCELLED
+from spark_jobs.generator.plan import Plan
 
 DIMENSIONS = {
     "units": ("UnitId", {"unit_name": "UnitName", "building_id": "BuildingId", "project_id": "ProjectId"}),
@@ -30,9 +36,12 @@ def _time(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, tz=UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _overwrite(table: dict[str, dict[str, Any]], key: int, row: dict[str, Any], columns: dict[str, str]) -> None:
+def _overwrite(
+    table: dict[str, dict[str, Any]], key: int, row: dict[str, Any], columns: dict[str, str], *, is_value: bool
+) -> None:
     stored = table.setdefault(str(key), dict.fromkeys(columns))
-    stored.update({name: row[source] for name, source in columns.items() if row.get(source) is not None})
+    said = {name: row[source] for name, source in columns.items() if source in row}
+    stored.update({name: value for name, value in said.items() if is_value or value is not None})
 
 
 Folded = tuple[dict[str, dict[str, Any]], set[int], Counter[tuple[str, str, str]]]
@@ -43,7 +52,7 @@ def folded(life) -> Folded:
     return fold(life.topic.distinct)
 
 
-def fold(events: list[dict[str, Any]]) -> Folded:
+def fold(events: list[dict[str, Any]], *, is_value: bool = False) -> Folded:
     """Tables, deleted sales and events by hour, project and status of events in order."""
     tables: dict[str, dict[str, Any]] = {table: {} for table in (*DIMENSIONS, "sales")}
     deleted: set[int] = set()
@@ -59,8 +68,8 @@ def fold(events: list[dict[str, Any]]) -> Folded:
         deleted.discard(row["SaleId"])
         for table, (key, columns) in DIMENSIONS.items():
             if row.get(key) is not None:
-                _overwrite(tables[table], row[key], row, columns)
-        _overwrite(tables["sales"], row["SaleId"], row, SALES)
+                _overwrite(tables[table], row[key], row, columns, is_value=is_value)
+        _overwrite(tables["sales"], row["SaleId"], row, SALES, is_value=is_value)
     for sale in tables["sales"].values():
         signed_ms = sale["contract_signing_date"]
         sale["contract_signing_date"] = None if signed_ms is None else _time(signed_ms)
@@ -119,3 +128,28 @@ def test_subtotals_have_four_digits(life):
     ]
     assert subtotals
     assert all(len(subtotal.partition(".")[2]) == 4 for subtotal in subtotals)
+
+
+def test_where_null_is_a_value_a_cancelled_contract_has_neither_amount_nor_date(make, tmp_path):
+    rates = {"correction": 0.2, "late": 0.1, "delete": 0.03, "partial": 0.1}
+    made = make(tmp_path, events=2_000, seed=11, rates=rates, nulls=Nulls.VALUE)
+    tables, deleted, _ = fold(made.topic.distinct, is_value=True)
+    assert made.truth["tables"] == tables
+    assert set(made.truth["deleted_sales"]) == deleted
+    signed = {
+        event["after"]["SaleId"]
+        for event in made.topic.distinct
+        if event["op"] != "d" and event["after"]["ContractSigningDate"] is not None
+    }
+    cancelled = [sale for key, sale in tables["sales"].items() if sale["status_id"] == CANCELLED and int(key) in signed]
+    assert cancelled
+    assert all(sale["contract_subtotal"] is None is sale["contract_signing_date"] for sale in cancelled)
+    assert fold(made.topic.distinct)[0]["sales"] != tables["sales"], "where null is unknown they keep both"
+    assert made.outcome.plan == Plan.from_state(json.loads(json.dumps(made.outcome.plan.to_state())))
+
+
+def test_a_run_goes_on_with_what_null_means_in_it(make, tmp_path):
+    make(tmp_path, events=100, total_events=300, nulls=Nulls.VALUE)
+    with pytest.raises(ContractError, match="--nulls unknown differs from this run's value"):
+        make(tmp_path, is_resume=True, nulls=Nulls.UNKNOWN)
+    assert make(tmp_path, is_resume=True).outcome.plan.nulls is Nulls.VALUE

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import ConsumersBehindError, ContractError, ErasureUnfinishedError
-from spark_jobs.jobs.erasure import eraser
+from spark_jobs.contracts.errors import (
+    ConsumersBehindError,
+    ContractError,
+    ErasureUnfinishedError,
+    SettingsError,
+)
+from spark_jobs.jobs.erasure import eraser, trials
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from tests.support import oracle
@@ -114,6 +119,37 @@ def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLak
     events, _ = oracle.read_lines(people.lines)
     assert_is_right(people, erased(events, "agent_id", "agent_name", AGENT, (*AGENT_NAMES, LATE_NAME)))
     assert people.lake.run("ingest", clock=people.clock).status == "nothing_to_do"
+
+
+def test_one_that_cannot_end_is_given_up_and_done_later(people: PeopleLake, monkeypatch: pytest.MonkeyPatch):
+    """It died amid the landing files, half of which are edited. None is read again, and the next one finds the rest."""
+    lake = people.lake
+    with pytest.raises(ContractError, match="there is none to give up"):
+        lake.run("erase", clock=people.clock, agent=AGENT, give_up=True, yes=True)
+    erase_and_die(people, monkeypatch, "edit_files", is_done=False)
+    assert lake.run("erase", clock=people.clock, agent=AGENT, give_up=True).status == "nothing_to_do"
+    before = {table: lake.rows(table) for table in ("sales_log", "quarantine")}
+    result = lake.run("erase", clock=people.clock, agent=AGENT, give_up=True, yes=True)
+    assert result.counters["findings"] > 0
+    assert lake.run("ingest", clock=people.clock).counters["records_read"] == 0, "no file is read again"
+    assert {table: lake.rows(table) for table in before} == before
+    lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    assert traces(lake.folder, WORDS_OF_AGENT) == []
+    events, _ = oracle.read_lines(people.lines)
+    assert_is_right(people, erased(events, "agent_id", "agent_name", AGENT, AGENT_NAMES))
+
+
+def test_landing_files_that_cannot_be_written_stop_it_before_anything_changes(
+    people: PeopleLake, monkeypatch: pytest.MonkeyPatch
+):
+    lake, before = people.lake, people.lake.instants()
+    why = "Read-only file system"
+    monkeypatch.setattr(trials, "find_unwritable", lambda _spark, _root, paths: [f"{path}: {why}" for path in paths])
+    with pytest.raises(SettingsError, match=f"nothing was changed, because these cannot be written: .*{why}"):
+        lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
+    assert lake.instants() == before
+    assert SavepointRecords(lake.settings).all() != []
+    lake.run("ingest", clock=people.clock)
 
 
 def erase_and_die(people: PeopleLake, patch: pytest.MonkeyPatch, step: str, *, is_done: bool) -> None:

@@ -201,6 +201,8 @@ def test_a_version_that_was_edited_after_it_counted_stops_the_layer_until_a_pers
         ({"layer": "nowhere"}, "no mart .* is of layer 'nowhere'"),
         ({"to_date": "2023-01-01"}, "is before"),
         ({"from_date": "yesterday"}, "dates such as"),
+        ({"to_date": "2025-04-15"}, r"is computed by whole months; give --from 2024-09-01 --to 2025-04-30"),
+        ({"from_date": "2024-09-02"}, r"is computed by whole months; give --from 2024-09-01 --to 2025-04-30"),
         ({"from_date": None}, "needs --layer, --from and --to"),
     ],
 )

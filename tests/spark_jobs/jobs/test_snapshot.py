@@ -6,6 +6,7 @@ snapshot/test_values.py.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from pathlib import Path
@@ -143,6 +144,29 @@ def test_a_transaction_that_was_open_is_awaited_and_read(spark, tmp_path, postgr
         assert reader.is_alive(), "it waits"
     reader.join()
     assert {row["sale_id"]: row["unit_id"] for row in lake.rows("sales_log")}[key] == 77
+
+
+def test_ingest_goes_on_while_a_database_is_silent_and_the_snapshot_gives_up(spark, tmp_path):
+    """A port that takes connections and never answers: no lease is held meanwhile, and the wait has an end."""
+    spec = Path(make_expecting_lake(spark, tmp_path, {}).settings.lake_spec)
+    failed: list[LakehouseError] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"jdbc:postgresql://127.0.0.1:{silent.getsockname()[1]}/erp?loginTimeout=15"
+        lake = SnapshotLake(spark=spark, folder=tmp_path, spec=spec, url=url)
+
+        def take() -> None:
+            try:
+                lake.take("public.SALES")
+            except LakehouseError as error:
+                failed.append(error)
+
+        reader = threading.Thread(target=take)
+        reader.start()
+        time.sleep(2)
+        assert lake.run("ingest").status == "nothing_to_do"
+        assert reader.is_alive(), "ingest was done while the snapshot still waited"
+        reader.join(timeout=60)
+    assert [type(error) for error in failed] == [TransientError]
 
 
 def test_an_empty_table_is_read_once_too(spark, tmp_path, postgresql):

@@ -7,7 +7,7 @@ Timelines and the consumer's file are written by hand, in the form in which the 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -73,6 +73,16 @@ def test_a_marts_clock_never_goes_back_and_neither_does_its_window(tmp_path_fact
     assert before is not None
     assert now.last >= before.last
     assert (now.last == before.last) == (max(clock, NOON).date() == NOON.date())
+
+
+def test_a_clock_that_has_not_come_is_none_to_go_on_from(tmp_path: Path):
+    """Such a mart is blocked, and a full refresh takes the clock of its run: its window was empty until then."""
+    table(tmp_path, MART.name, 4, **{**KEPT, "lakehouse.clock": "2236-01-01T00:00:00Z"})
+    refresh = refresh_of(tmp_path, full=True)
+    assert (refresh.is_ahead, refresh.clock, refresh.metadata["clock"]) == (True, NOON, format_clock(NOON))
+    now, _ = windows(refresh)
+    assert now == windows(refresh_of(tmp_path / "other"))[0]
+    assert not refresh_of(tmp_path, datetime(2236, 1, 2, tzinfo=UTC)).is_ahead
 
 
 def test_the_clock_of_a_refresh_that_changed_nothing_counts_too_as_long_as_nothing_was_written_since(made: Path):

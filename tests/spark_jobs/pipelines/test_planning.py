@@ -112,7 +112,7 @@ def test_what_changed_is_planned_and_nothing_else(made: Settings, changed: set[s
     assert found == dict.fromkeys((mart.name for mart in SPEC.marts if mart.name in changed), ("sql",))
     spec = replace(SPEC, tables=tables)
     assert {(each.table, each.changed, each.action) for each in planned(spec, made)} == {
-        (name, ("nulls",), Action.LATER) for name in nulls
+        (name, ("nulls",), Action.REBUILD) for name in nulls
     }
 
 
@@ -153,7 +153,7 @@ def test_what_is_for_good_has_a_remedy(made: Settings, changes: dict[str, Any], 
     [
         ({"key": ("status_id",), "columns": ("sale_id", "unit_id"), "deletes": Deletes.IGNORE}, ("key",)),
         ({"deletes": Deletes.REMOVE}, ("deletes",)),
-        ({"deletes": Deletes.REMOVE, "partition": "", "nulls": Nulls.VALUE}, ("deletes",)),
+        ({"deletes": Deletes.REMOVE, "partition": "", "nulls": Nulls.VALUE}, ("deletes", "nulls")),
     ],
 )
 def test_a_table_is_made_again_where_its_rows_can_take_the_place_of_those_that_are_there(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import tempfile
 from collections import Counter
@@ -28,7 +29,9 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.sources import decoding, file_blocks, file_scan
 from spark_jobs.sources.decoding import decode_chunks, decode_records, read_lines
 from spark_jobs.sources.envelope import EnvelopeDecoder
-from spark_jobs.sources.landing import LandingPlan, list_landing, plan_landing
+from spark_jobs.sources.kept_bytes import BATCH_BYTES
+from spark_jobs.sources.landing import list_landing, plan_landing
+from spark_jobs.sources.landing_plan import LandingPlan
 from spark_jobs.storage.filesystem import Filesystem
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
@@ -123,11 +126,15 @@ def said_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
     names = ("event_id", "op", "event_order", "event_time", "transaction_id")
     said = {name: getattr(event, name) for name in names}
     said |= {column.name: value for column, value in zip(spec.source.columns, event.values, strict=True)}
+    if event.beside:
+        said |= {"row_types": [*event.beside.types], "row_values": [*event.beside.values]}
+    said |= {"row_unknown": [*event.unknown] if event.unknown else None}
     if event.mirrored:
         row = event.mirrored
         said |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}
         said |= {"row_unknown": [*row.unknown] if row.unknown else None}
         said |= {"key_columns": [*row.key] if row.key else None}
+    said |= {"source_origin": event.origin, "source_mark": event.mark, "source_identity": event.identity}
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -194,3 +201,51 @@ def test_a_record_that_is_decoded_once_more_keeps_its_hash_and_its_place(
         (row["read_from"], row["read_offset"]): {**said_by(spec, row["raw"]), "__record": row["record_hash"]}
         for row in held
     }
+
+
+KEPT = 3000
+
+
+@contextmanager
+def little_is_kept() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (decoding, file_blocks, file_scan):
+            patch.setattr(module, "MAX_KEPT_BYTES", KEPT)
+        yield
+
+
+def test_of_a_record_that_is_too_large_place_size_and_hash_are_kept_and_the_rest_goes_on():
+    """In a file of its own without an end of line, and between two good ones; the same content has the same bytes."""
+    first, last = line(good(1)), line(good(2))
+    large = b'{"op":"c","after":"%s"}' % (b"x" * 10_000)
+    landed = [
+        Landed([first, large, last], b"", False),
+        Landed([first, first, large], b"", True),
+        Landed([], large, False),
+    ]
+    spec = load_lake_spec(Settings().lake_spec)
+    with little_is_kept(), planned(landed) as (folder, plan, _):
+        rows = by_place(rows_of(decode_chunks(SESSION, spec, folder, plan.chunks, plan.broken)))
+        assert len(rows) == plan.records == 7
+    kept = json.dumps({"bytes": len(large), "sha256": hashlib.sha256(large).hexdigest()}).encode()
+    too_large = {(Path(path).name, at): row["raw"] for (path, at), row in rows.items() if row.get("reason")}
+    at = len(first) + 1
+    assert too_large == {("0.jsonl", at): kept, ("1.jsonl", 2 * at): kept, ("2.jsonl", 0): kept}
+    assert {row["reason"] for row in rows.values() if "reason" in row} == {"record_too_large"}
+
+
+def test_batches_end_by_weight_before_they_end_by_rows():
+    """Five thousand records of 430 KB were one batch of more than Arrow's 2 GB."""
+    spec, sizes = load_lake_spec(Settings().lake_spec), list[int]()
+    decoder = decoding.RecordDecoder(spec)
+    record = b"x" * 430_000
+    for offset in range(100):
+        decoder.add("file", offset, record)
+        sizes += [batch.num_rows for batch in decoder.full()]
+    sizes.append(decoder.flush().num_rows)
+    assert sum(sizes) == 100
+    assert max(sizes) * len(record) < 2 * BATCH_BYTES
+    batches = [*decoding.line_batches(("file", offset, record) for offset in range(100))]
+    assert [row for batch in batches for row in batch.column(1).to_pylist()] == [*range(100)]
+    assert max(batch.num_rows for batch in batches) * len(record) < 2 * BATCH_BYTES
+    assert [batch.num_rows for batch in decoding.line_batches([])] == [0]

@@ -43,7 +43,8 @@ def test_a_change_of_sql_server():
     assert event.op == "c"
     assert event.event_time == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
     assert event.event_order.startswith("00000027000000050003" + "00000027000000050002" + "00000001" + "-")
-    assert event.event_id == f"erp.dbo.SALES:{event.event_order}"
+    assert event.event_id == f"erp.dbo.SALES:{event.event_order}@sqlserver/erp"
+    assert (event.origin, event.mark) == ("sqlserver/erp/erp/dbo.SALES", event.event_order.partition("-")[0])
     assert row_of(event) == {
         "sale_id": 7,
         "unit_id": 3,

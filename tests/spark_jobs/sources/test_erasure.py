@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.sources import file_blocks
+from spark_jobs.sources import erasure, file_blocks
+from spark_jobs.sources.content_hash import hash_of
 from spark_jobs.sources.erasure import (
     FilePart,
     edit_file,
@@ -148,6 +149,36 @@ def test_kept_records_lose_the_person_and_nothing_else(kept: list[tuple[bytes | 
             hushed = [{k: "" if "Ann Quux" in text else text for k, text in each.items()} for each in tried]
             expected["history"] = json.dumps(hushed, separators=(",", ":"))
         assert found.get(row["record_hash"]) == (expected if expected != {**row, "raw": raw} else None)
+
+
+@settings(max_examples=40)
+@given(
+    before=st.integers(0, 900),
+    after=st.integers(0, 900),
+    is_packed=st.booleans(),
+    block_bytes=st.sampled_from((50, 300)),
+)
+def test_a_name_in_a_line_that_is_too_large_is_gone_wherever_it_is(
+    before: int, after: int, is_packed: bool, block_bytes: int
+):
+    """Such a line is looked through piece by piece; what has the name is blank, and every other line as it was."""
+    large = b"x" * before + b'"Ann Quux"' + b"y" * after
+    content = b"\n".join([OTHER, large, OTHER, b"x" * 2000, OTHER, b""])
+    with (
+        landed(content, is_packed=is_packed, block_bytes=block_bytes) as (files, path),
+        pytest.MonkeyPatch.context() as p,
+    ):
+        p.setattr(erasure, "MAX_KEPT_BYTES", 400)
+        p.setattr(erasure, "_MOST_NAME", 100)
+        part = FilePart(path=str(path), is_settled=True, consumed=len(content), read_to=len(content))
+        found = edit_file(files, part, REDACTOR)
+        edited = read(path).split(b"\n")
+        assert found.taken_in >= 1
+        assert find_in_file(files, part, REDACTOR).records == 0
+        assert hash_of([read(path)]) == found.digest
+    assert [len(text) for text in edited] == [len(text) for text in content.split(b"\n")]
+    assert [edited[at] for at in (0, 2, 3, 4)] == [OTHER, OTHER, b"x" * 2000, OTHER]
+    assert b"Ann Quux" not in edited[1]
 
 
 @pytest.mark.parametrize(("size", "problem"), [(-9, "ends too early"), (0, "is damaged")])

@@ -23,7 +23,14 @@ from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sources import kafka
-from spark_jobs.sources.kafka import KafkaCluster, KafkaReadError, client_properties, iter_messages, reading
+from spark_jobs.sources.kafka import (
+    KafkaCluster,
+    KafkaReadError,
+    client_properties,
+    iter_messages,
+    next_batch,
+    reading,
+)
 from spark_jobs.sources.kafka_plan import Span
 from tests.support.small_broker import SmallBroker, small_broker
 
@@ -176,6 +183,18 @@ def test_an_error_that_passes_costs_no_message_and_doubles_none(broker, monkeypa
     assert offsets(broker, "one", 0, 2, 9) == [(n, b"%d" % n) for n in range(2, 9)]
 
 
+def test_errors_that_pass_and_nothing_else_are_given_up(broker, monkeypatch):
+    class Lost(Consumer):
+        """Says at once, whenever it is asked, that it has lost the broker for a moment."""
+
+        def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+            return [Message(topic="one", partition=0, error=KafkaError(KafkaError._TRANSPORT, retriable=True))]
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", Lost)
+    with pytest.raises(KafkaReadError, match=r"kafka:one/0 gives nothing after offset 2$"):
+        offsets(broker, "one", 0, 2, 9)
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it")])
 def test_what_is_no_failure_of_reading_is_told_as_it_is(error):
     with pytest.raises(type(error)) as caught, reading():
@@ -188,3 +207,12 @@ def test_a_failure_of_reading_on_an_executor_may_be_tried_again():
     with pytest.raises(TransientError) as caught, reading():
         raise RuntimeError(said)
     assert str(caught.value) == f"{kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL; nothing was written: run the job again"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"),
+    [([0] * 5, 2_000), ([1_000] * 100, 2_000), ([430_000] * 100, 39), ([2**20] * 3, 16), ([64 * 2**20], 1)],
+)
+def test_messages_are_asked_for_by_what_those_before_them_weighed(sizes: list[int], most: int):
+    """Two thousand of a megabyte would wait in memory at once."""
+    assert next_batch(sizes) == most

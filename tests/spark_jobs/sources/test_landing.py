@@ -6,54 +6,15 @@ Every file holds records ``{"n":1}``, ``{"n":2}``, … of eight bytes with their
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.sources.file_blocks import read_range
-from spark_jobs.sources.file_scan import CHUNK_BYTES, LedgerEntry
-from spark_jobs.sources.landing import (
-    LandingPlan,
-    find_oldest_unread,
-    list_landing,
-    pack_ledger,
-    plan_landing,
-    unpack_ledger,
-)
+from spark_jobs.sources.file_lines import read_broken
+from spark_jobs.sources.file_scan import CHUNK_BYTES
+from spark_jobs.sources.landing import find_oldest_unread, list_landing, pack_ledger, unpack_ledger
 from spark_jobs.storage.filesystem import Filesystem
-
-ONE, TWO, THREE = (b'{"n":%d}\n' % n for n in (1, 2, 3))
-LONG_AGO, NOW = 10**9, 10**18
-
-
-class Landing:
-    """A topic's folder and what earlier runs committed about it."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.ledger = root, dict[str, LedgerEntry]()
-
-    def put(self, name: str, content: bytes, *, topic: str = "SALES", modified_ns: int = LONG_AGO) -> Path:
-        path = self.root / topic / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        os.utime(path, ns=(modified_ns, modified_ns))
-        return path
-
-    def plan(self, *, limit: int = 100, truncated_before_ns: int = 0) -> LandingPlan:
-        files = Filesystem(str(self.root))
-        entries, messages = list_landing(files, ("*.SALES", "SALES"))
-        plan = plan_landing(files, entries, self.ledger, max_records=limit, truncated_before_ns=truncated_before_ns)
-        self.ledger = dict(plan.ledger)
-        assert messages == ()
-        return plan
-
-    def read(self, **options: int) -> list[bytes]:
-        content = []
-        for chunk in self.plan(**options).chunks:
-            with open(chunk.path, "rb") as file:
-                content.append(read_range(file, chunk.start, chunk.end))
-        return content
+from tests.support.landings import LONG_AGO, NOW, ONE, THREE, TWO, Landing
 
 
 @pytest.fixture
@@ -116,7 +77,9 @@ def test_half_a_line_that_nobody_finishes_goes_to_quarantine_once(landing, is_gz
     content = ONE + TWO[:4]
     landing.put("a", gzip.compress(content) if is_gzip else content)
     plan = landing.plan(truncated_before_ns=NOW)
-    assert [(part.offset, part.raw, str(part.reason)) for part in plan.broken] == [(8, TWO[:4], "truncated")]
+    (part,) = plan.broken
+    raw = read_broken(Filesystem(str(landing.root)), part)
+    assert (part.offset, raw, str(part.reason)) == (8, TWO[:4], "truncated")
     assert [(chunk.start, chunk.end) for chunk in plan.chunks] == [(0, 8)]
     again = landing.plan(truncated_before_ns=NOW)
     assert (again.chunks, again.broken) == ((), ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 from datetime import UTC, date, datetime
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.loads import FileFormat
 from spark_jobs.sources.file_blocks import GZIP_MAGIC
-from spark_jobs.sources.load_rows import FileRecord, iter_records
+from spark_jobs.sources.kept_bytes import BATCH_BYTES
+from spark_jobs.sources.load_rows import FileRecord, batch_rows, iter_records
 from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -83,6 +85,29 @@ def test_a_line_that_is_too_long_ends_where_it_ends():
     records = read(long + b'\n{"a": 1}\n', FileFormat.JSON)
     assert [(each.at, str(each.error).split(":")[0]) for each in records] == [(1, "text_too_long"), (2, "None")]
     assert len(records[0].text) == MAX_RECORD_BYTES + 2
+    kept = json.loads(records[0].raw("t"))
+    assert (kept["bytes"], kept["sha256"]) == (len(long) + 1, hashlib.sha256(long + b"\n").hexdigest())
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_line_of_csv_that_is_too_long_ends_where_it_ends(columns: int):
+    """Cut off, it has as many values as the header all the same."""
+    long = b",".join([b"x" * (2 * MAX_RECORD_BYTES)] * columns)
+    records = read(b"a,b\n1,2\n" + long + b"\n3,4\n")
+    assert [(each.at, str(each.error).split(":")[0]) for each in records] == [
+        (2, "None"),
+        (3, "text_too_long"),
+        (4, "None"),
+    ]
+    assert json.loads(records[1].raw("t"))["bytes"] == len(long) + 1
+    assert len(records[1].text) <= MAX_RECORD_BYTES
+
+
+@given(st.integers(0, 10**10), st.integers(0, 10**6))
+def test_rows_of_parquet_are_read_by_what_they_weigh(weight: int, rows: int):
+    most = batch_rows(weight, rows)
+    assert 1 <= most <= 5000
+    assert most == 1 or most * weight <= BATCH_BYTES * rows
 
 
 def test_rows_of_parquet_have_the_types_of_the_file(tmp_path: Path):

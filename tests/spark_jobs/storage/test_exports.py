@@ -15,6 +15,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.exports import parse_target
 from spark_jobs.storage import exports
 from spark_jobs.storage.exports import check_free, count_csv_rows
+from spark_jobs.storage.filesystem import Filesystem
 
 cells = st.text(st.sampled_from(',"\r\n ab=é'), max_size=6)
 tables = st.integers(1, 3).flatmap(lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), max_size=8))
@@ -74,3 +75,55 @@ def test_a_file_does_not_become_a_folder_nor_a_folder_a_file(tmp_path: Path) -> 
         check_free(parse_target(f"{tmp_path}/a.csv/", overwrite=True))
     with pytest.raises(ContractError, match=r"is a folder and would become a file"):
         check_free(parse_target(f"{tmp_path}/b.csv", overwrite=True))
+
+
+class Lossy(Filesystem):
+    """An object store that does what it is told, or nothing, and then fails."""
+
+    def __init__(self, root: Path, *, is_done: bool) -> None:
+        super().__init__(str(root))
+        self.is_local, self.is_done = False, is_done
+
+    def move(self, path: str, new: str) -> None:
+        if self.is_done:
+            super().move(path, new)
+        raise OSError("SLOW_DOWN")
+
+    def write(self, path: str, content: bytes) -> None:
+        if self.is_done:
+            super().write(path, content)
+        raise OSError("SLOW_DOWN")
+
+    def delete_tree(self, path: str = "") -> None:
+        raise OSError("SLOW_DOWN")
+
+
+def stage(root: Path) -> None:
+    for folder in (".export-1", "a.csv"):
+        (root / folder).mkdir()
+    (root / ".export-1" / "part-7.csv").write_text("id\n1\n")
+
+
+def test_an_export_whose_store_lost_its_answers_is_done(tmp_path: Path) -> None:
+    """To fail would be wrong: tried again it would be refused, because the target is there."""
+    stage(tmp_path)
+    files = Lossy(tmp_path, is_done=True)
+    exports._publish_objects(files, ".export-1", {"part-7.csv": "part-00000.csv"}, parse_target(f"{tmp_path}/a.csv/"))
+    assert sorted(path.name for path in (tmp_path / "a.csv").iterdir()) == ["_SUCCESS", "part-00000.csv"]
+    stage_file = tmp_path / ".export-1" / "part-8.csv"
+    stage_file.write_text("id\n2\n")
+    exports._publish_file(files, ".export-1/part-8.csv", "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "id\n2\n"
+    exports._remove(files, ".export-1")
+
+
+def test_an_export_that_its_store_did_not_take_fails(tmp_path: Path) -> None:
+    stage(tmp_path)
+    files = Lossy(tmp_path, is_done=False)
+    with pytest.raises(OSError, match="SLOW_DOWN"):
+        exports._publish_objects(files, ".export-1", {"part-7.csv": "part-0.csv"}, parse_target(f"{tmp_path}/a.csv/"))
+    with pytest.raises(OSError, match="SLOW_DOWN"):
+        exports._publish_file(files, ".export-1/part-7.csv", "b.csv")
+    (tmp_path / "b.csv").write_text("older")
+    with pytest.raises(OSError, match="SLOW_DOWN"):
+        exports._publish_file(Lossy(tmp_path, is_done=True), ".export-1/part-7.csv", "b.csv")

@@ -49,6 +49,18 @@ def test_something_else_at_its_place_is_left(tmp_path):
     assert (tmp_path / "a1.json").exists()
 
 
+def test_one_that_was_read_counts_though_its_removal_was_not_answered(tmp_path, monkeypatch):
+    """A job that ended well would be run again, because nobody knew."""
+    uri = str(tmp_path / "a1.json")
+    write_outcome(uri, OUTCOME)
+
+    def fail(files: Filesystem, path: str) -> None:
+        raise OSError("SLOW_DOWN")
+
+    monkeypatch.setattr(Filesystem, "delete", fail)
+    assert take_outcome(uri) == OUTCOME
+
+
 @pytest.mark.parametrize("uri", ["a1.json", "/tmp/", ""])
 def test_a_path_without_a_folder_or_a_name(uri):
     with pytest.raises(SettingsError, match="names no file in a folder"):

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.sources.decoding import LINES, decoded_schema
+from spark_jobs.contracts.tables import ROW_COLUMNS
+from spark_jobs.sources.decoding import LINES, SOURCE_COLUMNS, decoded_schema
 from spark_jobs.transforms.log import (
     is_set_aside,
     log_columns,
@@ -30,12 +31,13 @@ pytestmark = pytest.mark.spark
 
 SPEC = load_lake_spec(Settings().lake_spec)
 CLOCK = datetime(2026, 1, 2, tzinfo=UTC)
+EMPTY = (None,) * (5 + len(SPEC.source.columns) + len(ROW_COLUMNS) + len(SOURCE_COLUMNS))
 LATE = datetime(2026, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
 
 
 @pytest.fixture
 def decoded_df(spark: Any) -> Any:
-    empty = (None,) * (len(SPEC.source.columns) - 1)
+    empty = (None,) * (len(SPEC.source.columns) - 1 + len(ROW_COLUMNS) + len(SOURCE_COLUMNS))
     event_a = ("A", "c", "1", LATE, None, 7, *empty, "file", 0, None, None, None)
     event_b = ("B", "d", "2", CLOCK, None, 8, *empty, "file", 20, None, None, None)
     broken = [(None,) * (6 + len(empty)) + ("file", at, "not_json", "why", b"?") for at in (30, 10)]
@@ -71,11 +73,10 @@ def test_what_breaks_a_rule_is_rejected_with_its_bytes(spark, decoded_df):
 
 
 def test_bytes_are_those_of_the_record_in_its_own_file_for_whatever_reason_it_was_set_aside(spark, decoded_df):
-    """Four records at the same place of four files, two by a rule, two by the type of a column; one was not used."""
-    reasons = [Reason.BROKEN_RULE, Reason.OTHER_TYPE] * 2
-    empty = (None,) * (5 + len(SPEC.source.columns))
-    rows = [(*empty, f"file {n}", 7, reason.value, "why", None) for n, reason in enumerate(reasons)]
-    aside_df = spark.createDataFrame([*rows, (*empty, "file 4", 7, "not_json", "why", b"own")], decoded_schema(SPEC))
+    """Four records at the same place of four files, each for a reason of its own; one was not used."""
+    reasons = [Reason.BROKEN_RULE, Reason.OTHER_TYPE, Reason.OTHER_ORIGIN, Reason.POSITION_FELL]
+    rows = [(*EMPTY, f"file {n}", 7, reason.value, "why", None) for n, reason in enumerate(reasons)]
+    aside_df = spark.createDataFrame([*rows, (*EMPTY, "file 4", 7, "not_json", "why", b"own")], decoded_schema(SPEC))
     lines_df = spark.createDataFrame([(f"file {n}", 7, b"line %d" % n) for n in reversed(range(5))], LINES)
     assert sorted(row["read_from"] for row in aside_df.where(is_set_aside()).collect()) == [
         f"file {n}" for n in range(4)
@@ -86,7 +87,7 @@ def test_bytes_are_those_of_the_record_in_its_own_file_for_whatever_reason_it_wa
 
 
 def test_a_broken_content_is_one_row_at_its_first_position(spark, decoded_df):
-    earlier = [(None,) * (5 + len(SPEC.source.columns)) + ("a file", at, "not_json", "why", b"?") for at in (80, 70)]
+    earlier = [(*EMPTY, "a file", at, "not_json", "why", b"?") for at in (80, 70)]
     for order in (earlier, earlier[::-1]):
         more_df = decoded_df.unionByName(with_day(spark.createDataFrame(order, decoded_schema(SPEC)), CLOCK))
         (first,) = select_rejections(more_df, CLOCK).collect()

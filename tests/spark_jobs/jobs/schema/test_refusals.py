@@ -19,7 +19,7 @@ SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
             ["list", "--tables", "invoices,bask*"],
             "this lake has ['customers', 'products', 'orders', 'order_lines']",
         ),
-        (["history", "--tables", "sales_log"], "no table with from fits --tables"),
+        (["history", "--tables", "sales_log"], "no table with from fits --tables, nor does the wide log"),
         (["apply", "--yes", "--by", "Ann\nand Bob"], "--by"),
     ],
 )

@@ -44,7 +44,8 @@ def test_what_is_due_is_told_with_its_reason(settings: Settings, capsys: pytest.
     assert result.due == (("units", "compaction"),)
     assert result.counters == {"services_due": 1, "services_done": 0}
     (line,) = capsys.readouterr().out.splitlines()[2:]
-    assert line.split(maxsplit=3) == ["units", "compaction", "yes", "12 of 12 log files over a base file"]
+    reasons = "12 of 12 log files over a base file; base files lack what was written since 00000000000000002"
+    assert line.split(maxsplit=3) == ["units", "compaction", "yes", f"{reasons}, over 60 minutes"]
 
 
 def test_all_of_it_on_demand(settings: Settings, capsys: pytest.CaptureFixture[str]):

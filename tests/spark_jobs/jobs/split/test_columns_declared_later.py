@@ -1,8 +1,8 @@
 """A column and a table that are declared after the lake has data.
 
-The source sends customers from the first event on. The first spec does not know them; the second one declares the
-columns, the table ``customers`` and ``sales.customer_id``. New events fill them at once; a backfill of the log's
-history adds nothing more, because the log holds what was declared when its events were read.
+The source sends customers from the first event on. The first spec does not know them, which an alert says once; the
+second one declares the columns, the table ``customers`` and ``sales.customer_id``. New events fill them at once, the
+new table has everything from the beginning, and ``schema apply`` fills the old one from what was kept.
 """
 
 from __future__ import annotations
@@ -42,21 +42,37 @@ def _sale(sale_id: int, agent_id: int, customer_id: int, position: int) -> bytes
     return line(sqlserver("c", {"SaleId": sale_id, "AgentId": agent_id, "AgentName": "Ann", **customer}, position))
 
 
-def test_a_later_declaration_needs_no_code_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_later_declaration_needs_no_code_and_loses_nothing(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = SpecLake(spark=spark, folder=tmp_path, spec=_spec_without_customers(tmp_path / "before.yaml"))
     after = SpecLake(spark=spark, folder=tmp_path, spec=write_spec(tmp_path, read_shipped_spec(TABLES)))
     before.land("1.jsonl", [_sale(1, 1, 100, 1), _sale(2, 1, 200, 2)])
-    before.run("ingest")
+    alerts = before.run("ingest").alerts
+    assert [alert.split(" came, which")[0] for alert in alerts] == [
+        "sales_log: column CustomerId (bigint)",
+        "sales_log: column CustomerName (string)",
+    ]
     before.run("split")
+    before.run("schema", action="list")
+    assert "CustomerName" in capsys.readouterr().out
 
     after.land("2.jsonl", [_sale(2, 2, 201, 3), _sale(3, 2, 300, 4)])
-    after.run("ingest")
+    assert after.run("ingest").alerts == ()
     after.run("split")
 
     sales = {row["sale_id"]: (row["agent_id"], row["customer_id"]) for row in after.rows_by_spark("sales")}
     assert sales == {1: (1, None), 2: (2, 201), 3: (2, 300)}
     assert {row["sale_id"] for row in after.rows("sales")} == {1, 2, 3}
-    assert {row["customer_id"] for row in after.rows("customers")} == {201, 300}
+    names = {row["customer_id"]: row["customer_name"] for row in after.rows("customers")}
+    assert names == {number: f"customer {number}" for number in (100, 200, 201, 300)}
+
+    planned = after.run("schema", action="plan")
+    assert planned.counters == {"changes": 2}
+    assert after.run("schema", action="apply", yes=True, by="ann").status == "done"
+    customers = {row["sale_id"]: row["customer_id"] for row in after.rows("sales")}
+    assert customers == {1: 100, 2: 201, 3: 300}, "the newest event of sale 2 is the second one"
+    assert after.run("schema", action="apply", yes=True, by="ann").counters == {"changes": 0}
 
     instants = after.instants()
     history = Interval(start=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, tzinfo=UTC))

@@ -19,10 +19,10 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
-from spark_jobs.sources.mirrored import UNAVAILABLE
 from spark_jobs.sources.positions import transaction_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
 from tests.support.envelopes import START_MS, Envelope, envelope, line, postgres, sqlserver, wrapped
+from tests.support.mirrors import UNAVAILABLE
 
 SPEC = load_lake_spec(Settings().lake_spec)
 ROW = {"SaleId": 7, "UnitName": "A 1"}

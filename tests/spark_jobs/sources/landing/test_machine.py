@@ -19,9 +19,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from spark_jobs.sources.file_blocks import read_range
+from spark_jobs.sources.file_blocks import iter_range
 from spark_jobs.sources.file_scan import LedgerEntry
-from spark_jobs.sources.landing import LandingPlan, list_landing, pack_ledger, plan_landing, unpack_ledger
+from spark_jobs.sources.landing import list_landing, pack_ledger, plan_landing, unpack_ledger
+from spark_jobs.sources.landing_plan import LandingPlan
 from spark_jobs.storage.filesystem import Filesystem
 
 TOPIC = "erp.dbo.SALES"
@@ -108,7 +109,7 @@ class LandingMachine(RuleBasedStateMachine):
         for chunk in plan.chunks:
             file = self.files[Path(chunk.path).name]
             with files.open(chunk.path) as stored:
-                lines = read_range(stored, chunk.start, chunk.end).split(b"\n")
+                lines = b"".join(iter_range(stored, chunk.start, chunk.end, chunk.member)).split(b"\n")
             taken += len(lines) if lines[-1] else len(lines) - 1
             records = [line for line in lines if line.strip()]
             assert set(records) <= set(file.records)

@@ -65,7 +65,6 @@ def test_nothing_is_said_of_a_healthy_table(units: MadeTable):
 DAMAGES: dict[Ailment, Callable[[MadeTable], object]] = {
     Ailment.PENDING_WRITE: lambda table: table.pending(6, "commit").base("a", 6),
     Ailment.PENDING_PLAN: lambda table: table.pending(6, "compaction"),
-    Ailment.PENDING_RESTORE: lambda table: table.pending(6, "restore"),
     Ailment.ORPHAN: lambda table: table.base("a", 6),
     Ailment.MARKERS: lambda table: heartbeat(table, f".temp/{at(4)}/a.marker.CREATE"),
     Ailment.LOCK: lambda table: heartbeat(table, "lock"),
@@ -246,3 +245,16 @@ def test_a_timeline_is_long_beyond_twice_its_target(units: MadeTable):
     assert found(units) == []
     units.commits(8, action="commit")
     assert [finding.ailment for finding in found(units)] == [Ailment.TIMELINE]
+
+
+def test_commits_and_clocks_that_have_not_come_are_found(tmp_path: Path):
+    future = int(f"{NOW.year + 10}0101000000000")
+    table = MadeTable(UNITS, tmp_path / "units").commits(3, future, action="commit")
+    (finding,) = found(table, NOW)
+    assert (finding.ailment, finding.is_repairable) == (Ailment.AHEAD, True)
+    assert str(future) in finding.what
+    clock = {"extraMetadata": {"lakehouse.clock": f"{NOW.year + 10}-01-01T00:00:00Z"}}
+    mart = MadeTable(UNITS, tmp_path / "mart").commits(3, action="commit", **clock)
+    (finding,) = found(mart, NOW)
+    assert (finding.ailment, finding.is_repairable) == (Ailment.MART_AHEAD, False)
+    assert list(found(mart, NOW + timedelta(days=4000))) == []

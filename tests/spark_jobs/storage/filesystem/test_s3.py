@@ -10,6 +10,7 @@ import pytest
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
+from spark_jobs.storage import filesystem
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.s3 import is_s3, split_uri
 from tests.support.aws import BUCKET
@@ -83,6 +84,21 @@ def test_another_server_is_asked_by_its_path(url: str, is_encrypted: str):
     assert options[f"{S3A}endpoint"] == url
     assert options[f"{S3A}path.style.access"] == "true"
     assert options[f"{S3A}connection.ssl.enabled"] == is_encrypted
+
+
+@pytest.mark.parametrize(
+    ("root", "error", "exit_code"),
+    [
+        ("s3a://b/lake", OSError("When resolving region for bucket 'b': AWS Error SLOW_DOWN (HTTP status 503)"), 1),
+        ("s3://b/lake", OSError("When resolving region for bucket 'b': AWS Error NETWORK_CONNECTION"), 1),
+        ("s3a://b/lake", OSError("Bucket 'b' not found"), 2),
+        ("s3a://b /lake", ValueError("Cannot parse URI"), 2),
+        ("gs://b/lake", OSError("Google cloud client library could not be found"), 2),
+    ],
+)
+def test_a_bucket_that_could_not_be_looked_up_is_tried_again(root: str, error: OSError | ValueError, exit_code: int):
+    """Where no variable names a region or an endpoint, pyarrow asks Amazon where the bucket is."""
+    assert filesystem._cannot_open(root, error).exit_code == exit_code
 
 
 def test_encryption_is_asked_for_when_it_is_set():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,21 @@ def test_slots_that_stand_for_other_columns_are_not_believed(
 ) -> None:
     read = Recorded(settings, columns).bring(units=[2, 4], agents=[3])
     assert read == ([] if is_known else [("units", None), ("agents", None)])
+
+
+def test_a_manifest_that_names_a_folder_which_is_gone_is_not_believed(settings: Settings) -> None:
+    """Removed by hand; or an older manifest is back, of which the folders were merged since."""
+    root = Path(settings.table_path(".row_index")) / "sales"
+    older = (root / "manifest.json").read_bytes()
+    shutil.rmtree(root / "folder0")
+    assert Recorded(settings).bring(units=[2, 4, 5], agents=[3]) == [("units", None), ("agents", None)]
+    (root / "folder0").rename(root / "folder-x")
+    (root / "manifest.json").write_bytes(older)
+    assert Recorded(settings).bring(units=[2, 4, 5], agents=[3]) == [("units", None), ("agents", None)]
+    assert sorted(path.name for path in root.glob("folder*")) == list(
+        json.loads((root / "manifest.json").read_text())["folders"]
+    )
+    assert Recorded(settings).bring(units=[2, 4, 5], agents=[3]) == []
 
 
 def test_rows_of_before_a_rebuild_are_not_merged_with_those_after_it(settings: Settings) -> None:

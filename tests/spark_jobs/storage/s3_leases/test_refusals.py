@@ -10,6 +10,7 @@ from io import BytesIO
 import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from urllib3.exceptions import ProtocolError
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.storage.s3_leases import Lease, hold_object, open_client
@@ -43,6 +44,18 @@ def test_a_store_that_is_overwhelmed_may_be_tried_again(lease: Lease, code: str,
         with pytest.raises(TransientError) as caught:
             lease.take()
     assert str(caught.value) == f"{PLACE}: {code}: why; run again later"
+
+
+def test_an_answer_that_breaks_off_may_be_tried_again(lease: Lease, monkeypatch: pytest.MonkeyPatch):
+    """Also the body of an error, of which the client lets the connection's own exception through."""
+
+    def break_off(**_: str) -> None:
+        raise ProtocolError("Connection broken: IncompleteRead(45 bytes read, 45 more expected)")
+
+    monkeypatch.setattr(lease.client, "get_object", break_off)
+    with pytest.raises(TransientError, match="run again later"):
+        lease.take()
+    lease.release()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[1]", b"7"])

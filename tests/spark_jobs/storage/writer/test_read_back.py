@@ -5,12 +5,14 @@ The rows are those of a stand-in whose ``save`` does to the table what a test sa
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, LeaseLostError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import lease
@@ -31,6 +33,19 @@ class Rows:
     def __init__(self, save: Save) -> None:
         self.given: dict[str, str] = {}
         self._save = save
+
+    def __getattr__(self, name: str) -> Rows:
+        if name == "sparkSession":
+            return self
+        raise AttributeError(name)
+
+    def sql(self, text: str) -> Rows:
+        assert "current_timestamp" in text
+        return self
+
+    def first(self) -> tuple[int]:
+        """What the engine's clock says."""
+        return (int(time.time() * 1000),)
 
     @property
     def write(self) -> Rows:
@@ -79,6 +94,16 @@ def test_reported_is_the_own_commit_also_when_others_came_after_it(units: MadeTa
     assert done == Commit(instant=at(5), rows=2)
     assert (given["lakehouse.checkpoint.log"], given["lakehouse.buckets"]) == (at(9), "3")
     assert given["hoodie.datasource.write.operation"] == "upsert"
+
+
+def test_one_that_is_not_later_than_the_newest_is_reported_as_hidden(units: MadeTable) -> None:
+    """An engine whose clock went back while it wrote: readers that are at the commit before it never see it."""
+
+    def save(extra: dict[str, str]) -> None:
+        units.commits(2, extraMetadata=extra)
+
+    with pytest.raises(CommitHiddenError, match=f"units: commit {at(2)} is not later than {at(3)}"):
+        write(units, save)
 
 
 def test_two_writes_are_two_runs(units: MadeTable) -> None:

@@ -60,7 +60,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
         finally:
             away.rename(path)
 
-    monkeypatch.setattr("spark_jobs.pipelines.merge.engine.read_pull", noted)
+    monkeypatch.setattr("spark_jobs.pipelines.merge.reading.read_pull", noted)
     monkeypatch.setattr(RowIndex, "_read_beyond", indexed)
     monkeypatch.setattr(Merge, "merge_events", without_log)
     return seen

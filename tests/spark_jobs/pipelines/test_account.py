@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import UnbalancedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs.intake import check_balance, measure, newest_event
+from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.decoding import decoded_schema
@@ -30,7 +30,8 @@ SPEC = load_lake_spec(Settings().lake_spec)
 CLOCK = datetime(2026, 1, 2, 12, tzinfo=UTC)
 MOMENTS = [CLOCK + timedelta(hours=hours) for hours in (-40, -13, -12, 0, 1, 30)]
 """The clock itself among them, the first moment of its day, and what has not happened yet."""
-REASONS = [None, None, None, "not_json", "other_type", "broken_rule", "ignored"]
+OF_THE_SOURCE = ("other_type", "other_origin", "position_fell")
+REASONS = [None, None, None, "not_json", *OF_THE_SOURCE, "broken_rule", "ignored"]
 
 counts = st.dictionaries(
     st.sampled_from(["written", "quarantined", "duplicates", "marked"]), st.integers(0, 5), min_size=1
@@ -64,7 +65,8 @@ def make_batch(seed: int) -> list[dict[str, Any]]:
         moment = rng.choice([MOMENTS[number % 3], rng.choice(MOMENTS)])
         event = {"event_id": f"e{number}", "event_order": f"{number:04x}", "event_time": moment}
         place = rng.choice(["t/file", "kafka:t/0", "kafka.t/file"])
-        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place})
+        more = {"row_types": {"More": "x:int"}, "source_table": rng.choice([None, "a.b"])} if number % 2 else {}
+        rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place, **more})
     return rows
 
 
@@ -81,8 +83,9 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "ignored": len(rows) - len(usable) - len(rejected),
         "usable": len(usable),
         "rejected": len(rejected),
-        "set_aside": rejected.count("other_type") + rejected.count("broken_rule"),
-        "other_type": rejected.count("other_type"),
+        "set_aside": sum(reason in OF_THE_SOURCE for reason in rejected) + rejected.count("broken_rule"),
+        "of_the_source": sum(reason in OF_THE_SOURCE for reason in rejected),
+        "undeclared": sum("row_types" in row and row["source_table"] is None for row in usable),
         "others": {row["detail"] for row in rows if row["reason"] == "ignored" and row["detail"]},
         "first": min(orders, default=None),
         "last": max(orders, default=None),

@@ -1,0 +1,137 @@
+"""Columns of the wide log that came before they were declared: what ``schema`` shows of them, and filling tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.names import plain, show_all
+from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.said import said_by
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import lake_name
+from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY, KeptColumns, filled, pack_kept, to_fill, unfit_types
+from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.filling import fill, tables_with
+
+_NOT_DECLARED, _TO_FILL, _FILLED = "not declared: its values are kept", "declared: to be filled", "declared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """What is to be filled of the columns that are known; ``unfit`` says by column why it cannot be."""
+
+    columns: tuple[ColumnSpec, ...]
+    unfit: dict[str, str]
+
+    @classmethod
+    def of(cls, spec: LakeSpec, known: KeptColumns) -> Filling:
+        """What the lake spec declares now and tables have not got."""
+        columns = to_fill(known, spec.source.columns)
+        unfit = {
+            column.name: f"what is there as {', '.join(types)} is no {column.sql_type}; declare another type"
+            for column in columns
+            if (types := _unfit(column, known))
+        }
+        return cls(columns=columns, unfit=unfit)
+
+    def rows(self, spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
+        """For ``schema plan``: table, what, column, before, after, result."""
+        return [
+            (
+                ", ".join(table.name for table in tables_with(spec, [column])) or spec.log,
+                "filled",
+                plain(column.source),
+                types_of(known, column.source),
+                f"{column.name} {column.sql_type}",
+                self.unfit.get(column.name, "ok"),
+            )
+            for column in self.columns
+        ]
+
+    def check(self) -> None:
+        """Raise ContractError when one of them cannot be filled."""
+        for name, reason in self.unfit.items():
+            raise ContractError(f"column {name}: {reason}")
+
+
+def listed(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
+    """For ``schema list``: table, column, type, at the source, since, state."""
+    declared = {column.source: column for column in spec.source.columns}
+    waiting = {column.source for column in to_fill(known, spec.source.columns)}
+    rows = list[tuple[str, ...]]()
+    for name, kept in sorted(known.items()):
+        column = declared.get(name)
+        state = _NOT_DECLARED if column is None else _TO_FILL if name in waiting else _FILLED
+        type_ = column.sql_type if column else types_of(known, name)
+        rows.append((spec.log, column.name if column else _proposed(name), type_, plain(name), kept.order, state))
+    return rows
+
+
+def told(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
+    """For ``schema history``: at, table, what, column, before, after, by, from event, read from."""
+    rows: list[tuple[str, ...]] = [
+        (kept.at, spec.log, "undeclared", plain(name), "", types_of(known, name), "the source", kept.order, kept.place)
+        for name, kept in known.items()
+    ]
+    rows += [
+        (kept.filled_at, spec.log, "filled", plain(name), "", kept.filled, kept.filled_by, "", "")
+        for name, kept in known.items()
+        if kept.filled
+    ]
+    return rows
+
+
+def fill_tables(
+    spark: SparkSession, spec: LakeSpec, filling: Filling, arguments: JobArguments, settings: Settings
+) -> list[TableOutcome]:
+    """Merge what was kept into the tables, whose leases the caller holds.
+
+    Raises:
+        GateStoppedError, DefinitionChangedError: a table cannot be written; run it again when that is mended.
+    """
+    chosen = tables_with(spec, filling.columns)
+    if not chosen:
+        return []
+    merged = fill(Merge(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=chosen), filling.columns)
+    merged.raise_failed()
+    return [outcome for outcome in merged.outcomes.values() if outcome.is_committed]
+
+
+def filled_metadata(known: KeptColumns, filling: Filling, arguments: JobArguments) -> dict[str, str]:
+    """For the log's next commit: the tables have them now."""
+    by, at = said_by(arguments.options), format_clock(arguments.clock)
+    return {UNDECLARED_KEY: pack_kept(filled(known, filling.columns, by=by, at=at))}
+
+
+def types_of(known: KeptColumns, name: str) -> str:
+    """The types of a column's values, without who sent them."""
+    types: Sequence[str] = [type_.partition(":")[2] or "null" for type_ in known[name].types]
+    return ", ".join(dict.fromkeys(types))
+
+
+def _unfit(column: ColumnSpec, known: KeptColumns) -> list[str]:
+    """Why nothing of a column fits: its types, when none of them does."""
+    types = known[column.source].types
+    unfit = unfit_types(column, types)
+    return [type_.partition(":")[2] for type_ in unfit] if len(unfit) == len(types) else []
+
+
+def _proposed(source: str) -> str:
+    """What the column might be called in the lake."""
+    try:
+        return lake_name(source)
+    except ContractError:
+        return "-"
+
+
+def known_tables(spec: LakeSpec) -> str:
+    """For people, what ``--tables`` may name."""
+    own = [spec.log] if spec.source.columns else []
+    return show_all([*(mirror.name for mirror in spec.mirrors), *own])

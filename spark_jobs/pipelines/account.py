@@ -1,0 +1,73 @@
+"""The account of a batch: what is measured of its records, how far its events come, and that each has one fate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.arguments import format_clock, parse_clock
+from spark_jobs.contracts.errors import UnbalancedError
+from spark_jobs.pipelines.undeclared_columns import has_undeclared
+from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
+from spark_jobs.quality.gate import Gate
+from spark_jobs.sources.kafka_plan import MESSAGES
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.log import is_of_the_source, is_rejected, is_set_aside, is_usable
+
+
+def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
+    """What has to be known of a batch: counts of its records, where they lie, what the gate asks.
+
+    ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
+    ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events, ``torn``
+    those among them that were delivered with times of more than one day. They are counted by a query of their own:
+    within the first one, all that it asks would be kept for each event.
+    """
+    usable, rejected = is_usable(), is_rejected()
+    has_happened = F.col("event_time") <= F.lit(clock)
+    row = decoded_df.agg(
+        F.count_if(F.col("read_from").startswith(MESSAGES)).alias("messages"),
+        F.count_if(~usable & ~rejected).alias("ignored"),
+        F.count_if(usable).alias("usable"),
+        F.count_if(rejected).alias("rejected"),
+        F.count_if(is_set_aside()).alias("set_aside"),
+        F.count_if(usable & has_undeclared(decoded_df)).alias("undeclared"),
+        F.count_if(is_of_the_source()).alias("of_the_source"),
+        F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
+        F.min(F.when(usable, F.col("event_order"))).alias("first"),
+        F.max(F.when(usable, F.col("event_order"))).alias("last"),
+        F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
+        F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
+        *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
+    ).first()
+    day = F.unix_date(F.col("event_time").cast("date"))
+    events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
+    counted = events_df.agg(
+        F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
+    ).first()
+    return {**row.asDict(), **counted.asDict()} if row and counted else {}
+
+
+def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, str]:
+    """For the log's commit: the latest event time that the log knows, with what :func:`measure` found of a batch."""
+    known = log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
+    moments = [parse_clock(text) for text in (known, facts["newest"] and facts["newest"].isoformat()) if text]
+    return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
+
+
+def check_balance(table: str, counts: Mapping[str, int]) -> None:
+    """Raise UnbalancedError unless every record that was ``read`` is accounted for.
+
+    ``read`` was counted by what delivered the records, ``written`` and ``quarantined`` by the commits, ``duplicates``
+    by executors.
+    """
+    rows = dict(counts)
+    read = rows.pop("read")
+    if sum(rows.values()) != read:
+        told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+        raise UnbalancedError(table=table, read=read, told=told)

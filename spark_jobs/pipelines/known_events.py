@@ -1,0 +1,59 @@
+"""Which events of a batch the log has already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.frames import union
+from spark_jobs.sources.decoding import SOURCE_ORIGIN
+from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.transforms.log import is_usable
+
+_STORED = "__stored_id"
+
+
+def known_events(
+    spark: SparkSession,
+    spec: LakeSpec,
+    decoded_df: DataFrame,
+    facts: Mapping[str, Any],
+    settings: Settings,
+    *,
+    former: Sequence[str] = (),
+) -> DataFrame:
+    """``event_id`` of the events of a batch that the log has already; ``facts`` is what was measured of the batch.
+
+    Of origins in ``former`` the log may also have them under the id without connector and database.
+    """
+    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
+        F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
+    )
+    usable_df = decoded_df.where(is_usable())
+    delivered_df = usable_df.select("event_id")
+    if not former:
+        return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
+    earlier_df = usable_df.where(F.col(SOURCE_ORIGIN).isin(*former)).select("event_id", _former_id().alias(_STORED))
+    names_df = union([delivered_df.withColumn(_STORED, F.col("event_id")), earlier_df])
+    stored_ids_df = stored_df.select(F.col("event_id").alias(_STORED))
+    return names_df.join(stored_ids_df, _STORED, "left_semi").select("event_id").distinct()
+
+
+def with_former_ids(decoded_df: DataFrame, former: Sequence[str]) -> DataFrame:
+    """Decoded records, those of origins in ``former`` once more under the id without connector and database.
+
+    The log has an event under one of the two.
+    """
+    if not former:
+        return decoded_df
+    earlier_df = decoded_df.where(F.col(SOURCE_ORIGIN).isin(*former)).withColumn("event_id", _former_id())
+    return union([decoded_df, earlier_df])
+
+
+def _former_id() -> Column:
+    return F.regexp_replace("event_id", "@[^@]*$", "")

@@ -1,0 +1,32 @@
+"""Tables filled with columns that were declared after events had them: those events merged once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.storage.timeline import Timeline
+
+
+def tables_with(spec: LakeSpec, columns: Sequence[ColumnSpec]) -> tuple[TableSpec, ...]:
+    """The tables of the wide log that have one of these columns."""
+    names = {column.name for column in columns}
+    return tuple(table for table in spec.wide_tables if not names.isdisjoint({*table.key, *table.columns}))
+
+
+def fill(merge: Merge, columns: Sequence[ColumnSpec]) -> Merged:
+    """Merge the events again that have one of these columns beside those that were declared when they were read.
+
+    No table gets further on the log. What the events said otherwise is merged already, and changes nothing; a table
+    without a commit gets all of it from its first ``split``.
+    """
+    source = Timeline(table=merge.spec.log, path=merge.settings.table_path(merge.spec.log))
+    timelines = merge.settled()
+    names = [name for name in merge.open_targets() if timelines[name].last]
+    if names:
+        merge.merge_part(names, source, columns=columns)
+    return merge.merged

@@ -1,0 +1,73 @@
+"""Every commit is later than the one before it: seen to by the engine's clock, which names the commit.
+
+The engine may run on another machine than this process. How far its clock is from ours is asked once in a while.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now
+from spark_jobs.contracts.instants import format_instant
+from spark_jobs.storage.timeline import Instant, Timeline
+
+CLOCK_KEY = "clock"
+"""In the metadata of a mart's commit: the clock that it was refreshed for."""
+_ASKED_EVERY = 600.0
+_POLL_SECONDS = 0.5
+
+log = logging.getLogger(__name__)
+_skews: WeakKeyDictionary[SparkSession, tuple[float, timedelta]] = WeakKeyDictionary()
+
+
+def newest_of(timeline: Timeline) -> str:
+    """The newest instant that a consumer may come to, done or planned; "" when there is none."""
+    return max((timeline.newest or "", *timeline.pending_plans))
+
+
+def check_timeline(timeline: Timeline, now: datetime | None = None) -> None:
+    """Raise CommitAheadError when the table has a commit that is later than now, by this machine's clock."""
+    now, newest = now or machine_now(), newest_of(timeline)
+    if is_instant_ahead(newest, now):
+        raise CommitAheadError(table=timeline.table, instant=newest, now=now)
+
+
+def commits_ahead(timeline: Timeline, now: datetime) -> tuple[Instant, ...]:
+    """The completed commits that are later than now, oldest first."""
+    return tuple(write for write in timeline.writes if is_instant_ahead(write.time, now))
+
+
+def await_turn(
+    timeline: Timeline, engine_now: Callable[[], datetime], *, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Return once a commit that begins now is later than all that the table has.
+
+    Raises:
+        CommitAheadError: that would take longer than two clocks may differ.
+    """
+    newest = newest_of(timeline)
+    while newest >= format_instant(now := engine_now()):
+        check_timeline(timeline, now)
+        log.info("%s: waiting until the engine's clock (%s) is past %s", timeline.table, now, newest)
+        sleep(_POLL_SECONDS)
+
+
+def engine_clock(spark: SparkSession) -> Callable[[], datetime]:
+    """What tells the engine's time, by ours and how far the two are apart."""
+
+    def now() -> datetime:
+        asked, skew = _skews.get(spark, (-_ASKED_EVERY, timedelta()))
+        if time.monotonic() - asked >= _ASKED_EVERY:
+            row = spark.sql("SELECT unix_millis(current_timestamp())").first()
+            there = datetime.fromtimestamp(int(row[0]) / 1000, tz=UTC) if row else machine_now()
+            skew = there - machine_now()
+            _skews[spark] = (time.monotonic(), skew)
+        return machine_now() + skew
+
+    return now

@@ -1,0 +1,89 @@
+"""When commits were completed: in table version 6 nothing says so but the times of their files.
+
+Hudi takes these times for three things: in which order a restore rolls commits back, which of them it rolls back at
+all, and to which version of a file the log files beside it belong. A lake that was copied without its files' times
+(``cp -r``, an upload to an object store) has others: a restore fails half-way, and rows that a compaction has merged
+long ago count once more. Nobody else knows the true times, and the order in which commits were begun is as good: that
+is also what Hudi takes for commits that it has archived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import moment_of
+from spark_jobs.storage.filesystem import Filesystem
+
+MOVED = "lakehouse.moved_up_to_"
+"""Beginning of the name of a file in ``.hoodie``; an instant follows: what is older has lost its times for good, and
+nothing is left that they would matter for."""
+_MOST_SKEW_MS = 60_000
+"""So far an object store's clock may be ahead of the writers'."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A completed write: when it was begun, as its name says, its action, and the time of its file in nanoseconds."""
+
+    time: str
+    action: str
+    modified_ns: int
+
+
+def find_misdated(writes: Sequence[Completed], *, is_local: bool) -> tuple[str, ...]:
+    """Instants of the writes whose files are too young to be those that were written when the writes ended.
+
+    Writers of a table come one after the other, so a write ended before the next one was begun. Only compaction and
+    clustering may end later: before the next of their own kind. Instants that are no times have no answer.
+
+    Args:
+        writes: completed ones, oldest first.
+        is_local: the files' times are by the clock that gave the instants, and not by that of an object store.
+    """
+    begun = [_begun_ms(write.time) for write in writes]
+    known = [ms for ms in begun if ms is not None]
+    if len(known) != len(writes) or len(writes) < 2:
+        return ()
+    ended = [write.modified_ns // 1_000_000 for write in writes]
+    skew = 0 if is_local else min(_MOST_SKEW_MS, max(0, min(map(int.__sub__, ended, known))))
+    is_merged = any(write.action == "deltacommit" for write in writes)
+    found, next_begun, next_alike = [], 0, dict[str, int]()
+    for write, began, end in reversed(list(zip(writes, known, ended, strict=True))):
+        may_overlap = write.action == "replacecommit" or (is_merged and write.action == "commit")
+        bound = next_alike.get(write.action, 0) if may_overlap else next_begun
+        if bound and end - skew >= bound:
+            found.append(write.time)
+        next_begun = next_alike[write.action] = began
+    return tuple(reversed(found))
+
+
+def is_in_order(writes: Sequence[Completed]) -> bool:
+    """True when the writes ended in the order in which they were begun; of one time counts which was begun first."""
+    ended = [write.modified_ns // 1_000_000 for write in writes]
+    return ended == sorted(ended)
+
+
+def put_in_order(files: Filesystem, writes: Sequence[Completed]) -> bool:
+    """Give the files of the writes times in the order in which these were begun; True when that was possible.
+
+    On local storage the times at which they were begun. Elsewhere a file's time is that of its writing, so each is
+    written once more, the oldest first. The caller holds the lease of the table.
+    """
+    for write in writes:
+        name, began = f".hoodie/{write.time}.{write.action}", _begun_ms(write.time)
+        if began is None:
+            return False
+        if files.is_local:
+            files.set_changed_ns(name, began * 1_000_000)
+        elif (content := files.read(name)) is not None:
+            files.write(name, content)
+    return True
+
+
+def _begun_ms(instant: str) -> int | None:
+    try:
+        return round(moment_of(instant).timestamp() * 1000)
+    except (ContractError, ValueError):
+        return None

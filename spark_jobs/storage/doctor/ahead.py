@@ -1,0 +1,140 @@
+"""Commits that are later than now, taken off a table's timeline; what cannot be read again is committed again first.
+
+The rows of the log, of the quarantine and of quality's results are kept beside the lake until they are committed again,
+with what their commit said. All other tables are made of the log: their commits are rolled back, and the next run reads
+again what they had. Rows of loaded files are no business of a repair: the same files may be there no more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contracts.clocks import machine_now
+from spark_jobs.contracts.errors import ContractError, TransientError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.storage.clocks import commits_ahead
+from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.kept_rows import AHEAD_FOLDER, kept_commits
+from spark_jobs.storage.layouts import COMMIT_TIME, StorageForm, TableLayout
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.procedures import call
+from spark_jobs.storage.reader import read_stored
+from spark_jobs.storage.timeline import Instant, Timeline
+from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
+
+_ROWS, _SAID = "rows", "commit.json"
+_MOVED_KEY = "moved_from"
+
+log = logging.getLogger(__name__)
+
+
+class WayBack(StrEnum):
+    """What becomes of the rows of a commit that is later than now."""
+
+    COMMITTED_AGAIN = "committed again"
+    COMPUTED_AGAIN = "computed again by the next run"
+    KEPT = "left to a person"
+
+
+def way_back(spec: LakeSpec, table: str) -> WayBack:
+    """What a repair does with a table's commits that are later than now."""
+    if table in (spec.log, spec.quarantine, spec.quality.table):
+        return WayBack.COMMITTED_AGAIN
+    return WayBack.KEPT if table in {load.name for load in spec.loads} else WayBack.COMPUTED_AGAIN
+
+
+def refusal(timeline: Timeline, ahead: tuple[Instant, ...], way: WayBack) -> str:
+    """Why the commits cannot be taken off, or ""."""
+    if way is WayBack.KEPT and ahead:
+        return "its rows came from files"
+    if found := [write.time for write in ahead if timeline.is_service(write)]:
+        return f"{', '.join(found)} is of a table service"
+    if way is WayBack.COMMITTED_AGAIN and (found := [write.time for write in ahead if timeline.removes_rows(write)]):
+        return f"{', '.join(found)} removed rows"
+    if kept := sorted(timeline.savepoints & {write.time for write in ahead}):
+        return f"savepoints keep {', '.join(kept)}; delete them first"
+    return ""
+
+
+def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: Settings) -> None:
+    """Take the commits off that are later than now, newest first, and commit again what was kept of them.
+
+    The caller holds the leases of the table and of its services. Cut off anywhere, it is continued by the next one.
+
+    Raises:
+        ContractError: a person has to decide; nothing was changed.
+        TransientError: a commit is still there; run it again.
+    """
+    path = settings.table_path(layout.name)
+    timeline = Timeline(table=layout.name, path=path)
+    ahead = commits_ahead(timeline, machine_now())
+    if why := refusal(timeline, ahead, way):
+        raise ContractError(f"{layout.name}: {why}; docs/runbooks/clock.md says what to do")
+    for write in reversed(ahead):
+        if way is WayBack.COMMITTED_AGAIN:
+            _keep(spark, timeline, write, settings)
+        log.warning("%s: taking commit %s off, which is later than now", layout.name, write.time)
+        call(spark, layout.name, path, "rollback_to_instant", {"instant_time": write.time})
+        if Timeline(table=layout.name, path=path).holds(write.time):
+            raise TransientError(f"{layout.name}: commit {write.time} is still there; run doctor repair again")
+    _commit_kept(spark, layout, settings)
+
+
+def said_again(metadata: Mapping[str, str], instant: str) -> dict[str, str]:
+    """What the new commit says of itself, by what the old one said: all but what every commit has of its own."""
+    own = {RUN_KEY, BUCKETS_KEY}
+    kept = {key: text for key, text in metadata.items() if key.startswith(METADATA_PREFIX) and key not in own}
+    return {**{key.removeprefix(METADATA_PREFIX): text for key, text in kept.items()}, _MOVED_KEY: instant}
+
+
+def was_committed(timeline: Timeline, instant: str) -> bool:
+    """True when a commit has the rows that another one had."""
+    return any(timeline.metadata(write).get(METADATA_PREFIX + _MOVED_KEY) == instant for write in timeline.writes)
+
+
+def check_kept(settings: Settings) -> Iterator[Finding]:
+    """Rows that a repair took off and did not commit again, because it was cut off."""
+    for table, commits in kept_commits(settings).items():
+        yield Finding(
+            table=table,
+            ailment=Ailment.KEPT_ROWS,
+            what=f"a repair was cut off: rows of {', '.join(commits) or 'no commit'} are not in the table; ingest, "
+            f"erasures and all that rewrites wait",
+            then="doctor repair commits them again; an unfinished restore goes first",
+        )
+
+
+def _keep(spark: SparkSession, timeline: Timeline, write: Instant, settings: Settings) -> None:
+    """Write the rows of a commit beside the lake, and what it says: the last file makes it whole."""
+    files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{timeline.table}/{write.time}"
+    if files.read(f"{folder}/{_SAID}") is not None:
+        return
+    rows_df = spark.read.format("hudi").load(timeline.path).where(F.col(COMMIT_TIME) == write.time)
+    stored_df = rows_df.select(*read_stored(spark, timeline.path).columns)
+    stored_df.write.mode("overwrite").parquet(f"{settings.base_path.rstrip('/')}/{folder}/{_ROWS}")
+    files.write(f"{folder}/{_SAID}", json.dumps(dict(timeline.metadata(write))).encode())
+
+
+def _commit_kept(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:
+    files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{layout.name}"
+    for instant in files.folders(folder):
+        said = files.read(f"{folder}/{instant}/{_SAID}")
+        timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
+        if said is not None and not timeline.holds(instant) and not was_committed(timeline, instant):
+            rows_df = spark.read.parquet(f"{settings.base_path.rstrip('/')}/{folder}/{instant}/{_ROWS}")
+            if layout.form is StorageForm.APPENDED and timeline.last:
+                # A run may have read the same again since the repair was cut off.
+                known_df = read_stored(spark, timeline.path).select(layout.record_key)
+                rows_df = rows_df.join(known_df, layout.record_key, "left_anti")
+            commit(rows_df, layout, metadata=said_again(json.loads(said), instant), settings=settings)
+        files.delete_tree(f"{folder}/{instant}")
+    if files.changed_ns(folder) is not None:
+        files.delete_tree(folder)

@@ -1,0 +1,110 @@
+"""Two crashes: the storage stops in a scenario, and stops again in the run that recovers from it; then a third run.
+
+Which operations it stops at is chosen by a seed, evenly over all that are done. The recovery is recorded on a copy of
+what the first crash left, since what it does depends on that; each second crash gets a copy of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol, Self
+
+from tests.faults.homes import grow_old
+from tests.faults.lake_scenarios import LAKE_SCENARIOS
+from tests.faults.scenarios import SCENARIOS
+from tests.faults.states import State
+from tests.faults.stops import AFTER, At, Choose, Interrupted, Stops, as_in_state
+from tests.faults.verdicts import Point, Tried, attempt, retry
+
+TABLE_KINDS = tuple(scenario.kind for scenario in SCENARIOS)
+LAKE_KINDS = tuple(scenario.kind for scenario in LAKE_SCENARIOS)
+KINDS = (*LAKE_KINDS, *TABLE_KINDS)
+FIRSTS, SECONDS = 5, 2
+"""How many first crashes of each kind, and how many second ones for each of them; a recovery may have fewer points."""
+SAMPLED = (2, 1)
+"""The same two numbers for each kind in a slice."""
+LEAST = 200
+"""Pairs in the whole campaign, at least."""
+
+log = logging.getLogger(__name__)
+
+
+class Repeated(Interrupted, Protocol):
+    """What is interrupted and can be copied in the state that it is in."""
+
+    def again(self, folder: Path) -> Self:
+        """The same in another folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Tries pairs with the storage of ``stops``."""
+
+    stops: Stops
+    folder: Path
+
+    def try_all(self, kind: str, copy: Callable[[str], Repeated], firsts: int, seconds: int, choose: Choose) -> Tried:
+        """``firsts`` times ``seconds`` pairs; ``choose`` gives the points of a run at which it may stop."""
+        operations = self.stops.operations(copy("recorded"))
+        chosen = spread(list(choose(operations)), firsts, f"{kind}/first")
+        known: dict[State, Point] = {}
+        points = [
+            point
+            for number, at in enumerate(chosen)
+            for point in self._try(copy(f"{number}"), number, at, seconds, choose, known)
+        ]
+        log.info("%s: %d pairs, %d states", kind, len(points), len(known))
+        return Tried(kind=f"{kind}: twice", operations=len(operations), points=tuple(points))
+
+    def _try(
+        self, trial: Repeated, number: int, first: At, seconds: int, choose: Choose, known: dict[State, Point]
+    ) -> Iterator[Point]:
+        kind = f"{trial.kind}: twice"
+        if error := self._stop(trial, first):
+            yield Point(kind=kind, operation=_name(first), seconds=0.0, stuck=error)
+            return
+        recorded = trial.again(self.folder / f"{number}-recovery")
+        with self.stops.storage.recording(recorded.base):
+            stuck = retry(recorded.act)
+        if stuck:
+            yield Point(kind=kind, operation=_name(first), seconds=0.0, stuck=stuck)
+            return
+        points = list(choose(self.stops.storage.operations))
+        for turn, second in enumerate(spread(points, seconds, f"{kind}/{_name(first)}")):
+            name = f"{_name(first)}, then {_name(second)}"
+            again = trial.again(self.folder / f"{number}-{turn}")
+            if error := self._stop(again, second):
+                yield Point(kind=kind, operation=name, seconds=0.0, stuck=error)
+                continue
+            begun = time.monotonic()
+            stuck = retry(again.act)
+            point = again.look(name, stuck=stuck, seconds=time.monotonic() - begun)
+            yield point if point.wrong else as_in_state(again, point, known)
+
+    def _stop(self, trial: Repeated, at: At) -> str:
+        """Stop it there, and let what is left grow old; what is wrong when it never comes there, or ""."""
+        operation, side = at
+        with self.stops.storage.stopping(trial.base, operation, is_done=side == AFTER):
+            error = attempt(trial.act)
+        if not self.stops.storage.is_reached:
+            came = "; ".join(self.stops.storage.operations)
+            return f"{_name(at)} was never reached: {error or came}"
+        grow_old(trial.base)
+        return ""
+
+
+def spread(points: Sequence[At], count: int, seed: str) -> list[At]:
+    """``count`` of the points in their order: one of each of as many equal parts, by chance."""
+    rng, parts = random.Random(seed), min(count, len(points))
+    edges = [at * len(points) // parts for at in range(parts + 1)] if parts else []
+    return [points[rng.randrange(low, high)] for low, high in pairwise(edges)]
+
+
+def _name(at: At) -> str:
+    return f"{at[0]} ({at[1]})"

@@ -1,0 +1,46 @@
+"""Dates of a recompute that cut a month of a mart with rows by month: the month would be computed whole, unasked."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.jobs.recompute import check
+
+SETTINGS = Settings()
+SPEC = load_lake_spec(SETTINGS.lake_spec)
+
+
+def asked(layer: str, first: date, last: date) -> None:
+    options = {"layer": layer, "from_date": str(first), "to_date": str(last)}
+    check(SPEC, JobArguments(job="recompute", clock=datetime(2026, 1, 1, tzinfo=UTC), options=options), SETTINGS)
+
+
+DAYS = st.dates(min_value=date(2020, 1, 1), max_value=date(2026, 12, 31))
+
+
+@given(DAYS, st.integers(0, 400))
+@example(date(2026, 11, 1), 14)
+@example(date(2026, 11, 2), 28)
+@example(date(2026, 11, 1), 29)
+def test_months_are_whole_or_the_whole_ones_are_named(first: date, days: int) -> None:
+    last = first + timedelta(days=days)
+    around = [first + timedelta(days=n) for n in range(-31, days + 32)]
+    begin = min(day for day in around if (day.year, day.month) == (first.year, first.month))
+    end = max(day for day in around if (day.year, day.month) == (last.year, last.month))
+    if (first, last) == (begin, end):
+        asked("slow", first, last)
+    else:
+        with pytest.raises(ContractError, match=rf"is computed by whole months; give --from {begin} --to {end}\b"):
+            asked("slow", first, last)
+
+
+def test_days_of_a_mart_by_day_may_be_any() -> None:
+    asked("fast", date(2026, 11, 3), date(2026, 11, 15))

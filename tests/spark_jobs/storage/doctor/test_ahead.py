@@ -1,0 +1,106 @@
+"""Commits that are later than now: which are taken off, what is committed again, and on a real table that it is all.
+
+Of the real table both commits count as later than now, because the machine's clock is said to be ten years earlier.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.contracts.tables import TableType
+from spark_jobs.storage.clocks import commits_ahead
+from spark_jobs.storage.doctor import ahead
+from spark_jobs.storage.doctor.ahead import (
+    WayBack,
+    check_kept,
+    refusal,
+    said_again,
+    take_off,
+    was_committed,
+    way_back,
+)
+from spark_jobs.storage.kept_rows import AHEAD_FOLDER
+from spark_jobs.storage.layouts import StorageForm, TableLayout
+from spark_jobs.storage.timeline import Timeline
+from tests.support.made_tables import MadeTable, at
+from tests.support.numbered_tables import LOG, NumberedTable
+
+UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
+LONG_AGO = datetime(2016, 1, 1, tzinfo=UTC)
+
+
+def test_what_cannot_be_read_again_is_committed_again():
+    spec = load_lake_spec(Settings().lake_spec)
+    again = {table for table in spec.table_names if way_back(spec, table) is WayBack.COMMITTED_AGAIN}
+    assert again == {spec.log, spec.quarantine, spec.quality.table}
+    assert way_back(spec, "sales") is WayBack.COMPUTED_AGAIN
+    company = load_lake_spec(str(Path(Settings().lake_spec).with_name("company.yaml")))
+    assert {way_back(company, load.name) for load in company.loads} == {WayBack.KEPT}
+
+
+def refused(table: MadeTable, way: WayBack) -> str:
+    timeline = Timeline(table="units", path=str(table.folder))
+    return refusal(timeline, timeline.writes, way)
+
+
+def test_what_a_person_has_to_decide_is_refused_with_the_reason(tmp_path: Path):
+    plain = MadeTable(UNITS, tmp_path / "a").commits(3)
+    assert [refused(plain, way) for way in WayBack] == ["", "", "its rows came from files"]
+    service = MadeTable(UNITS, tmp_path / "b").commits(3, operationType="COMPACT")
+    assert refused(service, WayBack.COMPUTED_AGAIN) == f"{at(3)} is of a table service"
+    removal = MadeTable(UNITS, tmp_path / "c").commits(3, operationType="DELETE")
+    assert refused(removal, WayBack.COMMITTED_AGAIN) == f"{at(3)} removed rows"
+    assert refused(removal, WayBack.COMPUTED_AGAIN) == ""
+    (plain.folder / ".hoodie" / f"{at(3)}.savepoint").touch()
+    assert refused(plain, WayBack.COMPUTED_AGAIN) == f"savepoints keep {at(3)}; delete them first"
+
+
+def test_the_new_commit_says_what_the_old_one_said_and_where_it_comes_from(tmp_path: Path):
+    said = {"lakehouse.landing_ledger": "x", "lakehouse.run": "1", "lakehouse.buckets": "2", "schema": "y"}
+    again = said_again(said, at(9))
+    assert again == {"landing_ledger": "x", "moved_from": at(9)}
+    metadata = {f"lakehouse.{key}": text for key, text in again.items()}
+    table = MadeTable(UNITS, tmp_path / "units").commits(3, extraMetadata=metadata)
+    timeline = Timeline(table="units", path=str(table.folder))
+    assert (was_committed(timeline, at(9)), was_committed(timeline, at(8))) == (True, False)
+
+
+def test_rows_of_a_repair_that_was_cut_off_are_reported(tmp_path: Path):
+    settings = Settings(base_path=str(tmp_path))
+    assert list(check_kept(settings)) == []
+    (tmp_path / AHEAD_FOLDER / "log" / at(3)).mkdir(parents=True)
+    (finding,) = check_kept(settings)
+    assert (finding.table, finding.is_repairable) == ("log", True)
+    assert at(3) in finding.what
+
+
+@pytest.mark.hudi
+def test_rows_of_commits_from_the_future_are_in_commits_of_now(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Cut off after both commits are gone, it is continued; what the commits said is in the new ones, in order."""
+    table = NumberedTable(spark=spark, layout=LOG, settings=Settings(base_path=str(tmp_path)))
+    table.put_all(0, 1)
+    old = commits_ahead(table.timeline, LONG_AGO)
+    assert len(old) == 2
+    monkeypatch.setattr(ahead, "machine_now", lambda: LONG_AGO)
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead, "_commit_kept", lambda *_: None)
+        take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
+    assert [*table.timeline.writes] == []
+    assert [finding.table for finding in check_kept(table.settings)] == ["log"]
+    monkeypatch.setattr(ahead, "machine_now", lambda: datetime.now(UTC))
+    for _ in range(2):
+        take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
+        assert table.rows_by_spark() == table.expected(1)
+        said = [table.timeline.metadata(write) for write in table.timeline.writes]
+        assert [each["lakehouse.number"] for each in said] == ["0", "1"]
+        assert [each["lakehouse.moved_from"] for each in said] == [write.time for write in old]
+    assert min(write.time for write in table.timeline.writes) > old[-1].time
+    assert list(check_kept(table.settings)) == []

@@ -91,19 +91,22 @@ def read_lines(
     return map_tasks(spark, len(parts), read, LINES)
 
 
-def line_batches(found: Iterable[tuple[str, int, bytes]]) -> Iterator[pyarrow.RecordBatch]:
-    """Places with the bytes that are there, in batches of about ``BATCH_BYTES``; at least one batch."""
-    gathered, weight = list[tuple[str, int, bytes]](), 0
+def line_batches(found: Iterable[tuple[str, int, bytes | None]]) -> Iterator[pyarrow.RecordBatch]:
+    """Places with the bytes that are there, in batches of about ``BATCH_BYTES``; at least one batch.
+
+    A message of Kafka without a value has no bytes.
+    """
+    gathered, weight = list[tuple[str, int, bytes | None]](), 0
     for each in found:
         gathered.append(each)
-        weight += len(each[2])
+        weight += len(each[2] or b"")
         if weight >= BATCH_BYTES:
             yield _lines_batch(gathered)
             gathered, weight = [], 0
     yield _lines_batch(gathered)
 
 
-def _lines_batch(found: list[tuple[str, int, bytes]]) -> pyarrow.RecordBatch:
+def _lines_batch(found: list[tuple[str, int, bytes | None]]) -> pyarrow.RecordBatch:
     import pyarrow as pa
 
     places, offsets, lines = zip(*found, strict=True) if found else ((), (), ())

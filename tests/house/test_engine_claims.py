@@ -16,7 +16,12 @@ from spark_jobs.contracts.tables import ColumnType, TableType
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE, CHAPTER = ROOT / "docs" / "catalogs.md", "catalogs.md#what-each-engine-shows"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "runbooks").glob("*.md"))]
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/runbooks").glob("*.md")))
+    if page.name != "testing.md"
+]
+"""All pages but the generated table of planted bugs."""
 ENGINE = re.compile(r"\b(?:Athena|Trino)\b")
 CLAIM = re.compile(r"base files?\b|log files?\b|compact|merge-on-read|_r[ot]\b", re.IGNORECASE)
 

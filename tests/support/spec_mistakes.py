@@ -141,7 +141,7 @@ OTHERS_IN_SQL = [
 OTHERS = [
     *OTHERS_IN_SQL,
     edit(SPEC, "log: sales_log\n", "log: Log\n", "log 'Log' is not a snake_case identifier"),
-    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 30 and 31; keep one"),
+    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 32 and 33; keep one"),
     edit(SPEC, "  key: sale_id      ", "  key: sales_id      ", "source key 'sales_id' is not among the "),
     edit(
         SPEC,

@@ -18,7 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE, CHAPTER = ROOT / "docs" / "catalogs.md", "catalogs.md#what-each-engine-shows"
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/runbooks").glob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs/runbooks").glob("*.md")),
+    )
     if page.name != "testing.md"
 ]
 """All pages but the generated table of planted bugs."""

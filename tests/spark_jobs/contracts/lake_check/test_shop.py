@@ -19,7 +19,12 @@ MISTAKES = [
     ("    key: [id]\n", "    kye: [id]\n", "unknown entries ['kye']", "write key"),
     (ORDERS, "    from: {database: shop, table: 'or ders'}\n", "'or ders' is no name of a table", "give its name"),
     (ORDERS, "    from: {database: shop}\n", "from needs a table", "give its name at the source"),
-    (ORDERS, "    from: {databse: shop, table: orders}\n", "from has 'databse'", "known are ['server', 'database', 'schema', 'table']"),
+    (
+        ORDERS,
+        "    from: {databse: shop, table: orders}\n",
+        "from has 'databse'",
+        "known are ['server', 'database', 'schema', 'table']",
+    ),
     (ORDERS, "    from: orders\n", "from must be a mapping", "write a line name: value for each"),
     (ORDERS, "    database: shop\n", "unknown entries ['database']", "write from"),
     ("    buckets: 2\n", "    buckets: 0\n", "buckets must be at least 1", "correct it"),

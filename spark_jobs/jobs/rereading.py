@@ -69,7 +69,7 @@ def supplement(
     gate, clock = Gate.of(spec, spec.log), arguments.clock
     book = read_sources(spark, log_timeline, clock)
     dated_df = with_day(delivery.decode(spark, decoding_spec(spec, book)), clock)
-    with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read again") as pinned_df:
+    with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read_again") as pinned_df:
         sources = take_in_sources(pinned_df, spec, book, clock, settings, may_stop=False)
         decoded_df = with_former_ids(sources.decoded_df, sources.book.former_ids)
         found = _bounds(decoded_df)

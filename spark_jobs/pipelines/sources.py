@@ -33,7 +33,8 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable, with_reason
 
 _AHEAD_MS = 3_600_000
-"""Times so much after the run's clock are mistakes of their source, and say nothing of its positions."""
+"""Times so much after the run's clock are mistakes of their source, as those before 1970 are: they say nothing of its
+positions."""
 _TABLE = "__table"
 
 
@@ -148,7 +149,7 @@ def _judge(
 def _came(decoded_df: DataFrame, clock: datetime, *, has_table: bool) -> list[Came]:
     table = F.coalesce("source_table", F.lit(WIDE)) if has_table else F.lit(WIDE)
     millis = F.unix_millis("event_time")
-    has_happened, is_change = millis <= _millis(clock) + _AHEAD_MS, F.col("op") != "r"
+    has_happened, is_change = _has_happened(clock), F.col("op") != "r"
     is_marked = has_happened & is_change & F.col(SOURCE_MARK).isNotNull()
     rows = (
         decoded_df.where(is_usable())
@@ -216,9 +217,13 @@ def _fell(suspect: Suspect, clock: datetime, skew_ms: int) -> Column:
     is_late = (F.col("op") != "r") & (mark < suspect.mark) & (millis > suspect.time + skew_ms)
     if suspect.strangers:
         is_late = is_late | ((mark < suspect.known_mark) & F.col(SOURCE_IDENTITY).isin(*suspect.strangers))
-    has_happened = millis <= _millis(clock) + _AHEAD_MS
     is_of_it = F.col(SOURCE_ORIGIN).isin(*suspect.origins)
-    return F.coalesce(is_of_it & has_happened & is_late, F.lit(False))
+    return F.coalesce(is_of_it & _has_happened(clock) & is_late, F.lit(False))
+
+
+def _has_happened(clock: datetime) -> Column:
+    """True where the time of an event may be that of its change."""
+    return F.unix_millis("event_time").between(1, _millis(clock) + _AHEAD_MS)
 
 
 def _set_aside_fallen(decoded_df: DataFrame, suspects: Sequence[Suspect], clock: datetime, skew_ms: int) -> DataFrame:

@@ -50,6 +50,7 @@ class Hudi(StrEnum):
     CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
     LOCK_PROVIDER = "hoodie.write.lock.provider"
     FAILED_WRITES = "hoodie.clean.failed.writes.policy"
+    ROLLBACK_BY_MARKERS = "hoodie.rollback.using.markers"
     HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
     HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses"
     METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"

@@ -15,7 +15,7 @@ from spark_jobs.storage.clocks import check_timeline
 from spark_jobs.storage.commit_times import put_in_order
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.heartbeats import Heartbeats
-from spark_jobs.storage.options import build_service_options, heartbeat_seconds
+from spark_jobs.storage.options import Hudi, build_service_options, heartbeat_seconds
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.restores import savepoint_of
 from spark_jobs.storage.timeline import Timeline
@@ -54,7 +54,7 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
             raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
         if timeline.writes or not timeline.has_begun:
             if timeline.unfinished or _has_dead_rollback(timeline):
-                _roll_back_dead_writes(spark, table, path)
+                roll_back_dead_writes(spark, timeline)
                 timeline = Timeline(table=table, path=path)
             if not timeline.unfinished:
                 if not may_be_ahead:
@@ -94,9 +94,15 @@ def settled_timelines(spark: SparkSession, tables: Iterable[str], settings: Sett
         return list(threads.map(lambda table: settled_timeline(spark, table, settings), tables))
 
 
-def _roll_back_dead_writes(spark: SparkSession, table: str, path: str) -> None:
+def roll_back_dead_writes(spark: SparkSession, timeline: Timeline) -> None:
+    """Have Hudi roll back what is unfinished and has no heartbeat. The caller holds the table's lease.
+
+    Without markers of a write its files are found by their names: a commit that was taken off has none any more.
+    """
     keep_all: dict[str, str | int] = {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": _KEEP_ALL_COMMITS}
-    call(spark, table, path, "run_clean", keep_all, options=build_service_options())
+    has_markers = set(timeline.unfinished) <= set(Filesystem(timeline.path).folders(MARKERS))
+    by_markers = {Hudi.ROLLBACK_BY_MARKERS: str(has_markers).lower()}
+    call(spark, timeline.table, timeline.path, "run_clean", keep_all, options=build_service_options(by_markers))
 
 
 def _has_dead_rollback(timeline: Timeline) -> bool:

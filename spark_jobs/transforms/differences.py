@@ -8,6 +8,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import MapType, StructField
 
 OP, CHANGES = "op", "changes"
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
@@ -25,12 +26,11 @@ def row_differences(before_df: DataFrame, after_df: DataFrame, keys: Sequence[st
         ``op`` (insert, update or delete), the keys, and ``changes``: ``column: before → after`` of each column that
         differs; of a row that came or went, of each column that has a value.
     """
-    columns = [name for name in after_df.columns if name not in keys]
+    columns = [field for field in after_df.schema.fields if field.name not in keys]
     has = set(before_df.columns)
-    types = {field.name: field.dataType for field in after_df.schema.fields}
-    before = [(F.col(name) if name in has else F.lit(None).cast(types[name])).alias(name) for name in columns]
+    before = [(F.col(f.name) if f.name in has else F.lit(None).cast(f.dataType)).alias(f.name) for f in columns]
     before_df = before_df.select(F.struct(*keys, *before).alias("before"))
-    after_df = after_df.select(F.struct(*keys, *columns).alias("after"))
+    after_df = after_df.select(F.struct(*keys, *(field.name for field in columns)).alias("after"))
     is_same_row = reduce(operator.and_, [F.col(f"before.{key}").eqNullSafe(F.col(f"after.{key}")) for key in keys])
     both_df = before_df.join(after_df, is_same_row, "full_outer")
     came, went = F.col("before").isNull(), F.col("after").isNull()
@@ -47,10 +47,14 @@ def inserted_rows(rows_df: DataFrame, keys: Sequence[str]) -> DataFrame:
     return row_differences(rows_df.limit(0), rows_df, keys)
 
 
-def _differs(name: str) -> Column:
-    return ~F.col(f"before.{name}").eqNullSafe(F.col(f"after.{name}"))
+def _differs(field: StructField) -> Column:
+    before, after = (F.col(f"{side}.{field.name}") for side in ("before", "after"))
+    if isinstance(field.dataType, MapType):  # Spark compares no maps
+        before, after = (F.array_sort(F.map_entries(each)) for each in (before, after))
+    return ~before.eqNullSafe(after)
 
 
-def _change(name: str) -> Column:
-    before, after = (F.coalesce(F.col(f"{side}.{name}").cast("string"), F.lit("-")) for side in ("before", "after"))
-    return F.when(_differs(name), F.concat(F.lit(f"{name}: "), before, F.lit(" → "), after))
+def _change(field: StructField) -> Column:
+    sides = (F.col(f"{side}.{field.name}").cast("string") for side in ("before", "after"))
+    before, after = (F.coalesce(side, F.lit("-")) for side in sides)
+    return F.when(_differs(field), F.concat(F.lit(f"{field.name}: "), before, F.lit(" → "), after))

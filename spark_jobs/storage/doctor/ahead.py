@@ -25,8 +25,8 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.kept_rows import AHEAD_FOLDER, kept_commits
 from spark_jobs.storage.layouts import COMMIT_TIME, StorageForm, TableLayout
 from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.procedures import call
 from spark_jobs.storage.reader import read_stored
+from spark_jobs.storage.recovery import roll_back_dead_writes
 from spark_jobs.storage.timeline import Instant, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
 
@@ -82,8 +82,15 @@ def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: S
         if way is WayBack.COMMITTED_AGAIN:
             _keep(spark, timeline, write, settings)
         log.warning("%s: taking commit %s off, which is later than now", layout.name, write.time)
-        call(spark, layout.name, path, "rollback_to_instant", {"instant_time": write.time})
-        if Timeline(table=layout.name, path=path).holds(write.time):
+        # Hudi's rollback_to_instant looks for the timeline of a later table version. Without its commit file the commit
+        # is one of a dead writer, and is rolled back like that; so it is too when this run dies in between.
+        Filesystem(path).delete(f".hoodie/{write.file_name}")
+        if write == timeline.writes[0]:
+            Filesystem(path).delete_tree()  # as of a table whose creation was cut off
+        else:
+            roll_back_dead_writes(spark, Timeline(table=layout.name, path=path))
+        left = Timeline(table=layout.name, path=path)
+        if left.holds(write.time) or write.time in left.pending:
             raise TransientError(f"{layout.name}: commit {write.time} is still there; run doctor repair again")
     _commit_kept(spark, layout, settings)
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
-from spark_jobs.contracts.clocks import is_ahead
+from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.services import ServiceTargets
@@ -61,7 +61,7 @@ def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> 
     """What a table's own folder tells."""
     files = Filesystem(state.timeline.path)
     yield from _pending(state.timeline)
-    yield from _ahead(state.timeline, clock)
+    yield from _ahead(state.timeline)
     yield from _orphans(state, clock)
     yield from _markers(state.timeline, files, clock)
     yield from _locks(state.timeline, files, clock)
@@ -201,8 +201,10 @@ def _pending(timeline: Timeline) -> Iterator[Finding]:
         )
 
 
-def _ahead(timeline: Timeline, clock: datetime) -> Iterator[Finding]:
-    ahead = commits_ahead(timeline, clock)
+def _ahead(timeline: Timeline) -> Iterator[Finding]:
+    """By this machine's clock, as writers judge it: that of the run may be any earlier one."""
+    now = machine_now()
+    ahead = commits_ahead(timeline, now)
     if ahead:
         times = ", ".join(write.time for write in ahead)
         yield Finding(
@@ -212,7 +214,7 @@ def _ahead(timeline: Timeline, clock: datetime) -> Iterator[Finding]:
             then="correct the clock of this machine; when it is right, doctor repair (docs/runbooks/clock.md)",
         )
     text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY)
-    if text and not ahead and is_ahead(parse_clock(text), clock):
+    if text and not ahead and is_ahead(parse_clock(text), now):
         yield Finding(
             table=timeline.table,
             ailment=Ailment.MART_AHEAD,

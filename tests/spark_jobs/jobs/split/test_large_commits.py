@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.checkpoints import Checkpoint
-from spark_jobs.pipelines.merge import engine
+from spark_jobs.pipelines.merge import engine, reading
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry
 from spark_jobs.storage.procedures import register_table
 from spark_jobs.storage.reader import Pull, read_pull
@@ -41,7 +41,7 @@ def pulls(monkeypatch: pytest.MonkeyPatch) -> list[Pull]:
         seen.append(pull)
         return read_pull(spark, path, pull)
 
-    monkeypatch.setattr(engine, "read_pull", noted)
+    monkeypatch.setattr(reading, "read_pull", noted)
     monkeypatch.setattr(engine, "_MB", 1 / 1024)  # 1,024 MB are a byte
     return seen
 
@@ -59,7 +59,7 @@ def crash_in_part(number: int) -> Install:
     """Die before the ``number``-th part is read."""
 
     def install(patch: pytest.MonkeyPatch) -> None:
-        real, seen = vars(engine)["read_pull"], list[Pull]()  # what notes the pulls
+        real, seen = vars(reading)["read_pull"], list[Pull]()  # what notes the pulls
 
         def read(spark: Any, path: str, pull: Pull) -> Any:
             seen.append(pull)
@@ -67,7 +67,7 @@ def crash_in_part(number: int) -> Install:
                 raise CrashError
             return real(spark, path, pull)
 
-        patch.setattr(engine, "read_pull", read)
+        patch.setattr(reading, "read_pull", read)
 
     return install
 

@@ -149,6 +149,7 @@ def run(argv: list[str]) -> int:
         environ = {
             **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
             "LAKEHOUSE_BASE_PATH": str(folder.path / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
+            "LAKEHOUSE_LANDING_PATH": str(folder.path / "landing"),
             "LAKEHOUSE_KAFKA_SERVERS": kafka,
         }
         stack = Stack(folder.path, environ=environ)

@@ -94,7 +94,7 @@ class CompanyLake:
 
 def run(argv: list[str]) -> int:
     """Run the company's demo; 0 when every step gave what it must, 1 when not."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack company", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack company", description=__doc__)
     parser.add_argument("--size", type=int, default=20, help="how many of everything there are (default 20)")
     parser.add_argument("--seed", type=int, default=7, help="the same seed gives the same company (default 7)")
     options = parser.parse_args(argv)

@@ -92,11 +92,17 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     With ``words`` only the jobs named there get options of their own: the modules of all others need not be imported.
     """
-    parser = _Parser(prog="python -m spark_jobs.entrypoint", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = _Parser(
+        allow_abbrev=False,
+        prog="python -m spark_jobs.entrypoint",
+        description=__doc__.splitlines()[0] if __doc__ else None,
+    )
     _add_result_path(parser)
     jobs = parser.add_subparsers(dest="job", required=True, metavar="JOB")
     for name, summary in JOBS.items():
-        job = jobs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        job = jobs.add_parser(
+            name, allow_abbrev=False, help=summary, description=summary[0].upper() + summary[1:] + "."
+        )
         job.add_argument("--clock", default="", metavar="TIME", help="the run's clock, ISO 8601 (default: now)")
         if name in ("split", "mart"):
             job.add_argument("--interval-start", default="", metavar="TIME", help="first event time of a backfill")

@@ -65,6 +65,8 @@ def ending(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tupl
         ((), "the following arguments are required: JOB"),
         (("ingst",), "invalid choice: 'ingst' (choose from"),
         (("ingest", "--fast"), "unrecognized arguments: --fast"),
+        (("query", "--sq", "SELECT 1"), "the following arguments are required: --sql"),
+        (("erase", "--customer", "7", "--ye"), "unrecognized arguments: --ye"),
         (("ingest", "--max-events", "many"), "invalid int value: 'many'"),
         (("split", "--clock", "yesterday"), "'yesterday' is not a time; give ISO 8601"),
         (("split", "--interval-start", "2026-01-01"), "give both --interval-start and --interval-end"),

@@ -92,6 +92,9 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/compose.md", "Airflow's command line"): {"": _DOCKER},
     ("docs/compose.md", "Who may what"): {"": _DOCKER},
     ("docs/concurrency.md", "How it is tested"): {"": "an hour; its parts are the slices faults-*"},
+    ("docs/erasure.md", "While it runs, and when it is killed"): {
+        "": "needs an erasure that was cut off; tests/laws/test_ways_out.py does the same"
+    },
     ("docs/export.md", "Exports: rows as files for other programs"): {
         "python -m spark_jobs.entrypoint query --as-of 2026-01-31 --sql": _AWS
     },
@@ -102,8 +105,14 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/loads.md", "Loads: tables that come as whole files"): {"": _OWN_TABLES},
     ("docs/marts.md", "Marts by declaration"): {"": _OWN_MART},
     ("docs/marts.md", "From a shell"): {"": _OWN_MART},
+    ("docs/moving.md", "Moving, copying and backing up a lake"): {
+        "": "needs a lake that was moved; tests/spark_jobs/jobs/restore/test_moved.py does the same"
+    },
     ("docs/quarantine.md", "See what there is"): {"python -m spark_jobs.entrypoint quarantine show": _RECORD},
     ("docs/quarantine.md", "Replay records"): {"": _RECORD},
+    ("docs/runbooks/clock.md", '"has not come yet"'): {
+        "": "needs a mart of a time to come; tests/spark_jobs/storage/test_clocks.py does the same"
+    },
     ("docs/schemas.md", "When columns change"): {"": _OWN_TABLES},
     ("docs/schemas.md", "Changes that a person makes"): {"": _OWN_TABLES},
     ("docs/serving.md", "Setting the database"): {"": "needs a database; the slice databases does the same"},

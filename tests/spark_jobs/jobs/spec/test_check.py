@@ -112,7 +112,7 @@ def test_rules_that_no_mart_uses_are_looked_at_too(monkeypatch, capsys, tmp_path
     monkeypatch.setenv("LAKEHOUSE_RULES_PATH", str(tmp_path))
     assert main(["spec", "check"]) == 2
     said = capsys.readouterr()
-    assert f"{tmp_path}/2026.yaml:1: version is '2027'; give the file's own name, '2026'" in said.out
+    assert f"{tmp_path}/2026.yaml:1: version is 2027; give the file's own name, '2026'" in said.out
     assert said.err.startswith("error: ")
     (tmp_path / "2026.yaml").unlink()
     assert main(["spec", "check"]) == 0

@@ -61,6 +61,8 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     """Raise ContractError or SettingsError when what is said of Kafka, or is to be read again, cannot be."""
+    if arguments.options.get("yes") and not arguments.options.get("again"):
+        raise ContractError("--yes carries out what --again plans; an ingest of what is new needs none, leave it out")
     if arguments.options.get("again"):
         Again.parse(arguments.options["again"])
         if arguments.options.get("accept_loss"):

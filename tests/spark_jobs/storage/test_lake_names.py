@@ -81,7 +81,7 @@ def test_a_lake_of_an_earlier_release_is_given_its_name_by_who_writes_it(setting
     ("folder", "name", "why"),
     [
         ("orders", "orders", r"no entry of .*/sales\.yaml declares orders"),
-        ("sales_log", "orders_log", r"the folder of its log sales_log is called 'orders_log'"),
+        ("sales_log", "orders_log", r"the table in the folder of its log sales_log is called 'orders_log'"),
     ],
 )
 def test_tables_that_may_be_another_lakes_are_left_to_a_person(settings, folder, name, why):

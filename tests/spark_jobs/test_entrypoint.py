@@ -124,7 +124,7 @@ def test_a_lake_spec_that_is_no_yaml(refused: Refused, tmp_path):
 
 
 def test_no_jars(tmp_path):
-    line = refused_process("ingest", JARS_PATH=str(tmp_path), **places(tmp_path))
+    line = refused_process("ingest", code=2, JARS_PATH=str(tmp_path), **places(tmp_path))
     assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
 
 

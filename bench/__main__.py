@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m bench",
         description="Measure one part in one warm session on two cores and write its results.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     """The outer level only: everything after the command, ``--help`` too, belongs to the command."""
     listing = "\n".join(f"  {name:<10} {command.summary}" for name, command in COMMANDS.items())
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m local_stack",
         description=__doc__,
         epilog=f"commands:\n{listing}\n\n`python -m local_stack COMMAND --help` lists a command's options.",

@@ -19,7 +19,7 @@ DEFAULT_REGION = "us-east-1"
 
 def run(argv: list[str]) -> int:
     """Make the bucket; 0 when it is there."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack bucket", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack bucket", description=__doc__)
     parser.add_argument("name", metavar="NAME", help="of the bucket")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="who may do what with it, as AWS writes policies")
     options = parser.parse_args(argv)

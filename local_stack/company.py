@@ -25,7 +25,7 @@ from local_stack.demo_data import DemoFolders
 from local_stack.errors import SetupError
 from local_stack.job_command import run_job
 from local_stack.lake_view import read_with_rust
-from local_stack.lakes import of_one_lake
+from local_stack.lakes import make_lakes, of_one_lake
 from local_stack.layout import PROJECT_ROOT
 from local_stack.services import run_path
 from local_stack.stack import Stack
@@ -94,7 +94,7 @@ class CompanyLake:
 
 def run(argv: list[str]) -> int:
     """Run the company's demo; 0 when every step gave what it must, 1 when not."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack company", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack company", description=__doc__)
     parser.add_argument("--size", type=int, default=20, help="how many of everything there are (default 20)")
     parser.add_argument("--seed", type=int, default=7, help="the same seed gives the same company (default 7)")
     options = parser.parse_args(argv)
@@ -146,6 +146,7 @@ def _copy_spec(folder: Path) -> Path:
 def _follow(lake: CompanyLake, stack: Stack) -> None:
     """The company's days, one after the other."""
     company, steps = lake.company, lake.steps
+    make_lakes(lake.environ)
     lake.land(company.change())
     lake.load_rates(9)
     steps.tell("sales, accounts, products, orders and invoices are landed, and rates are loaded")

@@ -30,7 +30,9 @@ its name: `shop_ingest`, `shop_split`, `shop_fast_layer` ([lakes.md](lakes.md)).
 
 def run(argv: list[str]) -> int:
     """Write the page."""
-    argparse.ArgumentParser(prog="python -m local_stack.dag_pages", description=__doc__).parse_args(argv)
+    argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack.dag_pages", description=__doc__).parse_args(
+        argv
+    )
     PAGE.write_text(build_page(DAGS), encoding="utf-8")
     say(f"dag-pages: wrote {PAGE.relative_to(PROJECT_ROOT)}")
     return 0

@@ -88,7 +88,7 @@ class Arrivals:
 
 def build_parser(command: str, what: str | None, *, events: int, arrivals: int) -> argparse.ArgumentParser:
     """The command line of a run on generated events; ``events`` and ``arrivals`` are its defaults."""
-    parser = argparse.ArgumentParser(prog=f"python -m local_stack {command}", description=what)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog=f"python -m local_stack {command}", description=what)
     add = parser.add_argument
     add("--events", type=int, default=events, metavar="N", help=f"good events in all (default {events})")
     add("--arrivals", type=int, default=arrivals, metavar="N", help=f"arrivals they come in (default {arrivals})")

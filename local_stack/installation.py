@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local_stack setup", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack setup", description=__doc__)
     parser.add_argument("--bench", action="store_true", help="fetch the jars of the benchmark's other engines as well")
     parser.add_argument("--jars-only", action="store_true", help="fetch jars with this Python, which has the packages")
     parser.add_argument("--lock-jars", action="store_true", help="fetch all jars again and rewrite jars.lock")

@@ -37,7 +37,9 @@ class Java:
 
 def run(argv: list[str]) -> int:
     """Print the home of the Java that jobs and servers are to use."""
-    argparse.ArgumentParser(prog="python -m local_stack java-home", description=__doc__).parse_args(argv)
+    argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack java-home", description=__doc__).parse_args(
+        argv
+    )
     print(find_java().home)
     return 0
 

@@ -131,7 +131,7 @@ def run(argv: list[str]) -> int:
 
     Of PostgreSQL also large values, which have to stay what they were when another column of their row changes.
     """
-    parser = argparse.ArgumentParser(prog="python -m local_stack live", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack live", description=__doc__)
     parser.add_argument("--database", choices=sorted(DATABASES), default="postgresql", help="the source")
     options = parser.parse_args(argv)
     steps, folder = Steps(), RunFolder(run_path(os.environ) / "live")
@@ -149,6 +149,7 @@ def run(argv: list[str]) -> int:
         environ = {
             **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
             "LAKEHOUSE_BASE_PATH": str(folder.path / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
+            "LAKEHOUSE_LANDING_PATH": str(folder.path / "landing"),
             "LAKEHOUSE_KAFKA_SERVERS": kafka,
         }
         stack = Stack(folder.path, environ=environ)

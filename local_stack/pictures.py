@@ -33,7 +33,7 @@ WIDE, HIGH, TALL = (1440, 940), (1440, 1300), (1180, 1560)
 
 def run(argv: list[str]) -> int:
     """Take the pictures named, or all of them."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack.pictures", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack.pictures", description=__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}; none: all but {', '.join(BY_NAME)}"
     )

@@ -31,7 +31,7 @@ Values = dict[str, str]
 
 def run(argv: list[str]) -> int:
     """Make what is missing; 0 when everything is there."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack secrets", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack secrets", description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default .secrets)")
     folder = parser.parse_args(argv).folder
     made = make_secrets(folder)

@@ -27,16 +27,16 @@ def run(argv: list[str]) -> int:
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """What the words say; ends the program on wrong ones."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack serve", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack serve", description=__doc__)
     servers = parser.add_subparsers(dest="server", required=True, metavar="SERVER")
     summary = "the Spark Connect server that jobs share, on LAKEHOUSE_CONNECT_PORT; its address is the first line"
-    servers.add_parser(CONNECT, help=summary, description=summary)
+    servers.add_parser(CONNECT, allow_abbrev=False, help=summary, description=summary)
     summary = "a Hive metastore with its database below LAKEHOUSE_RUN_PATH; it listens on every interface"
-    metastore = servers.add_parser(METASTORE, help=summary, description=summary)
+    metastore = servers.add_parser(METASTORE, allow_abbrev=False, help=summary, description=summary)
     _add_port(metastore, 9083)
-    master = servers.add_parser("master", help="the master of a standalone Spark cluster")
+    master = servers.add_parser("master", allow_abbrev=False, help="the master of a standalone Spark cluster")
     _add_place(master, 7077)
-    worker = servers.add_parser("worker", help="a worker of a standalone Spark cluster")
+    worker = servers.add_parser("worker", allow_abbrev=False, help="a worker of a standalone Spark cluster")
     _add_place(worker, 7078)
     worker.add_argument("--master", required=True, metavar="URL", help="spark://host:port of the master")
     worker.add_argument("--cores", type=int, default=2, metavar="N", help="that it has to give (default 2)")

@@ -26,7 +26,9 @@ _BLOCK = re.compile(r"(<!-- sizing: (?P<name>[\w ]+) -->\n).*?(?=<!-- end -->)",
 
 def run(argv: list[str]) -> int:
     """Write the tables anew."""
-    argparse.ArgumentParser(prog="python -m local_stack.sizing_page", description=__doc__).parse_args(argv)
+    argparse.ArgumentParser(
+        allow_abbrev=False, prog="python -m local_stack.sizing_page", description=__doc__
+    ).parse_args(argv)
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), build_sheets()), encoding="utf-8")
     say(f"sizing-page: wrote {PAGE.relative_to(PROJECT_ROOT)}")
     return 0

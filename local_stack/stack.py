@@ -9,6 +9,7 @@ from pathlib import Path
 from local_stack.airflow_home import AirflowHome
 from local_stack.connect_server import start_connect_server, wait_for_connect_server
 from local_stack.java import find_java
+from local_stack.lakes import make_lakes
 from local_stack.services import RunFolder
 
 
@@ -27,7 +28,11 @@ class Stack:
         return bool(self.folder.running())
 
     def start(self, *, ingest_cron: str, with_triggerer: bool = False) -> None:
-        """Start everything and wait until it is ready; whoever calls stops it, also when this raises."""
+        """Start everything and wait until it is ready; whoever calls stops it, also when this raises.
+
+        Lakes that are not there yet are made: this stack is for trying things, and its places are its own.
+        """
+        make_lakes(self.environ)
         server = start_connect_server(self.folder, environ=self.environ)
         self.airflow.prepare(connect_port=server.port, ingest_cron=ingest_cron)
         services = self.airflow.start(with_triggerer=with_triggerer)

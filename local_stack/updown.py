@@ -20,7 +20,7 @@ FIRST_EVENTS = 10_000
 
 def run(argv: list[str]) -> int:
     """``up`` or ``down``; both may be called again."""
-    parser = argparse.ArgumentParser(prog="python -m local_stack", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack", description=__doc__)
     parser.add_argument("direction", choices=("up", "down"))
     folder = run_path(os.environ) / "up"
     return _up(folder, os.environ) if parser.parse_args(argv).direction == "up" else _down(folder)

@@ -28,6 +28,7 @@ from spark_jobs.contracts.secrets import DiscreetFormatter, find_secrets, hide
 from spark_jobs.contracts.settings import Settings
 
 JOBS = {
+    "init": "a new lake at the base path, and its landing folder: the first command, all others need it",
     "generate": "make a seeded log of sales events in the landing folder",
     "ingest": "landing files to the event log and the quarantine, exactly once",
     "snapshot": "the first load of a table of a database, in parts, over which later change events win",
@@ -66,6 +67,13 @@ _COMMON = frozenset({"job", "clock", "interval_start", "interval_end", "result_p
 
 _ANY_CLOCK = frozenset({"freshness", "generate", "sizing"})
 """Jobs that change no table: what they say or make may be of a time that has not come yet."""
+_NO_LAKE = frozenset({"generate", "init", "sizing", "spec"})
+_FILES_ALONE = frozenset({("checks", "list"), ("rules", "list")})
+"""Jobs, and actions of jobs, that read files of the lake spec alone; everything else needs the lake at its path."""
+_NAMING = frozenset({"ingest", "snapshot", "load", "split", "mart"})
+"""Jobs that write: one of them gives a lake of an earlier release its name."""
+_OF_LANDING = frozenset({"ingest", "freshness", "erase"})
+"""Jobs that look at landing files: where the folder is missing they would find nothing, and say so of all of it."""
 _MOST_SAID = 400
 """Of what the command line finds wrong: it repeats what it was given."""
 
@@ -84,11 +92,17 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     With ``words`` only the jobs named there get options of their own: the modules of all others need not be imported.
     """
-    parser = _Parser(prog="python -m spark_jobs.entrypoint", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = _Parser(
+        allow_abbrev=False,
+        prog="python -m spark_jobs.entrypoint",
+        description=__doc__.splitlines()[0] if __doc__ else None,
+    )
     _add_result_path(parser)
     jobs = parser.add_subparsers(dest="job", required=True, metavar="JOB")
     for name, summary in JOBS.items():
-        job = jobs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        job = jobs.add_parser(
+            name, allow_abbrev=False, help=summary, description=summary[0].upper() + summary[1:] + "."
+        )
         job.add_argument("--clock", default="", metavar="TIME", help="the run's clock, ISO 8601 (default: now)")
         if name in ("split", "mart"):
             job.add_argument("--interval-start", default="", metavar="TIME", help="first event time of a backfill")
@@ -147,6 +161,8 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
 
 
 def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobResult:
+    # Refused at once, not after a session has started: the place, the spec, and what the job itself can tell without.
+    _check_places(arguments, settings)
     needs_spark = getattr(job, "needs_spark", None)
     if needs_spark and not needs_spark(arguments, settings):
         result: JobResult = job.run(None, arguments, settings)
@@ -154,7 +170,6 @@ def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobRes
     from spark_jobs.session import open_session
     from spark_jobs.storage.lake_specs import read_lake_spec
 
-    # Refused at once, not after a session has started: the spec, and what the job itself can tell without one.
     spec = read_lake_spec(settings)
     if check := getattr(job, "check", None):
         check(spec, arguments, settings)
@@ -164,6 +179,21 @@ def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobRes
     finally:
         spark.stop()
     return result
+
+
+def _check_places(arguments: JobArguments, settings: Settings) -> None:
+    """Raise TerminalError when the lake of the settings is not where they say, or its landing folder is not.
+
+    Here and not in the jobs, so that no job can forget it.
+    """
+    if arguments.job in _NO_LAKE or (arguments.job, arguments.options.get("action")) in _FILES_ALONE:
+        return
+    from spark_jobs.contracts.spec_file import load_lake_spec
+    from spark_jobs.storage.lake_names import check_landing, open_lake
+
+    open_lake(load_lake_spec(settings.lake_spec).lake, settings, may_name=arguments.job in _NAMING)
+    if arguments.job in _OF_LANDING:
+        check_landing(settings)
 
 
 def _timed(result: JobResult, begun: float) -> JobResult:

@@ -82,10 +82,10 @@ def _yarn_client(spark_class: str) -> list[str]:
 
 def main(argv: Sequence[str]) -> int:
     """Run the command line and give the exit code."""
-    parser = argparse.ArgumentParser(prog="remote_driver")
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="remote_driver")
     commands = parser.add_subparsers(required=True)
     for name, what in (("run", run), ("kill", kill)):
-        command = commands.add_parser(name)
+        command = commands.add_parser(name, allow_abbrev=False)
         command.set_defaults(what=what)
         for option in ("--yarn", "--tag", "--pod", "--master", "--submit"):
             command.add_argument(option, default="")

@@ -1,6 +1,6 @@
 """Everything that is wrong with a lake's files: each file alone, what does not fit together, and the SQL in them.
 
-The business rules are looked at when a mart uses them.
+The business rules are looked at when there are any, whether a mart uses them or not, and when a mart needs them.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> list[Mar
 def _check_rules(
     marts: Sequence[MartSpec], spec: LakeSpec, document: Entries, rules_path: str, found: Mistakes
 ) -> None:
-    """What is wrong with the rules, when one of the ``marts`` uses them, and what does not fit between the two."""
+    """What is wrong with the rules, and what does not fit between them and those of the ``marts`` that use them."""
     ruled = [mart for mart in marts if mart.rules]
-    if not ruled:
+    if not ruled and not (rules_path and any(Path(rules_path).glob("*.yaml"))):
         return
     with found.of_file(Entries(place=Place(file=rules_path))):
         book, says = read_rules(rules_path, found)

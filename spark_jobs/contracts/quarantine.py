@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,8 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.tables import check_identifier
 
+DECIDED_KEY = "decided"
+"""In the metadata of a commit of the quarantine: how many records a command decided about."""
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _WAYS = ("record", "reason", "rule", "all")
 
@@ -35,6 +37,45 @@ class Attempt:
     action: str
     because: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """Numbers of records about which a person decided; ``repaired`` are those replayed with other bytes."""
+
+    replayed: int = 0
+    repaired: int = 0
+    discarded: int = 0
+
+    def __add__(self, other: Decided) -> Decided:
+        return Decided(
+            replayed=self.replayed + other.replayed,
+            repaired=self.repaired + other.repaired,
+            discarded=self.discarded + other.discarded,
+        )
+
+    def to_json(self) -> str:
+        """Short text for a commit's metadata."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | None) -> Decided:
+        """Read what :meth:`to_json` gave; nothing was decided in a commit without it."""
+        return cls(**json.loads(text)) if text else cls()
+
+
+def lost_decisions(decided: Decided) -> tuple[str, ...]:
+    """What is to be said where the quarantine goes back to before these decisions; () when there were none."""
+    parts = [f"{decided.replayed:,} records were replayed"] if decided.replayed else []
+    parts += [f"{decided.discarded:,} discarded"] if decided.discarded else []
+    if not parts:
+        return ()
+    repaired = (
+        f", and {decided.repaired:,} of them in a repaired form that is not kept: have those files ready"
+        if decided.repaired
+        else ""
+    )
+    return (f"quarantine: {' and '.join(parts)} after the savepoint{repaired}; they are open again, so decide again",)
 
 
 def parse_history(text: str | None) -> tuple[Attempt, ...]:

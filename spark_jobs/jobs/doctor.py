@@ -1,14 +1,18 @@
-"""doctor: what is wrong with the lake that nobody notices; ``check`` explains it, ``repair`` does what is safe."""
+"""doctor: what is wrong with the lake that nobody notices; ``check`` explains it, ``repair`` does what is safe.
+
+``repair`` is a plan first: what it would do is shown, and done with ``--yes``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -27,7 +31,7 @@ from spark_jobs.storage.doctor.checks import (
     check_version,
 )
 from spark_jobs.storage.doctor.deep import check_deep
-from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.doctor.findings import Ailment, Finding, plan_repair
 from spark_jobs.storage.doctor.repair import remove, repair_table
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
@@ -37,6 +41,7 @@ from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "finding", "what", "then")
+_PLAN = ("table", "finding", "what", "what repair does")
 
 log = logging.getLogger(__name__)
 
@@ -46,29 +51,39 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["check", "repair"],
-        help="check: find problems and explain them; repair: those that can be repaired safely",
+        help="check: find problems and explain them; repair: those that can be repaired safely, a plan first",
     )
     parser.add_argument("--table", help="one table alone")
     parser.add_argument("--deep", action="store_true", help="also count keys and look at what was cleaned, with Spark")
+    parser.add_argument("--yes", action="store_true", help="repair: carry out the plan; by default it is only shown")
 
 
 def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
-    """A look at the timelines and listings needs none."""
-    return bool(arguments.options["action"] == "repair" or arguments.options.get("deep"))
+    """A look at the timelines and listings needs none, nor does a plan."""
+    is_repair = arguments.options["action"] == "repair" and arguments.options.get("yes")
+    return bool(is_repair or arguments.options.get("deep"))
 
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    """Raise ContractError when ``--table`` names none."""
+    """Raise ContractError when ``--table`` names none, or ``--yes`` has nothing to carry out."""
+    if arguments.options["action"] == "check" and arguments.options.get("yes"):
+        raise ContractError("doctor check changes nothing; leave --yes out, or give it to doctor repair")
     choose_layouts(spec, arguments.options.get("table"))
 
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Look every table through, print what is wrong and what to do; with ``repair`` do what is safe, and look again."""
+    """Look every table through, print what is wrong and what to do.
+
+    With ``repair`` print what it would do about each, and with ``--yes`` do what is safe, and look again.
+    """
     spec = read_lake_spec(settings)
+    check(spec, arguments, settings)
     layouts = choose_layouts(spec, arguments.options.get("table"))
     findings = list(findings_of(spark, spec, layouts, arguments, settings))
-    repaired = 0
-    if arguments.options["action"] == "repair" and spark is not None:
+    repaired, is_repair = 0, arguments.options["action"] == "repair"
+    if is_repair and not (spark is not None and arguments.options.get("yes")):
+        return _planned(findings, layouts, arguments)
+    if is_repair and spark is not None:
         _repair(spark, spec, layouts, findings, arguments, settings)
         left = list(findings_of(spark, spec, layouts, arguments, settings))
         repaired = len({(f.table, f.ailment) for f in findings} - {(f.table, f.ailment) for f in left})
@@ -81,6 +96,32 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         clock=format_clock(arguments.clock),
         counters={"findings": len(findings), "repaired": repaired},
         messages=tuple(f"{finding.table or 'lake'}: {finding.ailment.value}: {finding.what}" for finding in findings),
+    )
+
+
+def _planned(findings: Sequence[Finding], layouts: Mapping[str, TableLayout], arguments: JobArguments) -> JobResult:
+    """What a repair would do, and what stays for a person."""
+    plan = plan_repair(findings)
+    rows = [
+        (
+            each.table or "-",
+            each.ailment.value,
+            each.what,
+            (each.table in plan and each.repair) or f"nothing: {each.then}",
+        )
+        for each in findings
+    ]
+    print(format_table(_PLAN, rows) if rows else f"nothing is wrong with {len(layouts)} tables")
+    planned = [each for of_table in plan.values() for each in of_table if each.is_repairable]
+    said = [f"{each.table or 'lake'}: {each.ailment.value}: repair {each.repair}" for each in planned]
+    return JobResult(
+        job=arguments.job,
+        status=NOTHING_TO_DO,
+        clock=format_clock(arguments.clock),
+        counters={"findings": len(findings), "repaired": 0, "planned": len(planned)},
+        messages=(*said, "nothing was changed; do it with --yes")
+        if planned
+        else ("nothing can be repaired by itself",),
     )
 
 
@@ -131,13 +172,7 @@ def _repair(
     arguments: JobArguments,
     settings: Settings,
 ) -> None:
-    # What is of the whole lake first: a restore of it that nobody can end any more would keep tables waiting.
-    for name in sorted(dict.fromkeys(finding.table for finding in findings if finding.is_repairable), key=bool):
-        of_table = [finding for finding in findings if finding.table == name]
-        kinds = {finding.ailment for finding in of_table}
-        if name and Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds:
-            log.info("%s: left as it is until its restore has ended", name)
-            continue
+    for name, of_table in plan_repair(findings).items():
         if not name:
             for finding in of_table:
                 remove(settings.base_path, finding.paths)

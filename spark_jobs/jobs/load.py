@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
@@ -104,7 +105,19 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         outcomes = loading.commit()
         Holds(settings).release({load.name})
     counters = {f"rows_{what}": count for what, count in loading.rows.items()}
-    return _result(arguments, outcomes, files, counters, told_of(load.name, loading.verdicts))
+    left = set_aside_rows(load.name, loading.rejected, loading.rows)
+    return _result(arguments, outcomes, files, counters, (*told_of(load.name, loading.verdicts), *left), alerts=left)
+
+
+def set_aside_rows(table: str, rejected: int, rows: Mapping[str, int]) -> tuple[str, ...]:
+    """What is to be said of rows that could not be used; () when all of them could."""
+    if not rejected:
+        return ()
+    none = "nothing was written" if not rows["written"] else f"{rows['written']:,} were written"
+    return (
+        f"{rejected:,} of {rows['read']:,} rows of {table} cannot be used and are in the quarantine, {none}; "
+        f"quarantine list says why",
+    )
 
 
 def _operation(load: LoadSpec, arguments: JobArguments) -> LoadOperation:
@@ -118,6 +131,7 @@ def _result(
     files: LoadFiles,
     counters: dict[str, int],
     messages: tuple[str, ...],
+    alerts: tuple[str, ...] = (),
 ) -> JobResult:
     return JobResult(
         job=arguments.job,
@@ -126,4 +140,5 @@ def _result(
         tables=tuple(outcomes),
         counters={"files": len(files.entries), **counters},
         messages=(*files.messages, *messages),
+        alerts=alerts,
     )

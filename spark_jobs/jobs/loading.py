@@ -82,6 +82,12 @@ class Loading:
     settings: Settings
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> int:
+        """Rows that could not be used, also those that the quarantine had already."""
+        return int(self.facts.get(Fate.REJECTED, 0))
 
     def commit(self) -> list[TableOutcome]:
         """Commit what cannot be used to the quarantine, then the others; gives the table's outcome first.
@@ -102,6 +108,7 @@ class Loading:
             fated_df = with_fates(decoded_df, self.load, self.operation, self._stored(decoded_df))
             with pinned(self.spark, fated_df, "fated") as fated_df:
                 facts = self._measure(fated_df, gate)
+                self.facts.update(facts)
                 self.files.check_still()
                 self._judge(gate, facts)
                 quarantine = self._commit_rejected(fated_df, facts)

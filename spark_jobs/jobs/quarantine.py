@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state
+from spark_jobs.contracts.quarantine import Attempt, Decided, Selection, State, check_reason, check_state
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_said, said_by
@@ -204,9 +204,16 @@ def _replay(
         "records_duplicate": rows["duplicates"],
         "records_unusable": rows["quarantined"],
     }
-    left = f"{rows['quarantined']:,} records cannot be used yet; quarantine list and show say why"
-    messages = (*replay.messages, *([left] if rows["quarantined"] else []))
-    return _result(arguments, tuple(outcomes), counters, messages)
+    left = left_behind(read=rows["read"], unusable=rows["quarantined"])
+    return _result(arguments, tuple(outcomes), counters, (*replay.messages, *left), alerts=left)
+
+
+def left_behind(*, read: int, unusable: int) -> tuple[str, ...]:
+    """What is to be said of records that could not be used this time either; () when all of them passed."""
+    if not unusable:
+        return ()
+    many = f"none of the {read:,} records passed, so they" if unusable >= read else f"{unusable:,} of {read:,} records"
+    return (f"{many} stay in the quarantine; quarantine list and show say why",)
 
 
 def _discard(
@@ -225,7 +232,7 @@ def _discard(
     marked_df = with_attempt(chosen_df, _attempt(arguments, outcome="discarded"))
     marked_df = marked_df.withColumn(STATE, F.lit(State.DISCARDED.value))
     count = int(chosen_df.count())
-    outcome = commit_marks(marked_df, spec, timeline, count, settings)
+    outcome = commit_marks(marked_df, spec, timeline, count, settings, decided=Decided(discarded=count))
     return _result(arguments, (outcome,), {"records": count}, ())
 
 
@@ -241,7 +248,11 @@ def _attempt(arguments: JobArguments, *, outcome: str) -> Attempt:
 
 
 def _result(
-    arguments: JobArguments, tables: tuple[TableOutcome, ...], counters: dict[str, int], messages: tuple[str, ...]
+    arguments: JobArguments,
+    tables: tuple[TableOutcome, ...],
+    counters: dict[str, int],
+    messages: tuple[str, ...],
+    alerts: tuple[str, ...] = (),
 ) -> JobResult:
     return JobResult(
         job=arguments.job,
@@ -250,4 +261,5 @@ def _result(
         tables=tables,
         counters=counters,
         messages=messages,
+        alerts=alerts,
     )

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.quarantine import Attempt, State
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decided, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
@@ -162,7 +162,9 @@ class Replay:
         marked_df = with_outcome(
             chosen_df.join(found_df, "record_hash"), self.attempt, has_own_bytes=self.repaired is None
         )
-        return commit_marks(marked_df, self.spec, self.quarantine_timeline, self.rows["read"], self.settings)
+        read, replayed = self.rows["read"], max(self.rows["read"] - self.rows["quarantined"], 0)
+        decided = Decided(replayed=replayed, repaired=min(replayed, int(self.repaired is not None)))
+        return commit_marks(marked_df, self.spec, self.quarantine_timeline, read, self.settings, decided=decided)
 
 
 def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) -> DataFrame:
@@ -191,10 +193,14 @@ def _told() -> Column:
 
 
 def commit_marks(
-    rows_df: DataFrame, spec: LakeSpec, timeline: Timeline, wanted: int, settings: Settings
+    rows_df: DataFrame, spec: LakeSpec, timeline: Timeline, wanted: int, settings: Settings, *, decided: Decided
 ) -> TableOutcome:
-    """Commit rows of the quarantine that are there already; UnbalancedError unless they are as many as ``wanted``."""
+    """Commit rows of the quarantine that are there already; UnbalancedError unless they are as many as ``wanted``.
+
+    What was ``decided`` about them is in the commit, so that a restore knows what it takes back.
+    """
     check_still(timeline)
-    done = commit(rows_df, quarantine_layout(spec), metadata={}, settings=settings)
+    metadata = {DECIDED_KEY: decided.to_json()}
+    done = commit(rows_df, quarantine_layout(spec), metadata=metadata, settings=settings)
     check_balance(spec.quarantine, {"read": wanted, "marked": done.rows})
     return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.epoch_steps import lost_epochs
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided, lost_decisions
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
@@ -19,6 +20,7 @@ from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.kept_rows import drop_kept, kept_commits
 from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
 from spark_jobs.storage.lease import hold_whole
+from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
 from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
 from spark_jobs.storage.savepoints import Record, SavepointRecords
@@ -64,6 +66,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     ways = plan_restore(spec, record, settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
     planned = [f"{way.table}: {way.describe()}" for way in ways if way.commits]
+    planned += lost_decisions(_decided_after(spec, record, settings))
     planned += [f"savepoint {each.id}: later state, to be deleted" for each in later_records(records.all(), record)]
     planned += [
         f"{table}: rows that doctor repair took off and keeps are dropped: {', '.join(commits)}"
@@ -75,6 +78,15 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
     outcomes, messages = _restore(spark, spec, record, arguments, settings)
     return _result(arguments, ways, outcomes, [*planned, *messages, _AFTER])
+
+
+def _decided_after(spec: LakeSpec, record: Record, settings: Settings) -> Decided:
+    """What was decided about quarantined records after the savepoint: it goes, and nothing does it again."""
+    back_to = record.tables.get(spec.quarantine, "")
+    timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
+    later = [timeline.metadata(write) for write in timeline.writes if write.time > back_to]
+    texts = [metadata.get(METADATA_PREFIX + DECIDED_KEY) for metadata in later]
+    return sum(map(Decided.from_json, texts), start=Decided())
 
 
 def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.errors import MessagesLostError
@@ -68,7 +69,9 @@ def find_delivery(
     files = _of_landing(spec, log_timeline, settings, clock=clock, max_records=most, scan=scan)
     left = max(max_records - files.plan.records, 1)
     messages = _of_kafka(spec, log_timeline, settings, max_records=left, accepted=accepted)
-    return Deliveries(parts=(messages, files)) if files.files else messages
+    if files.files:
+        return Deliveries(parts=(messages, files))
+    return replace(messages, messages=(*messages.messages, *files.messages))
 
 
 def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, clock: datetime) -> datetime | None:

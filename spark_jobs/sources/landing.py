@@ -30,6 +30,7 @@ _WAVE_BYTES = 256 * 1024 * 1024
 """Files of so many bytes, as stored, are looked through side by side; then it is decided whether more are."""
 _LOOK_BYTES = 64 * 1024 * 1024
 _OLD_FIELDS = 4
+_MOST_NAMED = 3
 Scan = Callable[[Filesystem, Sequence[ScanOrder]], list[FileScan]]
 """Looks files through, in this process or on the executors."""
 
@@ -62,7 +63,9 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
 
     Names that begin with ``.`` or ``_`` and ``*.tmp`` are files still being written.
     """
-    entries, messages = [], []
+    if files.changed_ns("") is None:
+        return [], (f"there is no landing folder {spell(files.root)}, so no file was read",)
+    entries, messages = [], _strays(files)
     for folder in files.folders():
         if folder.startswith((".", "_")):
             continue
@@ -74,6 +77,17 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
         ]
     messages += [f"{path} is not read: its name is not UTF-8; rename it" for path in files.unreadable]
     return sorted(entries, key=lambda entry: (entry.modified_ns, entry.path)), tuple(messages)
+
+
+def _strays(files: Filesystem) -> list[str]:
+    """A message about files beside the topics' folders: of which topic they are is said nowhere."""
+    names = [entry.path.rsplit("/", 1)[-1] for entry in files.list_files()]
+    strays = [spell(name) for name in names if not _is_unfinished(name)]
+    if not strays:
+        return []
+    more = f" and {len(strays) - _MOST_NAMED} more" if len(strays) > _MOST_NAMED else ""
+    named = f"{', '.join(strays[:_MOST_NAMED])}{more}"
+    return [f"{len(strays)} files beside the topics' folders are not read ({named}); move each into its topic's folder"]
 
 
 def plan_landing(

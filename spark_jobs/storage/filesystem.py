@@ -74,7 +74,10 @@ class Filesystem:
 
     def make_folder(self, path: str) -> None:
         """Make a folder below the root, with those above it; nothing happens when it is there."""
-        self._fs.create_dir(self._at(path), recursive=True)
+        try:
+            self._fs.create_dir(self._at(path), recursive=True)
+        except (PermissionError, NotADirectoryError, FileExistsError) as error:
+            raise _cannot("write", self._at(path), error) from error
 
     def _infos(self, path: str, *, recursive: bool = False) -> list[Any]:
         selector = self._selector(self._at(path), allow_not_found=True, recursive=recursive)

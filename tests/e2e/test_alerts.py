@@ -19,6 +19,7 @@ import pytest
 from local_stack.airflow_api import ApiUnreachableError
 from local_stack.airflow_home import DATABASE_VARIABLE, AirflowHome
 from local_stack.databases import Server
+from local_stack.lakes import make_lakes
 from local_stack.ports import free_port
 from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
@@ -66,6 +67,7 @@ def watched(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
         environ = {**os.environ, "LAKEHOUSE_BASE_PATH": str(folder / "lake"), "LAKEHOUSE_UI_PORT": str(free_port())}
         environ |= {"LAKEHOUSE_LANDING_PATH": str(landing.parent)}
         environ[DATABASE_VARIABLE] = postgresql.url(postgresql.new_database())
+        make_lakes(environ)
         airflow = AirflowHome(run, environ=environ)
         airflow.environment["AIRFLOW__CORE__DAGS_FOLDER"] = str(dags)
         airflow.environment["AIRFLOW_CONN_LAKEHOUSE_ALERTS"] = service.connection

@@ -101,7 +101,7 @@ def _chosen(options: argparse.Namespace) -> list[Share]:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     kinds = list(dict.fromkeys(kind for part in KINDS_OF.values() for kind in part))
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.campaign", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m tests.faults.campaign", description=__doc__)
     parser.add_argument("--part", action="append", choices=KINDS_OF, help="one part alone")
     parser.add_argument("--kind", action="append", choices=kinds, help="one kind alone")
     parser.add_argument("--side", action="append", choices=SIDES, help="stops, lakes: this side of all operations")

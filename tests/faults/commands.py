@@ -116,7 +116,7 @@ class PairLake(SmallLake):
             elif kind is Ailment.ERASURE:
                 self.erase()
             else:
-                self.run("doctor", action="repair", table=None, deep=False)
+                self.run("doctor", action="repair", table=None, deep=False, yes=True)
         assert not self.unfinished(), self.unfinished()
 
     def restore(self) -> None:

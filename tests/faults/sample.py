@@ -41,7 +41,7 @@ RACE, SEED = races.KINDS[0], 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Try the sample in one session with one driver, which is killed in the end; 1 when anything is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.sample", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m tests.faults.sample", description=__doc__)
     parser.add_argument("--json", type=Path, help="also write all that was tried to this file")
     return report(run_in_one_session(_try), parser.parse_args(argv).json)
 

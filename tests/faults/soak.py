@@ -37,7 +37,7 @@ _LONGEST = 12.0
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run it, print the table, and give 1 when anything in it is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.soak", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m tests.faults.soak", description=__doc__)
     parser.add_argument("--turns", type=int, default=TURNS, help=f"(default: {TURNS})")
     parser.add_argument("--kills", type=int, default=KILLS, help=f"in so many of them (default: {KILLS})")
     parser.add_argument("--minutes", type=float, default=MINUTES, help=f"it lasts at least (default: {MINUTES:.0f})")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
@@ -180,3 +181,17 @@ def test_savepoints_of_other_jobs_are_not_counted_and_none_is_gone_back_to(tmp_p
         lake.run(restore, to="x", yes=True)
     lake.run(savepoint, action="delete", name=records.all()[1].id)
     assert {(table, time) for table in states for time in lake.timeline(table).savepoints} == set(states.items())
+
+
+def test_a_plan_says_which_decisions_about_the_quarantine_go(tmp_path: Path) -> None:
+    """Two records replayed and one discarded after the savepoint; one replayed before it, which stays so."""
+    lake = Lake(settings=Settings(base_path=str(tmp_path)), rng=random.Random(1))
+    quarantine = MadeTable(LAYOUTS[SPEC.quarantine], Path(lake.settings.table_path(SPEC.quarantine)))
+    decided = [Decided(replayed=1), Decided(replayed=2, repaired=1), Decided(discarded=1)]
+    quarantine.commits(1, extraMetadata={f"lakehouse.{DECIDED_KEY}": decided[0].to_json()})
+    lake.run(savepoint, action="create", label="day", keep=None)
+    for number, each in enumerate(decided[1:], start=2):
+        quarantine.commits(number, extraMetadata={f"lakehouse.{DECIDED_KEY}": each.to_json()})
+    plan = lake.run(restore, to=f"day-{lake.clock:%Y%m%dT%H%M%S}", yes=False)
+    (said,) = [message for message in plan.messages if message.startswith("quarantine: 2 records were replayed")]
+    assert "1 discarded after the savepoint, and 1 of them in a repaired form that is not kept" in said

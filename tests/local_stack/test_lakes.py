@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.lakes import expected_dag_ids, of_one_lake
+from local_stack.lakes import expected_dag_ids, make_lakes, of_one_lake
 from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.errors import LakehouseError
 from spark_jobs.contracts.settings import PROJECT_ROOT
@@ -43,3 +43,22 @@ def test_one_lake_that_is_broken_is_said_at_once(tmp_path: Path) -> None:
 def test_what_makes_a_lake_of_its_own_is_alone() -> None:
     given = {"LAKEHOUSE_LAKES": "/lakes", "LAKEHOUSE_LAKE": "shop", "LAKEHOUSE_BASE_PATH": "/base"}
     assert of_one_lake(given) == {"LAKEHOUSE_BASE_PATH": "/base"}
+
+
+def test_each_lake_is_made_once_and_a_broken_one_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs, environ = tmp_path / "specs", {"LAKEHOUSE_LAKES": str(tmp_path / "specs")}
+    specs.mkdir()
+    for lake in ("first", "second"):
+        text = (LAKES / "shop.yaml").read_text(encoding="utf-8").replace("lake: shop\n", f"lake: {lake}\n", 1)
+        (specs / f"{lake}.yaml").write_text(text, encoding="utf-8")
+    (specs / "torn.yaml").write_text("lake: 7\n", encoding="utf-8")
+    environ |= {"LAKEHOUSE_BASE_PATH": str(tmp_path / "base"), "LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing")}
+    make_lakes(environ)
+    assert "lake torn is not made: " in "".join(capsys.readouterr())
+    made = {str(path.relative_to(tmp_path)): path.read_text() for path in (tmp_path / "base").rglob("*.json")}
+    assert made == {f"base/{lake}/.lake.json": f'{{"lake": "{lake}", "layout": 1}}\n' for lake in ("first", "second")}
+    assert sorted(path.name for path in (tmp_path / "landing").iterdir()) == ["first", "second"]
+    make_lakes(environ)
+    assert "made lake" not in "".join(capsys.readouterr())

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME", help="this bug alone: NAME or AREA/NAME; repeatable")
     parser.add_argument("--area", action="append", help="bugs of this area alone; repeatable")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree at work side by side (default: 2)")

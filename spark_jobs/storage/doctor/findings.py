@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,14 +34,16 @@ class Ailment(StrEnum):
     UNDECLARED_TABLE = "undeclared table"
 
 
-_REPAIRED = (
-    Ailment.PENDING_WRITE,
-    Ailment.PENDING_PLAN,
-    Ailment.TIMES,
-    Ailment.LOST_RESTORE,
-    Ailment.AHEAD,
-    Ailment.KEPT_ROWS,
-)
+_REPAIRS = {
+    Ailment.PENDING_WRITE: "rolls it back, once the heartbeat of its writer has ended",
+    Ailment.PENDING_PLAN: "carries it out",
+    Ailment.TIMES: "sets the times of the commits' files; where times cannot be set, as in an object store, removes "
+    "the files of older states and every savepoint that has the table",
+    Ailment.LOST_RESTORE: "ends it for this table alone",
+    Ailment.AHEAD: "takes these commits off; of log, quarantine and results of quality it commits their rows again",
+    Ailment.KEPT_ROWS: "commits them again",
+}
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,4 +59,33 @@ class Finding:
     @property
     def is_repairable(self) -> bool:
         """True when ``doctor repair`` puts it right by itself."""
-        return bool(self.paths) or self.ailment in _REPAIRED
+        return bool(self.repair)
+
+    @property
+    def repair(self) -> str:
+        """What ``doctor repair --yes`` does about it; "" when a person has to."""
+        if not self.paths:
+            return _REPAIRS.get(self.ailment, "")
+        more = f" and {len(self.paths) - _MOST_NAMED} more" if len(self.paths) > _MOST_NAMED else ""
+        return f"removes {', '.join(self.paths[:_MOST_NAMED])}{more}"
+
+
+def plan_repair(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """What is repaired by itself, by table: of each all that was found; "" is the lake itself.
+
+    What is of the whole lake comes first: a restore of it that nobody can end any more would keep tables waiting. A
+    table whose restore was cut off is left until that has ended, but for the times of its files, without which it
+    cannot end.
+    """
+    found: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: bool(finding.table)):
+        found.setdefault(finding.table, []).append(finding)
+    return {
+        table: of_table
+        for table, of_table in found.items()
+        if any(each.is_repairable for each in of_table) and not (table and _waits({each.ailment for each in of_table}))
+    }
+
+
+def _waits(kinds: set[Ailment]) -> bool:
+    return Ailment.PENDING_RESTORE in kinds and Ailment.TIMES not in kinds

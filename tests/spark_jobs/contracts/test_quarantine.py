@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.quarantine import Attempt, Selection, State, check_reason, check_state, parse_history
+from spark_jobs.contracts.quarantine import (
+    Attempt,
+    Decided,
+    Selection,
+    State,
+    check_reason,
+    check_state,
+    lost_decisions,
+    parse_history,
+)
 from spark_jobs.contracts.rejections import Reason
 from tests.support.hostile_names import HOSTILE, is_clear
 
@@ -74,3 +83,23 @@ def test_words_that_nobody_knows_are_refused_with_those_that_are():
 def test_a_history_is_read_as_it_was_written(attempts):
     assert parse_history(json.dumps([asdict(each) for each in attempts])) == tuple(attempts)
     assert parse_history(None) == ()
+
+
+@given(
+    st.lists(st.builds(Decided, replayed=st.integers(0, 9), repaired=st.integers(0, 9), discarded=st.integers(0, 9)))
+)
+def test_decisions_of_several_commits_add_up(decided: list[Decided]) -> None:
+    total = sum((Decided.from_json(each.to_json()) for each in decided), start=Decided.from_json(None))
+    for name in ("replayed", "repaired", "discarded"):
+        assert getattr(total, name) == sum(getattr(each, name) for each in decided)
+    assert bool(lost_decisions(total)) == bool(total.replayed or total.discarded)
+
+
+def test_what_a_restore_takes_back_of_decisions() -> None:
+    assert lost_decisions(Decided(replayed=3, repaired=1, discarded=2)) == (
+        "quarantine: 3 records were replayed and 2 discarded after the savepoint, and 1 of them in a repaired form "
+        "that is not kept: have those files ready; they are open again, so decide again",
+    )
+    assert lost_decisions(Decided(discarded=1)) == (
+        "quarantine: 1 discarded after the savepoint; they are open again, so decide again",
+    )

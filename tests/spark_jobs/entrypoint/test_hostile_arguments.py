@@ -5,6 +5,7 @@ Run in this process, on an empty lake. No jar is set: a command that came as far
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,10 @@ import pytest
 
 from spark_jobs.contracts import spec_file
 from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
+from spark_jobs.contracts.lake_names import NAME_FILE
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.entrypoint import JOBS
-from tests.support.commands import end
+from tests.support.commands import end, init
 from tests.support.hostile_names import HOSTILE, is_clear
 
 NAME = "NAME"
@@ -126,6 +128,7 @@ def empty_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("base", "landing", "jars"):
         (tmp_path / name).mkdir()
         monkeypatch.setenv(f"LAKEHOUSE_{name.upper()}_PATH", str(tmp_path / name))
+    init(os.environ)
     return tmp_path
 
 
@@ -143,19 +146,19 @@ def check_refusal(command: str, what: str, capsys: pytest.CaptureFixture[str]) -
 def test_it_is_refused_before_anything_starts(command, empty_lake, capsys):
     for what in SOME:
         check_refusal(command, what, capsys)
-    assert {path.name for path in empty_lake.rglob("*")} == {"base", "landing", "jars"}, "nothing was made"
+    assert {path.name for path in empty_lake.rglob("*")} == {"base", "landing", "jars", NAME_FILE}, "nothing was made"
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_whatever_the_name(what, capsys):
+def test_whatever_the_name(what, empty_lake, capsys):
     check_refusal("serve --layer=fast --mart=NAME", what, capsys)
 
 
 def test_every_job_that_takes_a_name_is_tried():
-    without_names = {"spec"}
+    without_names = {"init", "spec"}
     assert {command.split()[0] for command in COMMANDS} >= JOBS.keys() - without_names
 
 
-def test_what_was_given_is_shown_so_that_it_can_be_told_from_what_was_meant(capsys):
+def test_what_was_given_is_shown_so_that_it_can_be_told_from_what_was_meant(empty_lake, capsys):
     assert end(["mart", "--layer=f\u0430st"]) == 2
     assert r"no mart is of layer 'f\u0430st'; layers are ['fast', " in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import run, run_well
+from tests.support.commands import make_lake_at, run, run_well
 from tests.support.envelopes import SQLSERVER_TOPIC, line, sqlserver, write_lines
 
 pytestmark = pytest.mark.hudi
@@ -22,7 +22,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     write_lines(
         tmp_path / "landing" / SQLSERVER_TOPIC / "a.jsonl", [line(sqlserver("c", {"SaleId": n}, n)) for n in (1, 2)]
     )
-    return {"LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"), "LAKEHOUSE_LANDING_PATH": str(tmp_path / "landing")}
+    return make_lake_at(tmp_path)
 
 
 def refused(environment: dict[str, str]) -> str:
@@ -36,9 +36,9 @@ def refused(environment: dict[str, str]) -> str:
 
 
 def test_a_lake_that_cannot_be_written(tmp_path, environment):
-    (tmp_path / "file").write_text("")
-    said = refused({**environment, "LAKEHOUSE_BASE_PATH": str(tmp_path / "file" / "lake")})
-    assert said.startswith(f"error: no permission to write {tmp_path}/file/lake/")
+    (tmp_path / "lake" / ".leases").write_text("")
+    said = refused(environment)
+    assert said.startswith(f"error: no permission to write {tmp_path}/lake/.leases")
     assert said.endswith("give the user write access or set LAKEHOUSE_BASE_PATH")
 
 

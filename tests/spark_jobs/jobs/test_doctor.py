@@ -63,6 +63,10 @@ def _die(*_: Any) -> None:
     raise CrashError
 
 
+def file_names(lake: SpecLake) -> set[Path]:
+    return {path for path in (lake.folder / "lake").rglob("*") if ".leases" not in path.parts}
+
+
 def ailments(lake: SpecLake, action: str, **options: Any) -> set[tuple[str, str]]:
     result = lake.run("doctor", clock=LATER, action=action, **options)
     return {(said.split(": ")[0], said.split(": ")[1]) for said in result.messages}
@@ -81,7 +85,12 @@ def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: Damaged):
     assert ailments(lake, "check", deep=True) == expected
     of_units = {("units", Ailment.LOCK.value), ("lake", Ailment.TEMPORARY.value)}
     assert ailments(lake, "check", table="units") == of_units
-    result = lake.run("doctor", clock=LATER, action="repair", deep=True)
+    before = file_names(lake)
+    planned = lake.run("doctor", clock=LATER, action="repair", deep=True)
+    assert planned.counters == {"findings": 5, "repaired": 0, "planned": 5}
+    assert planned.messages[-1] == "nothing was changed; do it with --yes"
+    assert file_names(lake) == before
+    result = lake.run("doctor", clock=LATER, action="repair", deep=True, yes=True)
     assert result.counters == {"findings": 0, "repaired": 5}
     lake.run("ingest")
     lake.run("split")

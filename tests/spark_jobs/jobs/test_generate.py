@@ -17,7 +17,7 @@ CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 
 
 def _run(landing, *argv):
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     generate.add_options(parser)
     options = vars(parser.parse_args(argv))
     return generate.run(

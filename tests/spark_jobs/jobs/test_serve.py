@@ -29,7 +29,7 @@ from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.writer import commit
-from tests.support.commands import run, run_well
+from tests.support.commands import init, run, run_well
 from tests.support.lakes import CLOCK, Lake
 
 MART, EMPTY = "fast_daily_deals", "fast_hourly_events"
@@ -186,7 +186,8 @@ def test_what_cannot_be_chosen(lake: Lake, options: dict[str, Any], words: str):
 def test_from_the_command_line(lake: Lake):
     """The password comes in by the environment, and no line that goes out has it."""
     one = write(lake, FIRST, is_first=True)
-    base = {"LAKEHOUSE_BASE_PATH": lake.settings.base_path}
+    base = {"LAKEHOUSE_BASE_PATH": lake.settings.base_path, "LAKEHOUSE_LANDING_PATH": lake.settings.landing_path}
+    init(base)
     result = run_well("serve", "--layer", "fast,stitch", "--mart", MART, environment=base)
     assert [(o.table, o.instant, o.rows) for o in result.tables] == [(MART, one, 3)]
     secret = "hunter-two"

@@ -22,8 +22,22 @@ def landing(tmp_path: Path) -> Landing:
     return Landing(tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_empty(tmp_path):
-    assert list_landing(Filesystem(str(tmp_path / "nowhere")), ("SALES",)) == ([], ())
+def test_a_folder_that_is_not_there_has_no_files_and_is_named(tmp_path):
+    said = f"there is no landing folder {tmp_path}/nowhere, so no file was read"
+    assert list_landing(Filesystem(str(tmp_path / "nowhere")), ("SALES",)) == ([], (said,))
+    assert list_landing(Filesystem(str(tmp_path)), ("SALES",)) == ([], ())
+
+
+def test_files_beside_the_topics_folders_are_named(tmp_path):
+    for name in ("b.jsonl", "a.jsonl", ".marked", "_kept", "open.tmp"):
+        (tmp_path / name).write_text("{}\n")
+    entries, messages = list_landing(Filesystem(str(tmp_path)), ("SALES",))
+    said = "2 files beside the topics' folders are not read (a.jsonl, b.jsonl); move each into its topic's folder"
+    assert (entries, messages) == ([], (said,))
+    (tmp_path / "c.jsonl").write_text("")
+    (tmp_path / "d.jsonl").write_text("")
+    assert "4 files beside" in list_landing(Filesystem(str(tmp_path)), ("SALES",))[1][0]
+    assert "(a.jsonl, b.jsonl, c.jsonl and 1 more)" in list_landing(Filesystem(str(tmp_path)), ("SALES",))[1][0]
 
 
 def test_folders_are_matched_without_case_and_strangers_are_named(landing):

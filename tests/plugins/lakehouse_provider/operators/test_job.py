@@ -20,6 +20,8 @@ from lakehouse_provider.engines import build_job_command
 from lakehouse_provider.job_command import JobCommand
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from local_stack.ports import free_port
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.lake_names import make_lake
 
 CLOCK = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -46,6 +48,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps(connection))
     for name in ("base", "landing"):
         monkeypatch.setenv(f"LAKEHOUSE_{name.upper()}_PATH", str(tmp_path / name))
+    make_lake("sales", Settings.from_environment(), may_adopt=False)
     return tmp_path
 
 

@@ -14,6 +14,7 @@ import pytest
 from local_stack.kafka import KafkaBroker
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.certificates import make_certificates
+from tests.support.commands import init
 from tests.support.envelopes import SQLSERVER_TOPIC, line, sqlserver
 from tests.support.kafka import Topics, running_kafka
 
@@ -70,6 +71,7 @@ def ingest(folder: Path, broker: KafkaBroker, properties: Mapping[str, str]) -> 
         "LAKEHOUSE_KAFKA_SERVERS": broker.address,
         "LAKEHOUSE_KAFKA_PROPERTIES": json.dumps(properties),
     }
+    init(environment)
     command = [sys.executable, "-m", "spark_jobs.entrypoint", "ingest"]
     return subprocess.run(command, env=environment, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=300)
 

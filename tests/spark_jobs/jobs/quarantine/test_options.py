@@ -10,7 +10,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments
-from spark_jobs.jobs.quarantine import check, read_repaired
+from spark_jobs.jobs.quarantine import check, left_behind, read_repaired
 from spark_jobs.sources.records import MAX_RECORD_BYTES
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -67,3 +67,10 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, content: bytes, why
     file.write_bytes(content)
     with pytest.raises(ContractError, match=why):
         read_repaired(str(file))
+
+
+def test_what_did_not_pass_is_said():
+    assert left_behind(read=3, unusable=0) == ()
+    (some,), (none,) = left_behind(read=3, unusable=1), left_behind(read=3, unusable=3)
+    assert some == "1 of 3 records stay in the quarantine; quarantine list and show say why"
+    assert none.startswith("none of the 3 records passed, so they stay in the quarantine")

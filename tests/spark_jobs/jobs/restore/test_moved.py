@@ -55,7 +55,9 @@ def test_a_copied_lake_is_named_goes_on_and_can_be_restored(spark: SparkSession,
     with pytest.raises(CommitTimesError, match="run: doctor repair"):
         lake.run("query", clock=clock, sql="SELECT COUNT(*) FROM sales", rows=1)
     if is_repaired:
-        assert lake.run("doctor", clock=clock, action="repair", table=None, deep=False).counters["findings"] == 0
+        assert (
+            lake.run("doctor", clock=clock, action="repair", table=None, deep=False, yes=True).counters["findings"] == 0
+        )
         assert {table: lake.rows_by_spark(table) for table in TABLES} == then
     schedule.land(lake.folder / "landing", 2)
     lake.run("ingest", clock=clock)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.lake_names import NAME_FILE
+from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.entrypoint import main
+from spark_jobs.storage.lake_names import make_lake
 
 SHOP = PROJECT_ROOT / "include" / "lakes" / "shop.yaml"
 
@@ -32,8 +34,9 @@ def test_other_tables_and_names_of_two_lines(
 ):
     monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(SHOP))
     monkeypatch.setenv("LAKEHOUSE_BASE_PATH", str(tmp_path))
+    make_lake("shop", Settings.from_environment(), may_adopt=False)
     assert main(["schema", *arguments]) == 2
     said = capsys.readouterr()
     assert message in said.err
     assert said.out == ""
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [NAME_FILE]

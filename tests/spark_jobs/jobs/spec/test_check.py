@@ -106,6 +106,18 @@ def test_the_mirrors_that_are_shipped_are_right(monkeypatch, capsys):
     assert json.loads(result)["counters"] == {"tables": len(declared), "marts": 0, "expectations": 0}
 
 
+def test_rules_that_no_mart_uses_are_looked_at_too(monkeypatch, capsys, tmp_path):
+    (tmp_path / "2026.yaml").write_text("version: 2027\n", encoding="utf-8")
+    monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(INCLUDE / "lakes" / "shop.yaml"))
+    monkeypatch.setenv("LAKEHOUSE_RULES_PATH", str(tmp_path))
+    assert main(["spec", "check"]) == 2
+    said = capsys.readouterr()
+    assert f"{tmp_path}/2026.yaml:1: version is 2027; give the file's own name, '2026'" in said.out
+    assert said.err.startswith("error: ")
+    (tmp_path / "2026.yaml").unlink()
+    assert main(["spec", "check"]) == 0
+
+
 def test_it_needs_neither_java_nor_jars(tmp_path):
     result = run_well("spec", "check", environment={"JAVA_HOME": str(tmp_path), "LAKEHOUSE_JARS_PATH": str(tmp_path)})
     assert (result.job, result.status, result.tables) == ("spec", "done", ())

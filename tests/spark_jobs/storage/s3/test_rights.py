@@ -119,7 +119,7 @@ def test_services_savepoints_and_doctor(lake: S3Lake):
     lake.run("savepoint", clock=clock, action="create", label="day", keep=None)
     assert lake.run("services", clock=clock, action="run", service=None, all=True) == DONE
     lake.run("restore", clock=clock, to=f"day-{clock:%Y%m%dT%H%M%S}", yes=True)
-    lake.run("doctor", clock=clock, action="repair", deep=True)
+    lake.run("doctor", clock=clock, action="repair", deep=True, yes=True)
     assert_is_the_role_of(lake.api, "iam-services.json")
 
 

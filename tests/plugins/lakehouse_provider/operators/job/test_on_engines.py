@@ -30,6 +30,7 @@ from local_stack.truth_check import Truth, check_table
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from tests.support.canaries import canaries_in, new_canary, search_files, watching_command_lines
+from tests.support.commands import init
 from tests.support.operators import run_operator
 from tests.support.processes import (
     LIMIT_SECONDS,
@@ -75,6 +76,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "LAKEHOUSE_DRIVER_MEMORY": "1g",
     }
     generate(["--events", f"{EVENTS}", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environ)
+    init(environ)
     return environ
 
 

@@ -21,6 +21,7 @@ from local_stack.demo_data import TOPIC, generate
 from local_stack.services import RunFolder
 from local_stack.yarn import Yarn, start_yarn
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.commands import init
 from tests.support.operators import run_operator
 from tests.support.processes import wait_until
 
@@ -60,6 +61,7 @@ def test_a_driver_on_yarn_ends_with_its_task_and_hands_its_result_back(yarn: Yar
         "LAKEHOUSE_DRIVER_MEMORY": "1g",
     }
     generate(["--events", "60", "--seed", "5", "--topic", TOPIC, "--end", "2026-02-28T12:00:00Z"], environment)
+    init(environment)
 
     waiting = {"AIRFLOW_CONN_LAKEHOUSE_SPARK": connection({**CONF, "spark.executor.memory": "5g"})}
     ended = {"appsKilled", "appsFailed", "appsCompleted"}

@@ -11,6 +11,7 @@ import pytest
 from local_stack.databases import PASSWORD, USER, Server
 from local_stack.lake_view import read_with_rust
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.commands import make_lake_at
 from tests.support.operators import run_task
 from tests.support.sales_sources import SalesSource
 
@@ -31,7 +32,7 @@ def test_a_table_of_the_form_is_in_the_log(postgresql: Server, tmp_path: Path) -
         "AIRFLOW_CONN_LAKEHOUSE_SPARK": json.dumps({"conn_type": "spark", "host": "local[2]"}),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
         "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}",
-        "LAKEHOUSE_BASE_PATH": str(tmp_path / "lake"),
+        **make_lake_at(tmp_path),
         "LAKEHOUSE_DRIVER_MEMORY": "1g",
     }
     form = {"table": source.tables, "server_name": "erp", "connection": "lakehouse_source_erp"}

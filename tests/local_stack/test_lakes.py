@@ -45,9 +45,7 @@ def test_what_makes_a_lake_of_its_own_is_alone() -> None:
     assert of_one_lake(given) == {"LAKEHOUSE_BASE_PATH": "/base"}
 
 
-def test_each_lake_is_made_once_and_a_broken_one_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_lake_is_made_once_and_no_broken_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     specs, environ = tmp_path / "specs", {"LAKEHOUSE_LAKES": str(tmp_path / "specs")}
     specs.mkdir()
     for lake in ("first", "second"):

@@ -29,7 +29,7 @@ from spark_jobs.storage.kept_rows import AHEAD_FOLDER
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
-from tests.support.numbered_tables import LOG, NumberedTable
+from tests.support.numbered_tables import LOG, MERGED, NumberedTable
 
 UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
 LONG_AGO = datetime(2016, 1, 1, tzinfo=UTC)
@@ -104,3 +104,18 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
         assert [each["lakehouse.moved_from"] for each in said] == [write.time for write in old]
     assert min(write.time for write in table.timeline.writes) > old[-1].time
     assert list(check_kept(table.settings)) == []
+
+
+@pytest.mark.hudi
+def test_rows_that_a_commit_changed_are_as_they_were_before(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its values are in log files beside those of the commit before, and it has no markers any more."""
+    table = NumberedTable(spark=spark, layout=MERGED, settings=Settings(base_path=str(tmp_path)))
+    table.put_all(0, 2)
+    monkeypatch.setattr(ahead, "commits_ahead", lambda timeline, now: timeline.writes[-1:])
+    take_off(spark, MERGED, WayBack.COMPUTED_AGAIN, table.settings)
+    assert len(table.timeline.writes) == 2
+    assert table.rows_by_spark() == table.rows_by_rust() == table.expected(1)
+    table.put(2)
+    assert table.rows_by_spark() == table.rows_by_rust() == table.expected(2)

@@ -73,10 +73,13 @@ class Filesystem:
         return sorted(info.base_name for info in self._infos(path) if info.type != self._file)
 
     def make_folder(self, path: str) -> None:
-        """Make a folder below the root, with those above it; nothing happens when it is there."""
+        """Make a folder below the root, with those above it; nothing happens when it is there.
+
+        FileExistsError when a file is in its place.
+        """
         try:
             self._fs.create_dir(self._at(path), recursive=True)
-        except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        except (PermissionError, NotADirectoryError) as error:
             raise _cannot("write", self._at(path), error) from error
 
     def _infos(self, path: str, *, recursive: bool = False) -> list[Any]:

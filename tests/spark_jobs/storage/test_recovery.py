@@ -16,6 +16,7 @@ from spark_jobs.contracts.tables import TableType
 from spark_jobs.storage import recovery
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines
+from spark_jobs.storage.timeline import Timeline
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
 
@@ -64,11 +65,11 @@ def test_a_rollback_that_got_no_further_for_long_is_ended(units: MadeTable, monk
     requested = units.folder / ".hoodie" / f"{at(7)}.rollback.requested"
     make_markers(units, 5)
 
-    def roll_back(_spark: object, table: str, path: str) -> None:
-        assert (table, path) == ("units", str(units.folder))
+    def roll_back(_spark: object, timeline: Timeline) -> None:
+        assert (timeline.table, timeline.path) == ("units", str(units.folder))
         requested.unlink()
 
-    monkeypatch.setattr(recovery, "_roll_back_dead_writes", roll_back)
+    monkeypatch.setattr(recovery, "roll_back_dead_writes", roll_back)
     units.pending(7, "rollback")
     settle(units)
     assert requested.exists(), "it is young"

@@ -78,3 +78,30 @@ def test_a_later_declaration_needs_no_code_and_loses_nothing(
     history = Interval(start=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, tzinfo=UTC))
     after.run("split", interval=history)
     assert after.instants() == instants
+
+
+def test_a_column_that_no_event_has_yet_is_null(spark: SparkSession, tmp_path: Path) -> None:
+    """Neither the log nor the table has it when `split` and a backfill run with the new spec."""
+    before = SpecLake(spark=spark, folder=tmp_path, spec=write_spec(tmp_path, read_shipped_spec(NARROW)))
+    before.land("1.jsonl", [_sale(1, 1, 100, 1), _sale(2, 1, 200, 2)])
+    before.run("ingest")
+    before.run("split")
+
+    document = read_shipped_spec(NARROW)
+    document["source"]["columns"].append({"name": "discount", "source": "Discount", "type": "string"})
+    (sales,) = (table for table in document["tables"] if table["name"] == "sales")
+    sales["columns"].append("discount")
+    spec = tmp_path / "after.yaml"
+    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+    after = SpecLake(spark=spark, folder=tmp_path, spec=spec)
+    assert after.run("split").status == "nothing_to_do"
+    history = Interval(start=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, tzinfo=UTC))
+    after.run("split", interval=history)
+    after.land("2.jsonl", [_sale(3, 2, 300, 3)])
+    after.run("ingest")
+    after.run("split")
+    assert {row["sale_id"]: (row["agent_id"], row.get("discount")) for row in after.rows("sales")} == {
+        1: (1, None),
+        2: (1, None),
+        3: (2, None),
+    }

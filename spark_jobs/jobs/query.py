@@ -59,7 +59,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     _register_versions(spark, spec, tables)
     missing = _register_views(spark, Path(settings.views_path))
     try:
-        answer_df = spark.sql(arguments.options["sql"])
+        answer_df = spark.sql(_select(spark, arguments.options["sql"]))
         if target:
             export = export_rows(spark, answer_df, target, arguments)
             counters, messages = export.counters, [export.message]
@@ -67,7 +67,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             answer_df.show(arguments.options["rows"], truncate=False)
     except (AnalysisException, ParseException) as error:
         reason = " ".join(str(error).split(";")[0].split())[:300]
-        raise ContractError(f"query: {reason} (tables: {', '.join(tables) or 'none yet, run ingest'})") from error
+        only = "it takes one SELECT; " if isinstance(error, ParseException) else ""
+        raise ContractError(f"query: {only}{reason} (tables: {', '.join(tables) or 'none yet, run ingest'})") from error
     return JobResult(
         job=arguments.job,
         status=DONE,
@@ -75,6 +76,16 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         counters={"tables": len(tables), **counters},
         messages=(*messages, *(f"view {name} needs tables that do not exist yet" for name in missing)),
     )
+
+
+def _select(spark: SparkSession, sql: str) -> str:
+    """The statement, which is one SELECT; ParseException for one that would change something.
+
+    Spark runs a command while it parses it. In brackets it takes queries alone, so a command never gets that far.
+    """
+    query = sql.strip().removesuffix(";")
+    spark.sql("\n".join(("SELECT 1 FROM (", query, ")")))
+    return query
 
 
 def register_tables(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -18,7 +19,7 @@ from spark_jobs.contracts.mart_sql import expression_sql
 from spark_jobs.contracts.mart_sql_columns import lookup_key
 from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import VALID
+from spark_jobs.contracts.table_spec import NO_FOLDER, VALID
 from spark_jobs.frames import literal_frame, union
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Changes, Source
@@ -169,7 +170,8 @@ def partitions_of(
         found = [row[0] for row in named_df.select(value).distinct().collect()]
     else:
         return None
-    return None if None in found else sorted(found)
+    is_named = all(value is not None and not re.search(NO_FOLDER, str(value)) for value in found)
+    return sorted(found) if is_named else None
 
 
 def _scopes_looking_up(

@@ -13,7 +13,7 @@ logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine:
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from spark_jobs.contracts.names import plain
@@ -28,8 +28,10 @@ from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import MirroredRow, MirrorReader
 from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.positions import (
+    EPOCH,
     Origin,
     build_origin,
+    event_time_of,
     identity_of,
     mark_of,
     names_in,
@@ -45,7 +47,6 @@ from spark_jobs.sources.values import Converter, build_converter, build_schema_c
 
 UPSERTS, DELETE = frozenset("cru"), "d"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _MOST_ORIGINS = 1_000
 _MESSAGE, _TRUNCATE = "m", "t"
@@ -133,7 +134,7 @@ class EnvelopeDecoder:
         values, mirrored = self._row(op, image, source, connector, schema)
         if mirrored and mirrored.origin in self._learns:
             mirrored = replace(mirrored, key=key_columns(key or beside, image))
-        origin, time = self._origin(source, connector), _event_time(source, payload)
+        origin, time = self._origin(source, connector), event_time_of(source, connector, payload)
         if self._is_by_time and not mirrored:
             place, mark = f"{BY_TIME}{time_position_of(source, connector, payload)}", None
         else:
@@ -168,7 +169,7 @@ class EnvelopeDecoder:
         """What stands before the position of an event, by the epoch that its stream had at its time."""
         if not self._epochs or not (epochs := self._epochs.get(stream_of(origin.name))):
             return ""
-        return order_prefix(epoch_at(epochs, (time - _EPOCH) // _MILLISECOND))
+        return order_prefix(epoch_at(epochs, (time - EPOCH) // _MILLISECOND))
 
     def _row(
         self, op: str, image: dict[str, Any], source: dict[str, Any], connector: str, schema: Any
@@ -287,13 +288,3 @@ def _fields_of(schema: Any) -> dict[str, dict[str, Any]]:
     except (AttributeError, KeyError, TypeError, ValueError):
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, _UNREADABLE_SCHEMA) from None
     return {}
-
-
-def _event_time(source: dict[str, Any], payload: dict[str, Any]) -> datetime:
-    moment: Any = next((at for at in (source.get("ts_ms"), payload.get("ts_ms")) if at is not None), None)
-    try:
-        if type(moment) is int:
-            return _EPOCH + timedelta(milliseconds=moment)
-    except OverflowError:
-        moment = "out of range"
-    raise RejectedRecordError(Reason.BAD_TIMESTAMP, f"source.ts_ms {str(moment)[:40]!r} is no time")

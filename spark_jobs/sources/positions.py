@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from spark_jobs.contracts.origins import escaped
@@ -34,6 +35,9 @@ _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 _COMMITTED = re.compile(r'\["([0-9]{1,20})",')
 _MOST_IDENTITY = 100
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PLACES = {"sqlserver": "commit_lsn", "postgresql": "lsn", **dict.fromkeys(BINLOG_CONNECTORS, "file")}
+"""By connector, the field of its source block without which a change has no place."""
 _INCREMENTAL = "incremental"
 
 
@@ -97,17 +101,38 @@ def transaction_of(source: dict[str, Any], connector: str) -> str | None:
 
 
 def position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:
-    """The place by the connector's own source block; RejectedRecordError when it has none."""
-    if connector == "sqlserver" and source.get("commit_lsn") is not None:
+    """The place by the connector's own source block; RejectedRecordError when it has none.
+
+    Without it a change of a connector that has places is not ordered by time: that would be above all of them.
+    """
+    if (field := PLACES.get(connector)) and source.get(field) is None:
+        raise RejectedRecordError(Reason.MISSING_POSITION, f"source.{field} is missing in a change of {connector}")
+    if connector == "sqlserver":
         serial = _count(source.get("event_serial_no") or 0, "event_serial_no")
         return f"{_lsn(source['commit_lsn'])}{_lsn(source.get('change_lsn'))}{serial:08x}"
-    if connector == "postgresql" and source.get("lsn") is not None:
+    if connector == "postgresql":
         return _hexadecimal(source["lsn"], "lsn")
-    if connector in BINLOG_CONNECTORS and source.get("file"):
+    if connector in BINLOG_CONNECTORS:
         row = _count(source.get("row") or 0, "row")
         return f"{_binlog(source['file']):08x}{_hexadecimal(source.get('pos'), 'pos')}{row:08x}"
     moment = source.get("ts_ms")
     return _hexadecimal(payload.get("ts_ms") if moment is None else moment, "ts_ms")
+
+
+def event_time_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> datetime:
+    """When it happened. ``ts_ms`` of the record is when it was sent, which is another day when it is sent again.
+
+    RejectedRecordError when there is none.
+    """
+    moment: Any = source.get("ts_ms")
+    if moment is None and connector not in PLACES:
+        moment = payload.get("ts_ms")
+    try:
+        if type(moment) is int:
+            return EPOCH + timedelta(milliseconds=moment)
+    except OverflowError:
+        moment = "out of range"
+    raise RejectedRecordError(Reason.BAD_TIMESTAMP, f"source.ts_ms {str(moment)[:40]!r} is no time")
 
 
 def mark_of(source: dict[str, Any], connector: str, position: str) -> str | None:

@@ -14,6 +14,7 @@ from pyspark.sql.types import StringType
 from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease
@@ -24,8 +25,8 @@ RUN_KEY = f"{METADATA_PREFIX}run"
 BUCKETS_KEY = f"{METADATA_PREFIX}buckets"
 _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
 
-_NO_FOLDER = r"[/\\\x00-\x1f]|^.{200}"
-"""Of a partition's value: Hudi makes it a folder's name as it is, and steps in it would lead out of the table."""
+_NO_FOLDER = rf"{NO_FOLDER}|^.{{200}}"
+"""Of a partition's value: also what is too long for a folder's name."""
 _NO_FOLDER_SAID = "a value of the partition column cannot be a folder"
 
 log = logging.getLogger(__name__)

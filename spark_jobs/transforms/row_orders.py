@@ -19,6 +19,7 @@ from spark_jobs.contracts.schemas import Column as ColumnForm
 from spark_jobs.contracts.table_spec import (
     DELETED_PARTITION,
     IS_DELETED,
+    NO_FOLDER,
     OLDER_ORDERS,
     REMOVES,
     ROW_KEY,
@@ -94,7 +95,8 @@ def partition_of(table: MergedTable, row_order: Column, value_of: Callable[[str]
         )
     value = from_text(value_of(slot_names(number + 1)[number]), type_)
     named = F.date_format(value, _PATTERNS[transform]) if transform in _PATTERNS else value.cast("string")
-    return F.when(row_order.isNull(), DELETED_PARTITION).otherwise(F.coalesce(named, F.lit(UNKNOWN_PARTITION)))
+    folder = F.when(named.rlike(NO_FOLDER), F.url_encode(named)).otherwise(named)
+    return F.when(row_order.isNull(), DELETED_PARTITION).otherwise(F.coalesce(folder, F.lit(UNKNOWN_PARTITION)))
 
 
 def _now(name: str) -> Column:

@@ -117,7 +117,9 @@ def read_line(line: bytes) -> Event | None:
         if image.get(column) is not None:
             row[name] = read_value(image[column], kind, connector)
     require("sale_id" in row)
-    milliseconds = source.get("ts_ms") if source.get("ts_ms") is not None else envelope.get("ts_ms")
+    milliseconds = source.get("ts_ms")
+    if milliseconds is None and connector not in ("sqlserver", "postgresql", *OWNERS):
+        milliseconds = envelope.get("ts_ms")
     require(isinstance(milliseconds, int) and abs(milliseconds) < 253_402_300_800_000)
     origin = "/".join(str(source.get(name, "")) for name in ("name", *OWNERS.get(connector, ("schema",)), "table"))
     require(origin.isprintable())
@@ -157,7 +159,8 @@ def depth(value: Any) -> int:
 
 def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
     """Where the source itself puts the change."""
-    if source.get("connector") == "sqlserver" and source.get("commit_lsn") is not None:
+    if source.get("connector") == "sqlserver":
+        require(source.get("commit_lsn") is not None)
         serial = source.get("event_serial_no") or 0
         require(isinstance(serial, int) and 0 <= serial < 2**32)
         lsns = [str(source.get(name) or "00000000:00000000:0000").split(":") for name in ("commit_lsn", "change_lsn")]
@@ -166,10 +169,12 @@ def position(source: dict[str, Any], milliseconds: int) -> tuple[int, ...]:
             return (*(int(part, 16) for lsn in lsns for part in lsn), serial)
         except ValueError as error:
             raise UnusableError from error
-    if source.get("connector") == "postgresql" and source.get("lsn") is not None:
+    if source.get("connector") == "postgresql":
+        require(source.get("lsn") is not None)
         require(int(source["lsn"]) >= 0)
         return (int(source["lsn"]),)
-    if source.get("connector") in OWNERS and source.get("file"):
+    if source.get("connector") in OWNERS:
+        require(bool(source.get("file")))
         name, dot, number = source["file"].rpartition(".")
         require(name and dot and number.isdigit() and isinstance(source.get("pos"), int))
         return (int(number), source["pos"], source.get("row") or 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.rejections import RejectedRecordError
+from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
@@ -67,6 +67,31 @@ def test_an_unknown_connector_is_ordered_by_source_time():
     late = {**envelope("c", ROW, source), "ts_ms": 1_767_225_600_001}
     assert decode(late).event_order.startswith(f"{1_767_225_600_001:016x}-")
     assert decode(late).event_time == datetime(2026, 1, 1, 0, 0, 0, 1000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (sqlserver("u", ROW, 5), "commit_lsn"),
+        (postgres("u", ROW, 5), "lsn"),
+        (envelope("u", ROW, {"connector": "mysql", "name": "erp", "pos": 4, "row": 0, "ts_ms": 5}), "file"),
+    ],
+)
+def test_a_change_without_its_connectors_place_is_not_ordered_by_time(record, field):
+    """By its time it would be above every place of the connector."""
+    source = {name: value for name, value in record["source"].items() if name != field}
+    with pytest.raises(RejectedRecordError, match=rf"source\.{field} is missing in a change of") as caught:
+        decode({**record, "source": source})
+    assert caught.value.reason is Reason.MISSING_POSITION
+
+
+def test_a_change_without_its_own_time_is_not_of_the_day_on_which_it_was_sent():
+    """It would be in the log once for each day on which it is delivered."""
+    record = sqlserver("u", ROW, 5)
+    source = {name: value for name, value in record["source"].items() if name != "ts_ms"}
+    with pytest.raises(RejectedRecordError, match="ts_ms 'None' is no time") as caught:
+        decode({**record, "source": source})
+    assert caught.value.reason is Reason.BAD_TIMESTAMP
 
 
 def test_a_delete_carries_its_before_image():

@@ -91,7 +91,7 @@ TABLES = (
 )
 BY_NAME = {table.name: table for table in TABLES}
 TEXTS: Mapping[str, Sequence[str | None]] = {
-    "string": ("a", "b", "", None),
+    "string": ("a", "b/../c", "", None),
     "decimal(10,2)": ("1.10", "-0.01", None),
     "date": ("0", "20000", "20031", None),
     "bigint": ("7",),
@@ -267,7 +267,7 @@ def partition_of(table: MergedTable, row: Mapping[str, Any]) -> str:
     value = row[table.spec.partition]
     if row["is_deleted"]:
         return "deleted"
-    return "unknown" if value is None else str(value)[:7] if table.name == "events" else value
+    return "unknown" if value is None else str(value)[:7] if table.name == "events" else value.replace("/", "%2F")
 
 
 def test_the_tables_are_the_fold_of_what_was_delivered_so_far_in_whatever_order(spark):

@@ -94,3 +94,30 @@ def test_columns_of_one_name_and_of_no_type_are_refused(past: Past, tmp_path: Pa
     with pytest.raises(ContractError, match=r"query: .*VOID"):
         query(past, "SELECT NULL AS nothing", output=f"{tmp_path}/a.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP VIEW units",
+        "CREATE TABLE copied USING parquet AS SELECT * FROM units",
+        "INSERT INTO units SELECT * FROM units",
+        "WITH some AS (SELECT * FROM units) INSERT INTO units SELECT * FROM some",
+        "FROM units INSERT INTO units SELECT *",
+        "SET spark.sql.session.timeZone=Asia/Tokyo",
+        "SELECT 1) AS a; DROP VIEW units; SELECT * FROM (SELECT 1",
+    ],
+)
+def test_what_is_no_select_is_refused_before_it_is_run(past: Past, sql: str) -> None:
+    zone = past.lake.spark.conf.get("spark.sql.session.timeZone")
+    with pytest.raises(ContractError, match="query: it takes one SELECT; "):
+        query(past, sql)
+    assert past.lake.spark.conf.get("spark.sql.session.timeZone") == zone
+    assert query(
+        past, "-- all of them\nWITH some AS (SELECT * FROM units) SELECT * FROM some ORDER BY 1 -- done"
+    ).status
+
+
+def test_what_is_no_sql_is_refused_in_one_sentence(past: Past) -> None:
+    with pytest.raises(ContractError, match="query: it takes one SELECT; .*at or near 'SELCT'"):
+        query(past, "SELCT 1")

@@ -24,6 +24,7 @@ from tests.support.envelopes import Envelope
 from tests.support.mirrors import TYPES, change, fold
 from tests.support.shop_lakes import ShopLake, make_shop_lake
 
+TOO_LONG = "no folder " * 20
 pytestmark = pytest.mark.hudi
 
 FIELDS = {"id": TYPES["bigint"], "text": TYPES["string"], "count": TYPES["int"]}
@@ -70,7 +71,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def test_thirty_mirrors_of_which_one_fails_are_right_after_one_read(spark, tmp_path: Path, reads: Reads):
     lake = make_shop_lake(spark, tmp_path, list(map(entry, TABLES)))
     records = [each for number, table in enumerate(TABLES) for each in changes(table, 1 + 100 * number)]
-    spoilt = change("c", BAD, {"id": 99, "text": "no/folder", "count": 1}, 9_000, fields=FIELDS)
+    spoilt = change("c", BAD, {"id": 99, "text": TOO_LONG, "count": 1}, 9_000, fields=FIELDS)
     lake.deliver("all", [*records, spoilt])
     with pytest.raises(TablesFailedError, match=BAD) as failed:
         lake.run("split")
@@ -97,7 +98,7 @@ def test_a_window_that_is_cut_leaves_no_mirror_behind(spark, tmp_path: Path, rea
     names = [*TABLES[:4], BAD]
     lake = make_shop_lake(spark, tmp_path, list(map(entry, names)))
     records = {name: changes(name, 1 + 100 * number) for number, name in enumerate(names)}
-    spoilt = change("c", BAD, {"id": 99, "text": "no/folder", "count": 1}, 9_000, fields=FIELDS)
+    spoilt = change("c", BAD, {"id": 99, "text": TOO_LONG, "count": 1}, 9_000, fields=FIELDS)
     mended = change("u", BAD, {"id": 99, "text": "folder", "count": 2}, 9_001, fields=FIELDS)
     parts = [
         [*records[names[0]], *records[names[1]][:10]],

@@ -1,8 +1,8 @@
 """Thirty mirrors in one run: the log is read once for all, one that fails stops no other, and none is left behind.
 
 Every table has twenty changes of six keys, one after another in the source's order. ``table_07`` is partitioned by a
-text, and a row of it has a text that is too long for a folder until a later change gives it another one. While a part of the
-log is merged and committed the log is not there: whatever is made of it comes from the one read.
+text, and a row of it has a text that is too long for a folder until a later change gives it another one. While a part
+of the log is merged and committed the log is not there: whatever is made of it comes from the one read.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,10 +16,17 @@ _PROCESSES = "/proc"
 
 
 def lease_folder(base_path: str) -> Path:
-    """Beside the tables when they are local, else in the machine's temporary folder."""
-    if "://" not in base_path:
-        return Path(base_path) / ".leases"
-    return Path(tempfile.gettempdir()) / f"lakehouse-leases-{hashlib.sha256(base_path.encode()).hexdigest()[:16]}"
+    """Beside the tables, which are on local files.
+
+    Raises:
+        SettingsError: they are on other storage: a file of this machine would keep no writer on another one out.
+    """
+    scheme, separator, path = base_path.partition("://")
+    if separator and scheme != "file":
+        raise SettingsError(
+            f"a lake on {scheme}:// needs leases that all machines see; set LAKEHOUSE_LOCK_SERVERS to its ZooKeeper"
+        )
+    return Path(path if separator else base_path) / ".leases"
 
 
 @contextmanager

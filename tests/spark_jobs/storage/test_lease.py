@@ -168,10 +168,15 @@ def test_a_folder_that_cannot_be_written_is_a_setting_to_correct(tmp_path):
         pytest.fail("a lease below a file")
 
 
-def test_leases_of_a_remote_lake_are_kept_on_this_machine():
-    folder = lease_folder("gs://bucket/lake")
-    assert folder.is_absolute()
-    assert folder != lease_folder("gs://bucket/other")
+@pytest.mark.parametrize("base_path", ["gs://bucket/lake", "hdfs://name/lake", "abfss://box@account/lake"])
+def test_files_of_this_machine_are_no_leases_of_a_lake_elsewhere(base_path):
+    held = hold_tables(("units",), job="split", settings=Settings(base_path=base_path))
+    with pytest.raises(SettingsError, match=r"needs leases that all machines see; set LAKEHOUSE_LOCK_SERVERS"), held:
+        pytest.fail("a lease that another machine does not see")
+
+
+def test_a_local_lake_has_the_same_leases_as_a_path_and_as_a_uri():
+    assert lease_folder("file:///data/lake") == lease_folder("/data/lake") == Path("/data/lake/.leases")
 
 
 def is_free(settings: Settings, name: str) -> bool:

@@ -36,7 +36,13 @@ def locked_requirement(name: str, lock: str) -> str | None:
 
 
 def prepare_environment() -> None:
-    """Make or update ``.venv/``. The stamp is written last, so an interrupted run is taken up by the next."""
+    """Make or update ``.venv/``. The stamp is written last, so an interrupted run is taken up by the next.
+
+    Raises:
+        SetupError: it is a link: what it leads to is of another place, and would be emptied.
+    """
+    if VENV.is_symlink():
+        raise SetupError(f"{VENV} is a link to {VENV.resolve()}; run make setup there, or remove the link")
     STAMP.unlink(missing_ok=True)
     if not _is_venv_usable():
         say(f"setup: making {VENV.name}/ with Python {sys.version.split()[0]}")

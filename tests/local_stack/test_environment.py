@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_stack import environment
+from local_stack.errors import SetupError
 
 DEV_LOCK = """\
 # made by make lock
@@ -70,3 +71,13 @@ def test_the_tool_that_installs_is_taken_from_the_lock_with_its_hashes():
     wanted = "uv==0.13.8 \\\n    --hash=sha256:cc \\\n    --hash=sha256:dd\n"
     assert environment.locked_requirement("uv", DEV_LOCK) == wanted
     assert environment.locked_requirement("pip", DEV_LOCK) is None
+
+
+def test_an_environment_behind_a_link_is_left_as_it_is(project):
+    elsewhere = (project / ".venv").rename(project / "elsewhere")
+    (project / ".venv").symlink_to(elsewhere)
+    (project / "requirements.txt").write_text(DEV_LOCK.replace("4.70.1", "4.70.2"))
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(SetupError, match=r"\.venv is a link to .*elsewhere; run make setup there, or remove the link"):
+        environment.prepare_environment()
+    assert sorted(elsewhere.rglob("*")) == before

@@ -16,9 +16,12 @@ LOCKS = (PROJECT_ROOT / "requirements.txt", PROJECT_ROOT / "requirements-dev.txt
 STAMP = VENV / ".installed"
 
 
-def environment_digest() -> str:
-    """What the environment was made from: interpreter, place (scripts hold absolute paths) and both locks."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {VENV}".encode())
+def environment_digest(place: Path | None = None) -> str:
+    """What the environment was made from: interpreter, place (scripts hold absolute paths) and both locks.
+
+    Of one at another ``place`` than the project's own.
+    """
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {place or VENV}".encode())
     for lock in LOCKS:
         digest.update(lock.read_bytes())
     return digest.hexdigest()

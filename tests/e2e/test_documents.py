@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from local_stack.environment import STAMP, environment_digest
 from local_stack.jars import RUN_JARS
 from local_stack.layout import PROJECT_ROOT
 from local_stack.ports import free_port
@@ -32,9 +33,18 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT_ROOT / name, folder / name)
-    (folder / ".venv").symlink_to(sys.prefix)
+    link_environment(folder / ".venv")
     (folder / ".jars").symlink_to(RUN_JARS.folder)
     return folder
+
+
+def link_environment(place: Path) -> None:
+    """An environment that `make setup` finds made, whose files are those of this one."""
+    place.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if entry.name != STAMP.name:
+            (place / entry.name).symlink_to(entry)
+    (place / STAMP.name).write_text(f"{environment_digest(place)}\n", encoding="utf-8")
 
 
 def script_of(page: str) -> str:

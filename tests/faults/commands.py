@@ -169,7 +169,12 @@ class PairTrial:
         return Point(kind=self.kind, operation=name, seconds=round(seconds, 1), stuck=stuck)
 
     def go_on(self, point: Point) -> Point:
-        stuck = retry(lambda: self.lake.go_on(is_held=False))
+        def go_on() -> None:
+            self.lake.go_on(is_held=False)
+            if "services" in (self.first, self.second):  # a plan waits for the next run of the services
+                self.lake.serve_tables()
+
+        stuck = retry(go_on)
         units = {**FIRST, **SECOND, **THIRD}
 
         def assert_right() -> None:

@@ -155,9 +155,6 @@ class LakeTrial:
     def act(self) -> object:
         return self.scenario.act(self.lake)
 
-    def again(self, folder: Path) -> LakeTrial:
-        return LakeTrial(self.scenario, self.lake.copy(folder))
-
     def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         wrong = "" if stuck else attempt(lambda: self.scenario.assert_right(self.lake))
         rows = f"{LOST} or changed: {wrong}" if wrong else ""

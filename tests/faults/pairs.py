@@ -1,21 +1,22 @@
 """Two crashes: the storage stops in a scenario, and stops again in the run that recovers from it; then a third run.
 
-Which operations it stops at is chosen by a seed, evenly over all that are done. The recovery is recorded on a copy of
-what the first crash left, since what it does depends on that; each second crash gets a copy of its own.
+Which operations it stops at is chosen by a seed, evenly over all that are done. The recovery is recorded after the
+first crash, since what it does depends on what that left; for each second crash this is put back where it was, because
+plans of rollbacks have whole paths in them.
 """
 
 from __future__ import annotations
 
 import logging
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, Self
 
-from tests.faults.homes import grow_old
+from tests.faults.homes import copy_lake, grow_old
 from tests.faults.lake_scenarios import LAKE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.states import State
@@ -35,13 +36,6 @@ LEAST = 200
 log = logging.getLogger(__name__)
 
 
-class Repeated(Interrupted, Protocol):
-    """What is interrupted and can be copied in the state that it is in."""
-
-    def again(self, folder: Path) -> Self:
-        """The same in another folder."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """Tries pairs with the storage of ``stops``."""
@@ -49,7 +43,9 @@ class Pairs:
     stops: Stops
     folder: Path
 
-    def try_all(self, kind: str, copy: Callable[[str], Repeated], firsts: int, seconds: int, choose: Choose) -> Tried:
+    def try_all(
+        self, kind: str, copy: Callable[[str], Interrupted], firsts: int, seconds: int, choose: Choose
+    ) -> Tried:
         """``firsts`` times ``seconds`` pairs; ``choose`` gives the points of a run at which it may stop."""
         operations = self.stops.operations(copy("recorded"))
         chosen = spread(list(choose(operations)), firsts, f"{kind}/first")
@@ -63,31 +59,33 @@ class Pairs:
         return Tried(kind=f"{kind}: twice", operations=len(operations), points=tuple(points))
 
     def _try(
-        self, trial: Repeated, number: int, first: At, seconds: int, choose: Choose, known: dict[State, Point]
+        self, trial: Interrupted, number: int, first: At, seconds: int, choose: Choose, known: dict[State, Point]
     ) -> Iterator[Point]:
         kind = f"{trial.kind}: twice"
         if error := self._stop(trial, first):
             yield Point(kind=kind, operation=_name(first), seconds=0.0, stuck=error)
             return
-        recorded = trial.again(self.folder / f"{number}-recovery")
-        with self.stops.storage.recording(recorded.base):
-            stuck = retry(recorded.act)
+        left = self.folder / f"{number}-left"
+        copy_lake(trial.base, left)
+        with self.stops.storage.recording(trial.base):
+            stuck = retry(trial.act)
         if stuck:
             yield Point(kind=kind, operation=_name(first), seconds=0.0, stuck=stuck)
             return
         points = list(choose(self.stops.storage.operations))
-        for turn, second in enumerate(spread(points, seconds, f"{kind}/{_name(first)}")):
+        for second in spread(points, seconds, f"{kind}/{_name(first)}"):
             name = f"{_name(first)}, then {_name(second)}"
-            again = trial.again(self.folder / f"{number}-{turn}")
-            if error := self._stop(again, second):
+            shutil.rmtree(trial.base)
+            copy_lake(left, trial.base)
+            if error := self._stop(trial, second):
                 yield Point(kind=kind, operation=name, seconds=0.0, stuck=error)
                 continue
             begun = time.monotonic()
-            stuck = retry(again.act)
-            point = again.look(name, stuck=stuck, seconds=time.monotonic() - begun)
-            yield point if point.wrong else as_in_state(again, point, known)
+            stuck = retry(trial.act)
+            point = trial.look(name, stuck=stuck, seconds=time.monotonic() - begun)
+            yield point if point.wrong else as_in_state(trial, point, known)
 
-    def _stop(self, trial: Repeated, at: At) -> str:
+    def _stop(self, trial: Interrupted, at: At) -> str:
         """Stop it there, and let what is left grow old; what is wrong when it never comes there, or ""."""
         operation, side = at
         with self.stops.storage.stopping(trial.base, operation, is_done=side == AFTER):

@@ -140,11 +140,6 @@ class TableTrial:
     def act(self) -> object:
         return self.scenario.act(self.table)
 
-    def again(self, folder: Path) -> TableTrial:
-        copy_lake(self.base, folder)
-        settings = replace(self.table.settings, base_path=str(folder))
-        return TableTrial(self.scenario, replace(self.table, settings=settings))
-
     def look(self, operation: str, *, stuck: str, seconds: float) -> Point:
         return look(self.kind, operation, self.table, self.scenario.last, stuck=stuck, seconds=seconds)
 

@@ -7,6 +7,7 @@ server is started when it is first needed. The campaign itself prepares and copi
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 from local_stack.aws_server import REGION
 from local_stack.bucket import make_bucket, open_s3
 from spark_jobs.storage import s3_leases
+from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.options import heartbeat_seconds
 from spark_jobs.storage.s3 import split_uri
 from tests.faults.store_faults import Switch, Weather
@@ -25,6 +27,7 @@ from tests.support.aws import running_s3
 
 STOPPED, STORMY = "faults-stops", "faults-weather"
 """Buckets: clients give up soon in the first; in the second they try as often as in production, a little sooner."""
+_COMMIT = re.compile(r"(?P<timeline>.*/\.hoodie/)(?P<instant>\d{17})\.(?:commit|deltacommit|replacecommit)")
 _S3A = "spark.hadoop.fs.s3a"
 _SOON = "50ms"
 SESSION_OPTIONS: Mapping[str, str] = {
@@ -82,18 +85,25 @@ class Store:
     def copy(self, source: str, target: str) -> None:
         """The objects below one URI below another one, the oldest first: file times are in the same order.
 
-        Leases are of processes, not of lakes.
+        Leases are of processes, not of lakes. Tables are marked as moved, as `doctor repair` does it: times of copies
+        are no times of commits.
         """
+        newest: dict[str, str] = {}
         bucket, prefix = split_uri(source)
         _, other = split_uri(target)
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{prefix}/")
         objects = [each for page in pages for each in page.get("Contents", ())]
         for each in sorted(objects, key=lambda each: (each["LastModified"], each["Key"])):
             below = each["Key"].removeprefix(prefix)
+            if commit := _COMMIT.fullmatch(below):
+                newest[commit["timeline"]] = max(newest.get(commit["timeline"], ""), commit["instant"])
             if not below.startswith("/.leases/"):
                 self.client.copy_object(
                     Bucket=bucket, Key=f"{other}{below}", CopySource={"Bucket": bucket, "Key": each["Key"]}
                 )
+
+        for timeline, instant in newest.items():
+            self.client.put_object(Bucket=bucket, Key=f"{other}{timeline}{MOVED}{instant}", Body=b"")
 
     @contextmanager
     def recording(self, base_path: str) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from spark_jobs.contracts.errors import ContractError, TerminalError
@@ -113,7 +113,7 @@ class NoLandingError(TerminalError):
 
 
 def doubt_about(
-    *, tables: Sequence[str], declared: Sequence[str], log: str, log_says: str | None, spec_path: str
+    *, tables: Sequence[str], declared: Collection[str], log: str, log_says: str | None, spec_path: str
 ) -> str:
     """Why tables of a lake without a name may be another lake's; "" when they are this one's.
 

@@ -9,7 +9,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
@@ -33,6 +32,7 @@ from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import check_still
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import (
@@ -224,16 +224,6 @@ def commit_rejections(
             return TableOutcome(table=spec.quarantine, instant=timeline.last, rows=0, is_committed=False), 0
         done = commit(new_df, quarantine_layout(spec), metadata={}, settings=settings)
     return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True), contents
-
-
-def check_still(timeline: Timeline) -> None:
-    """Raise TransientError when the table has moved.
-
-    A writer whose client is gone may have begun after this run looked: its rows and ours would both be added.
-    """
-    now = Timeline(table=timeline.table, path=timeline.path)
-    if now.last != timeline.last or now.unfinished:
-        raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
 
 
 def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = False) -> DataFrame:

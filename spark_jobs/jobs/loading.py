@@ -20,7 +20,7 @@ from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import check_still, commit_rejections
+from spark_jobs.jobs.intake import commit_rejections
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -33,6 +33,7 @@ from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.partitions import OPERATION_KEY
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.recovery import check_still
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.loads import (

@@ -19,7 +19,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import check_still, in_files
+from spark_jobs.jobs.intake import in_files
 from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
 from spark_jobs.pipelines.known_events import known_events
@@ -32,6 +32,7 @@ from spark_jobs.sources.decoding import RECORD, decode_records
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.recovery import check_still
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import select_log_rows, set_aside, with_day

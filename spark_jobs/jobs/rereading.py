@@ -13,7 +13,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import Intake, check_still
+from spark_jobs.jobs.intake import Intake
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.known_events import with_former_ids
 from spark_jobs.pipelines.sources import decoding_spec, read_sources, take_in_sources
@@ -26,6 +26,7 @@ from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.options import Operation
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_stored
+from spark_jobs.storage.recovery import check_still
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.log import is_usable, select_log_rows, set_aside, with_day

@@ -28,7 +28,6 @@ from spark_jobs.contracts.table_sources import matches
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.jobs.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
-from spark_jobs.jobs.intake import check_still
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.tables import merged_table
@@ -37,7 +36,7 @@ from spark_jobs.storage.lake_specs import read_book, read_kept, read_lake_spec
 from spark_jobs.storage.layouts import history_layout, log_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
-from spark_jobs.storage.recovery import settled_timeline, settled_timelines
+from spark_jobs.storage.recovery import check_still, settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.storage.writer import commit, fit_layout

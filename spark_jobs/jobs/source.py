@@ -22,13 +22,12 @@ from spark_jobs.contracts.said import check_line, said_by
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.intake import check_still
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.lake_specs import read_lake_spec, source_book_of
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import check_still, settled_timeline
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_intake
 from spark_jobs.storage.writer import commit

@@ -23,10 +23,8 @@ from spark_jobs.contracts.names import show_path
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.timeline import Timeline
-
-_TIMELINE = ".hoodie"
+from spark_jobs.storage.undeclared_tables import declared_tables, table_folders
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +45,7 @@ def open_lake(lake: str, settings: Settings, *, may_name: bool) -> None:
     if has_name(lake, settings):
         return
     files = Filesystem(settings.base_path)
-    if not find_tables(files):
+    if not table_folders(files):
         raise NoLakeError(base_path=settings.base_path)
     if doubt := find_doubt(settings):
         raise UnnamedLakeError(base_path=settings.base_path, lake=lake, why=doubt)
@@ -69,7 +67,7 @@ def make_lake(lake: str, settings: Settings, *, may_adopt: bool) -> bool:
     if has_name(lake, settings):
         return False
     files = Filesystem(settings.base_path)
-    if not may_adopt and find_tables(files):
+    if not may_adopt and table_folders(files):
         if doubt := find_doubt(settings):
             raise UnnamedLakeError(base_path=settings.base_path, lake=lake, why=doubt)
     elif not may_adopt and (others := _others(files, Filesystem(settings.landing_path))):
@@ -110,17 +108,12 @@ def find_doubt(settings: Settings) -> str:
     spec = read_lake_spec(settings)
     log_timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
     return doubt_about(
-        tables=find_tables(Filesystem(settings.base_path)),
-        declared=[*spec.table_names, *(layout.name for layout in all_layouts(spec))],
+        tables=table_folders(Filesystem(settings.base_path)),
+        declared=declared_tables(spec),
         log=spec.log,
         log_says=log_timeline.properties.get("hoodie.table.name") if log_timeline.exists else None,
         spec_path=settings.lake_spec,
     )
-
-
-def find_tables(files: Filesystem) -> list[str]:
-    """Names of the folders of tables below the base path, also of those begun and not finished."""
-    return [name for name in files.folders() if not name.startswith(".") and _TIMELINE in files.folders(name)]
 
 
 def check_landing(settings: Settings) -> None:

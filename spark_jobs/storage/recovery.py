@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError
+from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.clocks import check_timeline
 from spark_jobs.storage.commit_times import put_in_order
@@ -73,6 +73,16 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
             raise TableBusyError(table=table, holder=f"pending {', '.join(timeline.unfinished)}", waited_seconds=waited)
         log.info("%s: waiting for unfinished %s", table, ", ".join(timeline.unfinished) or "creation")
         time.sleep(_POLL_SECONDS)
+
+
+def check_still(timeline: Timeline) -> None:
+    """Raise TransientError when the table has moved.
+
+    A writer whose client is gone may have begun after this run looked: its rows and ours would both be added.
+    """
+    now = Timeline(table=timeline.table, path=timeline.path)
+    if now.last != timeline.last or now.unfinished:
+        raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
 
 
 def with_times(timeline: Timeline) -> Timeline:

@@ -12,17 +12,25 @@ _TIMELINE = ".hoodie"
 
 def find_undeclared_tables(spec: LakeSpec, settings: Settings) -> list[str]:
     """Names of the tables below the lake's path that are none of the spec's, also of those begun and not finished."""
-    files = Filesystem(settings.base_path)
-    return [name for name in _others(spec, files) if _TIMELINE in files.folders(name)]
+    declared = declared_tables(spec)
+    return [name for name in table_folders(Filesystem(settings.base_path)) if name not in declared]
 
 
 def find_other_folders(spec: LakeSpec, settings: Settings) -> list[str]:
     """Names of the folders below the lake's path that are no tables, and that the lake did not make."""
     files = Filesystem(settings.base_path)
-    return [name for name in _others(spec, files) if _TIMELINE not in files.folders(name)]
+    known = {*declared_tables(spec), *table_folders(files)}
+    return [name for name in files.folders() if name not in known and not name.startswith(".")]
 
 
-def _others(spec: LakeSpec, files: Filesystem) -> list[str]:
-    """Folders of no table of the spec; what begins with a dot is kept beside the tables."""
-    declared = {*spec.table_names, *(layout.name for layout in all_layouts(spec))}
-    return [name for name in files.folders() if name not in declared and not name.startswith(".")]
+def table_folders(files: Filesystem) -> list[str]:
+    """Names of the folders of tables below a lake's path, also of those begun and not finished.
+
+    What begins with a dot is kept beside the tables.
+    """
+    return [name for name in files.folders() if not name.startswith(".") and _TIMELINE in files.folders(name)]
+
+
+def declared_tables(spec: LakeSpec) -> frozenset[str]:
+    """The tables of the spec, with what lies beside them."""
+    return frozenset((*spec.table_names, *(layout.name for layout in all_layouts(spec))))

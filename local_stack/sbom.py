@@ -62,7 +62,7 @@ class Component:
 
 
 def run(argv: list[str]) -> int:
-    """Write the list anew, as of today."""
+    """Write the list again, as of today."""
     argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack sbom", description=__doc__).parse_args(argv)
     components = [*packages(), *jars(earlier=read(FILE)[1] if FILE.exists() else ())]
     write(components, day=datetime.now(UTC).date())

@@ -84,7 +84,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
 
-    The leases of log and quarantine are held for each commit alone: while the database is asked and read, `ingest` goes
+    The leases of log and quarantine are held for each commit alone: while the database is queried, `ingest` goes
     on, however long that takes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The sources of a batch of decoded records: events of other origins and events that fell are set aside."""
+"""The sources of a batch of decoded records: events of other origins and events that fell are quarantined."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TABLE = "__table"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcesTaken:
-    """A batch without what its sources do not allow: the records, what is known after them, what was set aside."""
+    """A batch without what its sources do not allow: the records, what is known after them, what was quarantined."""
 
     decoded_df: DataFrame
     book: SourceBook
@@ -113,14 +113,14 @@ def take_in_sources(
     has_table = "source_table" in decoded_df.columns
     first = _judge(decoded_df, spec, book, clock, settings, has_table=has_table)
     if first.refused:
-        decoded_df = _set_aside_origins(decoded_df, first.refused, has_table=has_table)
+        decoded_df = _quarantine_origins(decoded_df, first.refused, has_table=has_table)
     falls = _falls(decoded_df, first.suspects, clock, settings.source_skew_seconds * 1000)
     check_falls(falls, may_stop=may_stop)
     judged = first
     if falls:
         fell = {fall.stream for fall in falls}
         suspects = [suspect for suspect in first.suspects if suspect.stream in fell]
-        decoded_df = _set_aside_fallen(decoded_df, suspects, clock, settings.source_skew_seconds * 1000)
+        decoded_df = _quarantine_fallen(decoded_df, suspects, clock, settings.source_skew_seconds * 1000)
         judged = _judge(decoded_df, spec, book, clock, settings, has_table=has_table)
     return SourcesTaken(
         decoded_df=decoded_df,
@@ -132,7 +132,7 @@ def take_in_sources(
 
 
 def _with_refusals_of(book: SourceBook, other: SourceBook) -> SourceBook:
-    """The book of a second look, after the refused events were set aside."""
+    """The book of a second look, after the refused events were quarantined."""
     return replace(book, refused=other.refused, origins=other.origins, former_ids=other.former_ids)
 
 
@@ -226,13 +226,13 @@ def _has_happened(clock: datetime) -> Column:
     return F.unix_millis("event_time").between(1, _millis(clock) + _AHEAD_MS)
 
 
-def _set_aside_fallen(decoded_df: DataFrame, suspects: Sequence[Suspect], clock: datetime, skew_ms: int) -> DataFrame:
+def _quarantine_fallen(decoded_df: DataFrame, suspects: Sequence[Suspect], clock: datetime, skew_ms: int) -> DataFrame:
     fell = reduce(operator.or_, (_fell(suspect, clock, skew_ms) for suspect in suspects))
     detail = F.concat(F.lit("position fell: "), F.col(SOURCE_MARK))
     return with_reason(decoded_df, is_usable() & fell, Reason.POSITION_FELL, detail)
 
 
-def _set_aside_origins(decoded_df: DataFrame, refused: Sequence[tuple[str, str]], *, has_table: bool) -> DataFrame:
+def _quarantine_origins(decoded_df: DataFrame, refused: Sequence[tuple[str, str]], *, has_table: bool) -> DataFrame:
     table = F.coalesce("source_table", F.lit(WIDE)) if has_table else F.lit(WIDE)
     is_refused = reduce(operator.or_, ((table == of) & (F.col(SOURCE_ORIGIN) == origin) for of, origin in refused))
     detail = F.concat(F.lit("another origin: "), F.col(SOURCE_ORIGIN))

@@ -100,7 +100,7 @@ def plan_kafka(
     """Decide what to read: at most ``max_records`` offsets, shared fairly among the partitions.
 
     Only topics of the lake's first run begin at their end, where ``start`` says so: a topic that is there later began
-    after that run, and what it has was never passed over by anybody. That the first run was is kept, even of no topics.
+    after that run, and none of its messages was ever skipped. That the first run was is kept, even of no topics.
 
     Args:
         topics: those of the lake that are there now.

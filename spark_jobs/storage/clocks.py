@@ -1,6 +1,6 @@
 """Every commit is later than the one before it: seen to by the engine's clock, which names the commit.
 
-The engine may run on another machine than this process. How far its clock is from ours is asked once in a while.
+The engine may run on another machine than this process. How far its clock is from ours is measured once in a while.
 """
 
 from __future__ import annotations

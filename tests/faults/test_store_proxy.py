@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -37,8 +38,12 @@ class Chosen(Switch):
     def __init__(self) -> None:
         super().__init__()
         self.next = CALM
+        self.open = threading.Event()
+        """Requests wait until it is set: the proxy decides in its one thread, so all of it waits."""
+        self.open.set()
 
     def decide(self, request: Request) -> Decision:
+        assert self.open.wait(_LONG)
         decision, self.next = self.next, CALM
         return decision
 
@@ -163,12 +168,14 @@ def test_what_comes_late_comes_after_what_came_meanwhile(web: Web):
 
 
 def test_what_is_delayed_is_not_carried_out_once_the_client_has_given_up(web: Web):
-    web.fail(Fault.DELAYED, seconds=0.3)
+    web.fail(Fault.DELAYED, seconds=0.05)
+    web.switch.open.clear()
     host, port = web.proxy.address.split(":")
     with closing(socket.create_connection((host, int(port)), timeout=_LONG)) as client:
         client.sendall(f"PUT {KEY} HTTP/1.1\r\nContent-Length: 3\r\n\r\none".encode())
+    web.switch.open.set()  # only now, so that the client has gone before the delay begins, on however slow a machine
     wait_until(lambda: web.switch.next == CALM, "the request was seen", limit_seconds=_LONG)
-    web.fail(Fault.DELAYED, seconds=0.45)
+    web.fail(Fault.DELAYED, seconds=0.3)
     assert web.ask("GET", KEY)[0] == 404
 
 

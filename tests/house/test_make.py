@@ -94,7 +94,7 @@ def test_ci_runs_make_test_and_one_slice():
     assert not re.search(r"\bdate\b", text), "the day plays no part"
 
 
-@pytest.mark.parametrize(("name", "code"), zip(sorted(SLICES)[:2], (0, 3), strict=True))
+@pytest.mark.parametrize(("name", "code"), list(zip(sorted(SLICES)[:2], (0, 3), strict=True)))
 def test_ci_begins_and_ends_with_the_slice_and_the_command_that_repeats_it(name, code, tmp_path):
     """With a `make` that only writes down what it was called for: what CI prints and returns is its own."""
     make = tmp_path / "make"

@@ -12,11 +12,12 @@ import dataclasses
 import importlib
 import logging
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Never
+from typing import Any, Never
 
 from spark_jobs.contracts.arguments import Interval, JobArguments, parse_clock
 from spark_jobs.contracts.clocks import check_run_clock, machine_now
@@ -63,7 +64,7 @@ JOBS = {
     "publish": "tables held back because their newest batch failed an expectation, and accepting a batch",
     "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
 }
-_COMMON = frozenset({"job", "clock", "interval_start", "interval_end", "result_path"})
+_COMMON = frozenset({"parser", "job", "clock", "interval_start", "interval_end", "result_path"})
 
 _ANY_CLOCK = frozenset({"freshness", "generate", "sizing"})
 """Jobs that change no table: what they say or make may be of a time that has not come yet."""
@@ -76,11 +77,31 @@ _OF_LANDING = frozenset({"ingest", "freshness", "erase"})
 """Jobs that look at landing files: where the folder is missing they would find nothing, and say so of all of it."""
 _MOST_SAID = 400
 """Of what the command line finds wrong: it repeats what it was given."""
+_ACTIONS = re.compile(r"(?:^|; )([a-z-]+(?:, [a-z-]+)*): ")
+"""In the help of an option: the actions that take it."""
 
 log = logging.getLogger("spark_jobs")
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **settings: Any) -> None:
+        self.options: list[argparse.Action] = []
+        super().__init__(**settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        option = super().add_argument(*names, **settings)
+        self.options.append(option)
+        return option
+
+    def check_use(self, values: Mapping[str, Any]) -> None:
+        """Refuse an option of another action: its help begins with the actions that take it."""
+        action = values.get("action")
+        actions = {word for option in self.options if option.dest == "action" for word in option.choices or ()}
+        for option in (each for each in self.options if each.option_strings):
+            words = {word for found in _ACTIONS.findall(option.help or "") for word in found.split(", ")}
+            if words and action in actions - words and actions >= words and values[option.dest] != option.default:
+                self.error(f"{option.option_strings[0]} is an option of {' and '.join(sorted(words))}, not of {action}")
+
     def error(self, message: str) -> Never:
         said = spell(message).encode("ascii", "backslashreplace").decode()
         said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}..."
@@ -109,6 +130,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
             job.add_argument("--interval-end", default="", metavar="TIME", help="end of a backfill, exclusive")
         if words is None or name in words:
             importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
+        job.set_defaults(parser=job)
     return parser
 
 
@@ -133,6 +155,7 @@ def _split_result_path(argv: Sequence[str]) -> tuple[str, list[str]]:
 def parse_arguments(argv: Sequence[str]) -> JobArguments:
     """Command line to job arguments; the only place where the clock may be the machine's."""
     values = vars(build_parser(argv).parse_args(argv))
+    values["parser"].check_use(values)
     start, end = values.get("interval_start"), values.get("interval_end")
     if bool(start) != bool(end):
         raise ContractError("give both --interval-start and --interval-end, or neither")

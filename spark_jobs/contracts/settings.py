@@ -27,6 +27,8 @@ _HOST = r"[A-Za-z0-9._-]{1,253}:[0-9]{1,5}"
 _METASTORE = re.compile(rf"thrift://{_HOST}")
 _SERVERS = re.compile(rf"{_HOST}(?:,{_HOST})*")
 _WORKGROUP = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_WITH_LEASES = ("file", "s3", "s3a")
+"""Storage where leases are kept beside the tables (ADR 4)."""
 _UNFIT = " %#*?[]{}'\"`\\"
 """Of a lake's path: Hudi's procedures find no tables behind some of these, Spark takes others for a pattern."""
 
@@ -120,6 +122,11 @@ class Settings:
         if self.lock_servers and not _SERVERS.fullmatch(self.lock_servers):
             raise SettingsError(
                 f"{PREFIX}LOCK_SERVERS={show(self.lock_servers)} must look like host:2181, several with commas"
+            )
+        scheme, separator, _ = self.base_path.partition("://")
+        if separator and scheme not in _WITH_LEASES and not self.lock_servers:
+            raise SettingsError(
+                f"a lake on {scheme}:// needs leases that all machines see; set {PREFIX}LOCK_SERVERS to its ZooKeeper"
             )
         if self.spark_remote and not self.spark_remote.startswith("sc://"):
             raise SettingsError(

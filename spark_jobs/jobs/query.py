@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -24,6 +25,8 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows
 
 DEFAULT_ROWS = 50
+_PLACE = re.compile(r"(; line \d+ pos \d+|\(line \d+, pos \d+\)).*")
+"""Of Spark's messages: in the statement as it was handed on."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -66,16 +69,25 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         else:
             answer_df.show(arguments.options["rows"], truncate=False)
     except (AnalysisException, ParseException) as error:
-        reason = " ".join(str(error).split(";")[0].split())[:300]
-        only = "it takes one SELECT; " if isinstance(error, ParseException) else ""
-        raise ContractError(f"query: {only}{reason} (tables: {', '.join(tables) or 'none yet, run ingest'})") from error
+        raise ContractError(f"query: {_reason(error, arguments.options['sql'], tables, missing)}") from error
     return JobResult(
         job=arguments.job,
         status=DONE,
         clock=format_clock(arguments.clock),
         counters={"tables": len(tables), **counters},
-        messages=(*messages, *(f"view {name} needs tables that do not exist yet" for name in missing)),
+        messages=tuple(messages),
     )
+
+
+def _reason(error: Exception, sql: str, tables: Sequence[str], missing: Sequence[str]) -> str:
+    """Why Spark refused a statement, from the first line of what it says."""
+    from pyspark.errors import ParseException
+
+    if needed := [view for view in missing if re.search(rf"\b{re.escape(view)}\b", sql, re.IGNORECASE)]:
+        return f"the view {needed[0]} needs tables that do not exist yet; run the jobs that make them"
+    only = "it takes one SELECT; " if isinstance(error, ParseException) else ""
+    said = _PLACE.sub("", str(error).strip().split("\n")[0]).rstrip(". ")
+    return f"{only}{said} (tables: {', '.join(tables) or 'none yet, run ingest'})"
 
 
 def _select(spark: SparkSession, sql: str) -> str:

@@ -82,7 +82,8 @@ def _table(table: TableSpec, spec: LakeSpec) -> tuple[str, ...]:
         ", ".join(table.column_name(name) if name == ORIGIN else name for name in table.key),
         ", ".join(table.columns) or "all",
     )
-    rules = (spec.nulls_of(table).value, str(table.deletes), table.partition)
+    nulls = [spec.nulls_of(table).value, *(f"{column} {rule.value}" for column, rule in table.null_columns)]
+    rules = (", ".join(nulls), str(table.deletes), table.partition)
     return (table.name, table.origin or spec.log, *names, *rules, "ok")
 
 

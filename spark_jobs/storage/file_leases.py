@@ -16,17 +16,8 @@ _PROCESSES = "/proc"
 
 
 def lease_folder(base_path: str) -> Path:
-    """Beside the tables, which are on local files.
-
-    Raises:
-        SettingsError: they are on other storage: a file of this machine would keep no writer on another one out.
-    """
-    scheme, separator, path = base_path.partition("://")
-    if separator and scheme != "file":
-        raise SettingsError(
-            f"a lake on {scheme}:// needs leases that all machines see; set LAKEHOUSE_LOCK_SERVERS to its ZooKeeper"
-        )
-    return Path(path if separator else base_path) / ".leases"
+    """Beside the tables, which are on local files: Settings refuse other storage than S3 without ZooKeeper."""
+    return Path(base_path.removeprefix("file://")) / ".leases"
 
 
 @contextmanager

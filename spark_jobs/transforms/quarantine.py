@@ -22,8 +22,9 @@ _FIRST_WORDS = r"^((?:[^\s0-9'\"]+\s?){0,5})"
 
 def with_states(rows_df: DataFrame) -> DataFrame:
     """Rows with all columns of the quarantine; those of a lake made before there were states are open."""
-    missing = {name: F.lit(None).cast("string") for name in STATE_COLUMNS if name not in rows_df.columns}
-    return rows_df.withColumns(missing).select(*QUARANTINE_COLUMNS)
+    there = set(rows_df.columns)
+    states = (F.col(name) if name in there else F.lit(None).cast("string").alias(name) for name in STATE_COLUMNS)
+    return rows_df.select(*RECORD_COLUMNS, *states)
 
 
 def is_in_state(state: State) -> Column:

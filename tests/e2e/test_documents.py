@@ -25,6 +25,8 @@ from tests.support.processes import belong_to
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(2400), pytest.mark.slice(name="documents")]
 
+AUTHOR = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -33,6 +35,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT_ROOT / name, folder / name)
+    for words in (["init", "--quiet"], ["add", "--all"], [*AUTHOR, "commit", "--quiet", "--message", "the tree"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
     link_environment(folder / ".venv")
     (folder / ".jars").symlink_to(RUN_JARS.folder)
     return folder

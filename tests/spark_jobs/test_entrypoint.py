@@ -271,3 +271,21 @@ def test_a_run_cannot_have_a_clock_that_has_not_come():
         with pytest.raises(ContractError, match=r"--clock 2236-01-01T00:00:00Z has not come yet"):
             parse_arguments([*command.split(), "--clock", "2236-01-01"])
     assert parse_arguments(["freshness", "--clock", "2236-01-01"]).clock.year == 2236
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("savepoint create --name before_release", "--name is an option of delete, not of create"),
+        ("quarantine discard --all", "--all is an option of replay, not of discard"),
+        ("quarantine list --because=x", "--because is an option of discard and replay, not of list"),
+        ("doctor check --yes", "--yes is an option of repair, not of check"),
+    ],
+)
+def test_an_option_of_another_action_is_refused_and_not_ignored(words: str, reason: str, refused: Refused):
+    assert f": {reason}; see " in refused(*words.split())
+
+
+def test_an_option_of_several_actions_is_taken_by_each():
+    for words in ("quarantine replay --by x", "quarantine discard --by x", "services plan --all", "services run --all"):
+        assert parse_arguments(words.split()).options["action"] == words.split()[1]

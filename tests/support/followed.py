@@ -44,13 +44,13 @@ FUNCTIONS = """
 instants() { ls "$LAKEHOUSE_BASE_PATH/$1/.hoodie" | grep -oE '^[0-9]{17}[.](delta)?commit$' | cut -c1-17 | sort; }
 FIRST() { instants "$1" | head -1; }
 LAST() { instants "$1" | tail -1; }
-SAVEPOINT() { python -m spark_jobs.entrypoint savepoint list 2> /dev/null | grep -oE "$1-[0-9TZ]+" | head -1; }
+SAVEPOINT() { python -m spark_jobs.entrypoint savepoint list 2> /dev/null | grep -oE "$1-[0-9TZ]+" | sort | tail -1; }
 """
 CODES: Mapping[str, frozenset[int]] = {
-    # The tour says so: the demo's events leave a unit or two without a name.
-    ".venv/bin/python -m spark_jobs.entrypoint checks run": frozenset({2}),
-    "python -m spark_jobs.entrypoint checks run": frozenset({2}),
-    "python -m spark_jobs.entrypoint checks run --tables sales,units": frozenset({2}),
+    # The tour says so: on some days the demo's events leave a unit or two without a name.
+    ".venv/bin/python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
+    "python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
+    "python -m spark_jobs.entrypoint checks run --tables sales,units": frozenset({0, 2}),
     # Nothing is taken in any more while pages are followed, so a table may be older than it promises.
     "python -m spark_jobs.entrypoint freshness": frozenset({0, 2}),
 }

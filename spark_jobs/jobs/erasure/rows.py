@@ -202,7 +202,7 @@ def _where_wide(events_df: DataFrame, naming: Naming, person: Person) -> DataFra
     is_wide = is_about & F.col("source_table").isNull() if "source_table" in edited else F.lit(False)
     beside = [name for name in ("row_types", "row_values") if name in edited]
     changed |= {name: F.when(~F.coalesce(is_wide, F.lit(False)), F.col(name)) for name in beside}
-    return events_df.withColumns(changed)
+    return events_df.withColumns(changed) if changed else events_df  # with none Spark Connect fails
 
 
 def _is_of_the_key(naming: Naming, table: str, spec: LakeSpec) -> bool:

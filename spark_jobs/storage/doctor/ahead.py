@@ -80,7 +80,7 @@ def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: S
         raise ContractError(f"{layout.name}: {why}; docs/runbooks/clock.md says what to do")
     for write in reversed(ahead):
         if way is WayBack.COMMITTED_AGAIN:
-            _keep(spark, timeline, write, settings)
+            _keep(spark, layout, timeline, write, settings)
         log.warning("%s: taking commit %s off, which is later than now", layout.name, write.time)
         # Hudi's rollback_to_instant looks for the timeline of a later table version. Without its commit file the commit
         # is one of a dead writer, and is rolled back like that; so it is too when this run dies in between.
@@ -119,14 +119,29 @@ def check_kept(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _keep(spark: SparkSession, timeline: Timeline, write: Instant, settings: Settings) -> None:
-    """Write the rows of a commit beside the lake, and what it says: the last file makes it whole."""
+def _keep(spark: SparkSession, layout: TableLayout, timeline: Timeline, write: Instant, settings: Settings) -> None:
+    """Write the rows of a commit beside the lake, and what it says: the last file makes it whole.
+
+    Raises:
+        ContractError: the rows are not those that the commit counts, so that taking it off would lose some.
+    """
     files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{timeline.table}/{write.time}"
     if files.read(f"{folder}/{_SAID}") is not None:
         return
     rows_df = spark.read.format("hudi").load(timeline.path).where(F.col(COMMIT_TIME) == write.time)
     stored_df = rows_df.select(*read_stored(spark, timeline.path).columns)
-    stored_df.write.mode("overwrite").parquet(f"{settings.base_path.rstrip('/')}/{folder}/{_ROWS}")
+    kept = f"{settings.base_path.rstrip('/')}/{folder}/{_ROWS}"
+    stored_df.write.mode("overwrite").parquet(kept)
+    found, counted = spark.read.parquet(kept).count(), timeline.rows_written(write)
+    # A merge may count a row that the stored one won against.
+    if found < (counted if layout.form is StorageForm.APPENDED else min(counted, 1)):
+        files.delete_tree(folder)
+        if not files.folders(parent := f"{AHEAD_FOLDER}/{layout.name}"):
+            files.delete_tree(parent)
+        raise ContractError(
+            f"{layout.name}: commit {write.time} counts {counted} rows, and {found} have its time, so it was not taken "
+            f"off; rename its files back if they were renamed, or restore the lake to a savepoint of before"
+        )
     files.write(f"{folder}/{_SAID}", json.dumps(dict(timeline.metadata(write))).encode())
 
 

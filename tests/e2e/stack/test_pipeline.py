@@ -43,6 +43,7 @@ def test_every_layer_is_what_its_oracle_says(running: Running) -> None:
         pytest.param(("checks", "run"), marks=OTHERS),
         ("freshness",),
         ("publish", "list"),
+        ("quarantine", "list"),
     ],
     ids=" ".join,
 )

@@ -116,6 +116,19 @@ def environment(**values: str) -> dict[str, str]:
     return {f"LAKEHOUSE_{name.upper()}": value for name, value in values.items()}
 
 
+@pytest.mark.parametrize("base_path", ["gs://bucket/lake", "hdfs://name/lake", "abfss://box@account/lake"])
+def test_a_lake_elsewhere_needs_leases_that_all_machines_see(base_path: str):
+    """Refused before the storage is opened: without its credentials a client may wait for minutes."""
+    with pytest.raises(SettingsError, match=r"needs leases that all machines see; set LAKEHOUSE_LOCK_SERVERS"):
+        Settings(base_path=base_path)
+    assert Settings(base_path=base_path, lock_servers="one:2181").base_path == base_path
+
+
+@pytest.mark.parametrize("base_path", ["/data/lake", "file:///data/lake", "s3://bucket/lake", "s3a://bucket/lake"])
+def test_local_files_and_s3_keep_leases_themselves(base_path: str):
+    assert Settings(base_path=base_path).lock_servers == ""
+
+
 def test_in_a_zip_the_lakes_files_are_those_of_the_zip_unless_others_are_set(packed: ModuleType):
     settings = packed.Settings.from_environment(environment(**PLACES))
     assert (settings.base_path, settings.landing_path) == tuple(PLACES.values())

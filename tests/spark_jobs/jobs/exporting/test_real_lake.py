@@ -121,3 +121,17 @@ def test_what_is_no_select_is_refused_before_it_is_run(past: Past, sql: str) -> 
 def test_what_is_no_sql_is_refused_in_one_sentence(past: Past) -> None:
     with pytest.raises(ContractError, match=r"query: it takes one SELECT; .*[Ss]yntax error at or near"):
         query(past, "SELCT 1")
+
+
+def test_a_view_whose_tables_are_missing_is_reported_by_queries_of_it_alone(past: Past) -> None:
+    assert query(past, "SELECT 1").messages == ()
+    with pytest.raises(ContractError, match=r"query: the view deals_of_the_day needs tables that do not exist yet; "):
+        query(past, "SELECT COUNT(*) FROM Deals_of_the_Day")
+
+
+def test_the_reason_of_a_refusal_is_whole_and_has_no_place_in_a_statement_that_nobody_wrote(past: Past) -> None:
+    with pytest.raises(ContractError, match=r"at or near ';'[^(]* \(tables: "):
+        query(past, "SELECT 1; SELECT 2")
+    with pytest.raises(ContractError, match=r"query: .*`unit_nr`.* \(tables: ") as refused:
+        query(past, "SELECT unit_nr FROM units")
+    assert "pos " not in str(refused.value)

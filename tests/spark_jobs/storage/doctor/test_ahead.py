@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.tables import TableType
@@ -103,6 +104,20 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
         assert [each["lakehouse.number"] for each in said] == ["0", "1"]
         assert [each["lakehouse.moved_from"] for each in said] == [write.time for write in old]
     assert min(write.time for write in table.timeline.writes) > old[-1].time
+    assert list(check_kept(table.settings)) == []
+
+
+@pytest.mark.hudi
+def test_a_commit_whose_rows_have_another_time_is_not_taken_off(spark: SparkSession, tmp_path: Path):
+    """As when somebody renames its files on the timeline: nothing says which rows are its own."""
+    table = NumberedTable(spark=spark, layout=LOG, settings=Settings(base_path=str(tmp_path)))
+    table.put_all(0, 1)
+    newest, timeline = table.timeline.writes[-1].time, Path(table.timeline.path) / ".hoodie"
+    for file in timeline.glob(f"{newest}.*"):
+        file.rename(timeline / file.name.replace(newest, f"2099{newest[4:]}"))
+    with pytest.raises(ContractError, match=r"counts 10 rows, and 0 have its time, so it was not taken off; rename"):
+        take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
+    assert [write.time for write in table.timeline.writes][1:] == [f"2099{newest[4:]}"]
     assert list(check_kept(table.settings)) == []
 
 

@@ -12,6 +12,7 @@ from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.undeclared_columns import (
+    LONG_TYPE,
     UNDECLARED_KEY,
     Found,
     Kept,
@@ -45,7 +46,7 @@ class Undeclared:
         new = {name: kept for name, kept in self.after.items() if name not in self.before and not kept.declared}
         return tuple(
             f"{spec.log}: column {plain(name)} ({_types(kept)}) came, which the lake spec does not declare: its values "
-            f"are kept; docs/schemas.md says how to declare it"
+            f"{_how_kept(kept)}; docs/schemas.md says how to declare it"
             for name, kept in sorted(new.items())
         )
 
@@ -99,6 +100,11 @@ def _found(decoded_df: DataFrame) -> list[Found]:
         )
         for row in rows
     ]
+
+
+def _how_kept(kept: Kept) -> str:
+    is_long = any(type_.endswith(f":{LONG_TYPE}") for type_ in kept.types)
+    return "are kept, but not those that are too long" if is_long else "are kept"
 
 
 def _types(kept: Kept) -> str:

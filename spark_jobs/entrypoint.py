@@ -100,7 +100,7 @@ class _Parser(argparse.ArgumentParser):
         for option in (each for each in self.options if each.option_strings):
             words = {word for found in _ACTIONS.findall(option.help or "") for word in found.split(", ")}
             if words and action in actions - words and actions >= words and values[option.dest] != option.default:
-                self.error(f"{option.option_strings[0]} is an option of {' and '.join(sorted(words))}, not of {action}")
+                self.error(f"{action} takes no {option.option_strings[0]}, an option of {' and '.join(sorted(words))}")
 
     def error(self, message: str) -> Never:
         said = spell(message).encode("ascii", "backslashreplace").decode()

@@ -51,7 +51,7 @@ def choice(kind: type[Choice], value: Any, what: str, *, at: Steps = ()) -> Choi
         return kind(str(value))
     except ValueError as error:
         name = at[-1] if at else "it"
-        wrong = f"{name} is not given" if value is None else f"{name} {show(str(value))} is none"
+        wrong = f"{name} is not given" if value is None else f"{name} {show(str(value))} is unknown"
         words = [word.value for word in kind]
         raise ContractError(f"{what}: {wrong}; choose one of {words}", at=at) from error
 

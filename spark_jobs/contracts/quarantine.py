@@ -120,10 +120,10 @@ class Selection:
 def check_reason(reason: str) -> None:
     """Raise ContractError unless it is a reason for which records are quarantined."""
     if reason not in set(Reason):
-        raise ContractError(f"--reason {show(reason)} is none; reasons are {', '.join(sorted(Reason))}")
+        raise ContractError(f"--reason {show(reason)} is unknown; reasons are {', '.join(sorted(Reason))}")
 
 
 def check_state(state: str) -> None:
     """Raise ContractError unless it is a state that a record may have."""
     if state not in set(State):
-        raise ContractError(f"--state {show(state)} is none; states are {', '.join(State)}")
+        raise ContractError(f"--state {show(state)} is unknown; states are {', '.join(State)}")

@@ -60,8 +60,8 @@ class RuleValue:
         is_decimal = digits is not None and 1 <= digits[0] <= _MOST_DIGITS and digits[1] <= digits[0]
         if not is_decimal and self.type not in _OTHER_TYPES:
             yield ContractError(
-                f"value {plain(self.name)}: type {show(self.type)} is none; give decimal(9,6) with digits of your own, "
-                f"or one of {sorted(_OTHER_TYPES)}",
+                f"value {plain(self.name)}: type {show(self.type)} is unknown; give decimal(9,6) with digits of your "
+                f"own, or one of {sorted(_OTHER_TYPES)}",
                 at=("type",),
             )
 

@@ -61,8 +61,6 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     layouts = choose_layouts(spec, table)
     if table and not layouts[table].partition:
         raise ContractError(f"{table} has no partitions; see the partitioned tables with partitions list")
-    if options.get("partition") and action != "delete":
-        raise ContractError(f"{action} takes no --partition; see partitions --help")
     if action == "list":
         return
     if table and spec.find_load(table) is None:

@@ -7,10 +7,9 @@ whether the log has the event. Nothing is ever removed from the table by this co
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -36,8 +35,6 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_nothing_unfinished
 from spark_jobs.transforms.quarantine import STATE, is_in_state, is_selected, with_attempt, with_states
 
-_CHOOSING = {"list": (), "show": ("record",), "replay": ("record", "reason", "rule", "all")}
-_CHOOSING["discard"] = ("record", "reason", "rule")
 _NO_EVENT = (
     "rows of files that were loaded are no events: correct the file, load it again, and discard its records here"
 )
@@ -72,8 +69,6 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
         if options.get("state"):
             check_state(options["state"])
         return
-    if wrong := [name for name in ("record", "reason", "rule", "all") if _is_wrong(name, options, action)]:
-        raise ContractError(f"{action} takes no --{wrong[0]}; see quarantine --help")
     Selection.of(options)
     if action == "show":
         return
@@ -84,10 +79,6 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
         if action != "replay" or not options.get("record"):
             raise ContractError("--repaired goes with replay --record: a repaired file is one record's")
         read_repaired(options["repaired"])
-
-
-def _is_wrong(name: str, options: Mapping[str, Any], action: str) -> bool:
-    return options.get(name) not in (None, False) and name not in _CHOOSING[action]
 
 
 def read_repaired(path: str) -> bytes:

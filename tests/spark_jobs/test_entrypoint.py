@@ -276,10 +276,10 @@ def test_a_run_cannot_have_a_clock_that_has_not_come():
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("savepoint create --name before_release", "--name is an option of delete, not of create"),
-        ("quarantine discard --all", "--all is an option of replay, not of discard"),
-        ("quarantine list --because=x", "--because is an option of discard and replay, not of list"),
-        ("doctor check --yes", "--yes is an option of repair, not of check"),
+        ("savepoint create --name before_release", "create takes no --name, an option of delete"),
+        ("quarantine discard --all", "discard takes no --all, an option of replay"),
+        ("quarantine list --because=x", "list takes no --because, an option of discard and replay"),
+        ("doctor check --yes", "check takes no --yes, an option of repair"),
     ],
 )
 def test_an_option_of_another_action_is_refused_and_not_ignored(words: str, reason: str, refused: Refused):

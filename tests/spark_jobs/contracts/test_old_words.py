@@ -81,11 +81,11 @@ def test_each_old_word_is_reported_with_its_line(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("key: [id], deletes: hard", "key: [id], deletes: never", "'never' is none; choose one of ['tombstone'"),
+        ("key: [id], deletes: hard", "key: [id], deletes: never", "'never' is unknown; choose one of ['tombstone'"),
         ("database: shop, table: Carts", "table: Carts", "from needs a database; give its name at the source"),
         ("    table: orders", "    table: 'or ders'", "'or ders' is no name of a table"),
-        ("type: decimal, precision", "type: money, precision", "'money' is none; choose one of"),
-        ("operation: insert_overwrite", "operation: replace", "'replace' is none; choose one of"),
+        ("type: decimal, precision", "type: money, precision", "'money' is unknown; choose one of"),
+        ("operation: insert_overwrite", "operation: replace", "'replace' is unknown; choose one of"),
     ],
 )
 def test_a_mistake_in_old_words_has_its_own_line(tmp_path: Path, old: str, new: str, message: str):

@@ -162,7 +162,7 @@ def test_a_version_that_contradicts_itself(changes, message):
     "type_", ["", "double", "float", "decimal", "decimal(9)", "decimal(39,6)", "decimal(6,9)", "decimal(0,0)", "int"]
 )
 def test_a_type_that_is_none(type_):
-    with pytest.raises(ContractError, match="is none; give decimal"):
+    with pytest.raises(ContractError, match="is unknown; give decimal"):
         replace(SHARE, type=type_)
 
 

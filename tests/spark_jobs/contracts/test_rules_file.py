@@ -80,7 +80,7 @@ def broken(folder: Path, *edits: tuple[str, str]) -> LakehouseError:
         ("    type: decimal(9,6)\n    sql: CASE", "    sql: CASE", 18, "argument: 'type'; add the entry type"),
         ("    sql: CASE", "    sql: 1 #", 20, "sql is 1; give text"),
         ("    sql: CASE", "    sqls: CASE", 20, "unknown entries ['sqls']; write sql"),
-        ("type: decimal(9,6)", "type: double", 10, "value share: type 'double' is none; give decimal(9,6) with digits"),
+        ("type: decimal(9,6)", "type: double", 10, "value share: type 'double' is unknown; give decimal(9,6) with "),
         (SIX, "WHEN 6 THEN 0.2000001", 11, "rules v2: share: 0.2000001 is no decimal(9,6); correct it"),
         (SIX, "WHEN 6 THEN 0.2 WHEN", 11, "rules v2: share: its SQL cannot be read ("),
         (SIX, "WHEN 6 THEN sqrt(0.04)", 11, "rules v2: share: sqrt is not among the functions that rules may use"),

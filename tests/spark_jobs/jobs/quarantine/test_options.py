@@ -21,7 +21,6 @@ SPEC = load_lake_spec(Settings().lake_spec)
     [
         ("replay --all", "replay needs --because"),
         ("discard --reason=not_json", "discard needs --because"),
-        ("discard --all --because=so", "discard takes no --all"),
         ("replay --because=so", "in one way"),
         ("replay --all --rule=one --because=so", "in one way"),
         ("replay --all --because=", "give one line"),
@@ -31,7 +30,6 @@ SPEC = load_lake_spec(Settings().lake_spec)
         ("replay --record=0123 --repaired=/no/such --because=so", "No such file"),
         ("replay --record=0123 --repaired=/ --because=so", "Is a directory"),
         ("show", "in one way"),
-        ("show --all", "show takes no --all"),
         ("show --record=xyz0", "is no beginning of a hash"),
         ("list --state=closed", "states are open"),
     ],

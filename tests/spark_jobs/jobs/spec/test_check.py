@@ -143,7 +143,7 @@ def test_files_that_cannot_be_understood_are_all_named(lake, refused: Refused):
     (lake / "marts" / "c.sql").unlink()
     lines, error = refused(lake)
     assert len(lines) == 3
-    assert lines[0].startswith(f"{lake}/marts/a.yaml:3: mart 'a': mode 'weekly' is none; choose one of")
+    assert lines[0].startswith(f"{lake}/marts/a.yaml:3: mart 'a': mode 'weekly' is unknown; choose one of")
     assert lines[1].startswith(f"{lake}/marts/b.yaml:1: ")
     assert "b.yaml cannot be read" in lines[1]
     assert lines[2].startswith(f"{lake}/marts/c.yaml:1: mart c needs its SQL in ")

@@ -63,7 +63,7 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
 
     Names that begin with ``.`` or ``_`` and ``*.tmp`` are files still being written.
     """
-    if files.changed_ns("") is None:
+    if not files.has_folder():
         return [], (f"there is no landing folder {spell(files.root)}, so no file was read",)
     entries, messages = [], _strays(files)
     for folder in files.folders():

@@ -166,6 +166,13 @@ class Filesystem:
         info = self._fs.get_file_info(self._at(path))
         return None if info.type == self._absent else int(info.mtime_ns or 0)
 
+    def has_folder(self, path: str = "") -> bool:
+        """True when a folder is there, on an object store when something is in it or it was made.
+
+        It is listed first: a role that may read all that is in a folder need not be allowed an object of its name.
+        """
+        return bool(self._infos(path)) or self.changed_ns(path) is not None
+
     def set_changed_ns(self, path: str, changed_ns: int) -> None:
         """Set when a local file last changed; SettingsError when it is somebody else's."""
         try:

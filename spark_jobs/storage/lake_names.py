@@ -118,14 +118,14 @@ def find_doubt(settings: Settings) -> str:
 
 def check_landing(settings: Settings) -> None:
     """Raise NoLandingError when events are to come as files alone, and there is no folder to which they come."""
-    if not settings.kafka_servers and Filesystem(settings.landing_path).changed_ns("") is None:
+    if not settings.kafka_servers and not Filesystem(settings.landing_path).has_folder():
         raise NoLandingError(landing_path=settings.landing_path)
 
 
 def make_landing(settings: Settings) -> bool:
     """Make the landing folder; False when it is there already."""
     files = Filesystem(settings.landing_path)
-    if files.changed_ns("") is not None:
+    if files.has_folder():
         return False
     files.make_folder("")
     return True

@@ -171,7 +171,8 @@ class PairTrial:
     def go_on(self, point: Point) -> Point:
         def go_on() -> None:
             self.lake.go_on(is_held=False)
-            if "services" in (self.first, self.second):  # a plan waits for the next run of the services
+            # A plan, and a load that nobody repeats, wait for the next run of the services.
+            if "services" in (self.first, self.second) or self.first == "load":
                 self.lake.serve_tables()
 
         stuck = retry(go_on)

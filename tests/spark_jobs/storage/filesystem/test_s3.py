@@ -27,6 +27,7 @@ def files(s3: Mapping[str, str], tmp_path: Path) -> Filesystem:
 def test_what_is_written_is_read_listed_and_removed(files: Filesystem):
     assert files.read("a/b.json") is None
     assert files.list_files(recursive=True) == []
+    assert not files.has_folder()
     files.write("a/b.json", b"one")
     files.write("a/b.json", b"two")
     files.write("a/c/d.json.gz", b"\x1f\x8bthree")
@@ -34,6 +35,9 @@ def test_what_is_written_is_read_listed_and_removed(files: Filesystem):
     assert [entry.path.removeprefix(files.root) for entry in files.list_files("a")] == ["/a/b.json"]
     assert [entry.size for entry in files.list_files("a", recursive=True)] == [3, 7]
     assert files.folders("a") == ["c"]
+    files.make_folder("empty")
+    there = [files.has_folder(name) for name in ("", "a", "a/c", "empty", "b", "a/b")]
+    assert there == [True, True, True, True, False, False]
     assert (files.changed_ns("a/b.json") or 0) > 10**18
     assert files.newest_change("a") >= (files.changed_ns("a/b.json") or 0)
     with files.open(files.list_files("a")[0].path) as stream:

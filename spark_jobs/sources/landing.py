@@ -63,10 +63,11 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
 
     Names that begin with ``.`` or ``_`` and ``*.tmp`` are files still being written.
     """
-    if not files.has_folder():
+    folders = files.folders()
+    if not folders and not files.has_folder():
         return [], (f"there is no landing folder {spell(files.root)}, so no file was read",)
     entries, messages = [], _strays(files)
-    for folder in files.folders():
+    for folder in folders:
         if folder.startswith((".", "_")):
             continue
         if not is_topic(folder, topics):

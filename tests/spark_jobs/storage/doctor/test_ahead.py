@@ -109,7 +109,7 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
 
 @pytest.mark.hudi
 def test_a_commit_whose_rows_have_another_time_is_not_taken_off(spark: SparkSession, tmp_path: Path):
-    """As when somebody renames its files on the timeline: nothing says which rows are its own."""
+    """As after a manual rename of its files on the timeline: nothing says which rows are its own."""
     table = NumberedTable(spark=spark, layout=LOG, settings=Settings(base_path=str(tmp_path)))
     table.put_all(0, 1)
     newest, timeline = table.timeline.writes[-1].time, Path(table.timeline.path) / ".hoodie"

@@ -46,14 +46,14 @@ from tests.faults.slices import (
     ZOMBIES,
     Share,
 )
-from tests.faults.stops import SIDES, Stops, TableTrial, every_point, in_turns, one_alike
+from tests.faults.stops import SIDES, Stops, TableTrial, every_point, every_second, in_turns, one_alike
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.store_stops import StoreStops, around_completion_and_elsewhere
 from tests.faults.store_weather import StoreWeather
 from tests.faults.stores import Store, opening_store
 from tests.faults.verdicts import HEAD, Tried
 from tests.faults.workers import Processes
-from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, spread
+from tests.faults.zombies import PLACES, ChoosePlaces, Fate, Zombies, places_of, spread
 from tests.support.own_session import close_engine
 
 COUNTS = ("places", "seeds", "first")
@@ -232,14 +232,15 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     choose = every_point(options.side or (), options.operation or ())
     for turn, lake_scenario in enumerate(LAKE_SCENARIOS):
         if lake_scenario.kind in kinds[LAKES]:
-            yield tries.lakes.run(lake_scenario, one_alike(choose, turn) if options.sampled else choose)
+            some = every_second(one_alike(choose, turn), turn // 2) if options.sampled else choose
+            yield tries.lakes.run(lake_scenario, some)
     for turn, kind in enumerate(commands.KINDS):
         if kind in kinds[COMMANDS]:
             some = commands.evenly(commands.SAMPLED_POINTS) if options.sampled else one_alike(choose, turn)
             yield tries.commands.run(kind, some)
     for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
-            some = in_turns(one_alike(choose, turn), turn) if options.sampled else choose
+            some = every_second(in_turns(one_alike(choose, turn), turn), turn // 2) if options.sampled else choose
             yield tries.stops.run(scenario, tries.home(STOPS, scenario), some)
         if scenario.kind in kinds[STORE]:
             places = store_stops.SAMPLED_PLACES if options.sampled else store_stops.PLACES
@@ -264,11 +265,10 @@ def _try_drivers(
             yield tries.weather.run(kind, numbers(options.storms), zombies.driver)
     if kinds[KILLS]:
         yield kills.kill_drivers(tries.spark, tries.folder / KILLS, numbers(options.lakes))
-    for scenario in SCENARIOS:
+    for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[ZOMBIES]:
             for fate in Fate:
-                step = 3 if options.sampled else 1 + (fate is Fate.KILLED)  # each that is killed takes another driver
-                places = numbers(options.places)[options.sampled and fate is Fate.LOCK_REMOVED :: step]
+                places = places_of(fate, numbers(options.places), turn if options.sampled else None)
                 yield tries.zombies(zombies, scenario, fate, spread(places))
 
 

@@ -137,8 +137,8 @@ COMMANDS: Mapping[str, Command] = {
 }
 KINDS = tuple(f"{name}, then another" for name in COMMANDS)
 """Of each command cut off; the others follow it in turns."""
-SAMPLED_POINTS = 7
-"""Of each kind in a slice: so that each other command follows it once."""
+SAMPLED_POINTS = 4
+"""Of each kind in a slice."""
 
 
 @dataclass

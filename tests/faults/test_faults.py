@@ -22,7 +22,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults import sample, stops, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
-from tests.faults.stops import every_point, in_turns, one_alike
+from tests.faults.stops import every_point, every_second, in_turns, one_alike
 from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
 from tests.run.engines import shared_environment
@@ -107,6 +107,13 @@ def test_what_every_write_does_is_tried_in_turns_and_all_else_in_each():
     assert in_turns(every_point(), 1)(operations) == [(f"close {beat}", "before"), *always]
 
 
+def test_slices_try_every_second_point_and_the_end():
+    points = ["mkdirs /t #1", "close /t/f #1", "delete /t/f #1", "rename /t/g #1"]
+    end = [(points[-1], "before"), (points[-1], "after")]
+    assert every_second(every_point(), 0)(points) == [(points[0], "before"), (points[2], "before"), *end]
+    assert every_second(every_point(), 1)(points) == [(points[1], "before"), *end]
+
+
 def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -148,7 +155,7 @@ def test_every_slice_of_the_campaign_has_a_test(request: pytest.FixtureRequest):
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-zombies-1")
+@pytest.mark.slice(name="faults-zombies")
 def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go_on(tmp_path: Path):
     never = tmp_path / "sign"
     with open_driver() as driver:
@@ -168,32 +175,20 @@ def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-1")
-def test_stopped_while_tables_are_created_and_written(run_slice: RunSlice):
+def test_stopped_while_tables_are_written_and_rolled_back(run_slice: RunSlice):
     run_slice("faults-stops-1")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-stops-2")
-def test_stopped_in_services_and_a_rollback_of_files(run_slice: RunSlice):
+def test_stopped_in_services_and_restores(run_slice: RunSlice):
     run_slice("faults-stops-2")
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-stops-3")
-def test_stopped_in_a_rollback_of_rows_and_in_restores(run_slice: RunSlice):
-    run_slice("faults-stops-3")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-lakes-1")
+@pytest.mark.slice(name="faults-lakes")
 def test_stopped_while_jobs_write_beside_tables(run_slice: RunSlice):
-    run_slice("faults-lakes-1")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-lakes-2")
-def test_stopped_while_more_jobs_write_beside_tables(run_slice: RunSlice):
-    run_slice("faults-lakes-2")
+    run_slice("faults-lakes")
 
 
 @pytest.mark.hudi
@@ -203,39 +198,21 @@ def test_commands_that_are_cut_off_and_followed_by_each_other(run_slice: RunSlic
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-zombies-1")
-def test_writers_that_are_paused_or_killed(run_slice: RunSlice):
-    run_slice("faults-zombies-1")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-zombies-2")
-def test_services_that_are_paused_or_killed(run_slice: RunSlice):
-    run_slice("faults-zombies-2")
+@pytest.mark.slice(name="faults-zombies")
+def test_writers_and_services_that_are_paused_or_killed(run_slice: RunSlice):
+    run_slice("faults-zombies")
 
 
 @pytest.mark.hudi
 @pytest.mark.slice(name="faults-races")
-def test_two_drivers_on_one_table(run_slice: RunSlice):
+def test_two_drivers_on_one_table_and_backfills_beside_the_schedule(run_slice: RunSlice):
     run_slice("faults-races")
 
 
 @pytest.mark.hudi
-@pytest.mark.slice(name="faults-backfills")
-def test_backfills_beside_the_schedule(run_slice: RunSlice):
-    run_slice("faults-backfills")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-pairs-1")
-def test_stopped_twice_while_tables_are_written(run_slice: RunSlice):
-    run_slice("faults-pairs-1")
-
-
-@pytest.mark.hudi
-@pytest.mark.slice(name="faults-pairs-2")
-def test_stopped_twice_while_jobs_write_beside_tables(run_slice: RunSlice):
-    run_slice("faults-pairs-2")
+@pytest.mark.slice(name="faults-pairs")
+def test_stopped_twice(run_slice: RunSlice):
+    run_slice("faults-pairs")
 
 
 @pytest.mark.services

@@ -45,6 +45,16 @@ class Fate(StrEnum):
     KILLED = "killed"
 
 
+def places_of(fate: Fate, places: range, turn: int | None) -> range:
+    """Which of the places a fate is tried at: with a ``turn`` one of them, another one in each turn and for each fate.
+
+    Of drivers that are killed every second: after each of them another one has to start.
+    """
+    if turn is not None:
+        return places[(turn + [*Fate].index(fate)) % len(places) :][:1]
+    return places[::2] if fate is Fate.KILLED else places
+
+
 class Zombies:
     """Runs the scenarios; a driver that was killed is followed by another one, and :meth:`close` ends the last."""
 

@@ -129,7 +129,8 @@ def test_what_takes_longest_begins_and_modules_stay_whole():
 
 def test_a_module_is_a_unit_and_so_is_what_shares_a_stack():
     assert find_unit("tests/a.py::one[x::y]") == "tests/a.py"
-    assert find_unit("tests/e2e/stack/x.py::one") == find_unit("tests/e2e/y.py::two") == "tests/e2e/"
+    assert find_unit("tests/e2e/stack/x.py::one") == find_unit("tests/e2e/stack/y.py::two") == "tests/e2e/stack/"
+    assert find_unit("tests/e2e/y.py::two") == "tests/e2e/y.py"
     assert all((ROOT / folder).is_dir() for folder in TOGETHER)
 
 

@@ -69,6 +69,7 @@ def run_again(lake: Lake, job: str) -> None:
 
 def test_killed_and_run_again(lake):
     first, second = events(1, 2000), events(2, 1000) + events(1, 200)
+    commands.init(environment(lake))
     lake.land("first.jsonl", [*first, b"broken"])
     run_and_kill(lake, "ingest", "sales_log", "*.requested")
     run_again(lake, "ingest")

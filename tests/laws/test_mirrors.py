@@ -223,7 +223,7 @@ def test_a_delete_that_was_kept_and_not_carried_out_is_carried_out_by_the_next_r
     lake.deliver("made", [change("c", "carts", row, 1, fields=fields)])
     lake.run("split")
     lake.deliver("deleted", [change("d", "carts", row, 2, fields=fields)])
-    assert run_and_crash(lake, "split", crash_at_commit("pipelines.merge.engine", 1, is_committed=True))
+    assert run_and_crash(lake, "split", crash_at_commit("pipelines.merge.engine", 1, is_committed=False))
     assert len(lake.rows("shop_log_deleted")) == len(lake.rows("carts")) == 1
     Filesystem(f"{lake.path(FOLDER)}/shop").delete_tree()
     lake.run("split")

@@ -13,8 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.run.levels import ENGINES, ROOT, SLICES
 
-TOGETHER = ("tests/e2e/", "tests/dags/", "tests/spark_jobs/generator/")
-"""Folders whose modules are for one process: they share what is expensive to start, or start an Airflow each."""
+TOGETHER = ("tests/e2e/stack/", "tests/dags/", "tests/spark_jobs/generator/")
+"""Folders whose modules are for one process: they share what is expensive to start."""
 
 _BEYOND_CHECK = (*ENGINES, "slice")
 _MARK = re.compile(rf"\bmark\.({'|'.join(_BEYOND_CHECK)})\b")

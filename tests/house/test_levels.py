@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.run.spreading import TOGETHER, find_unit
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE_MARKS = ("spark", "hudi", "services", "e2e")
+compiled = cache(Expression.compile)
 
 
 class Marked:
@@ -35,7 +37,7 @@ class Marked:
             found = self.iter_markers(name)
             return any(all(mark.kwargs.get(key) == value for key, value in wanted.items()) for mark in found)
 
-        return Expression.compile(expression).evaluate(matches)
+        return compiled(expression).evaluate(matches)
 
 
 def in_slice(name: str) -> pytest.Mark:

@@ -22,7 +22,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure a part and write the page anew; 1 when contenders disagree about the rows, 2 when it could not start."""
+    """Measure a part and rewrite the page; 1 when contenders disagree about the rows, 2 when it could not start."""
     options = _parse(arguments)
     settings = replace(Settings.from_environment(), spark_remote="")
     started_at, load_at_start = datetime.now(UTC), os.getloadavg()

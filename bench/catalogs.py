@@ -80,7 +80,7 @@ class Sync:
 
 
 def measure_catalogs(settings: Settings, folder: Path, *, warm_ups: int, rounds: int) -> Figures:
-    """Median API seconds of a sync after one table moved, and of one of all tables anew."""
+    """Median API seconds of a sync after one table moved, and of one of all tables in full."""
     settings = replace(
         settings,
         base_path=str(folder / "lake"),
@@ -97,20 +97,20 @@ def measure_catalogs(settings: Settings, folder: Path, *, warm_ups: int, rounds:
         _sync(api, settings)
         if _sync(api, settings).changes:
             raise AssertionError("a sync right after another one found something to do")
-        ours, anew = [], []
+        ours, full = [], []
         for number in range(warm_ups + rounds):
             _log_day(spark, spec, settings, DAYS + number, 1)
             ours.append(_sync(api, settings))
-            anew.append(_sync(api, replace(settings, catalog_database=f"anew_{number}")))
-            say(f"round {number}: {ours[-1].api_seconds:.2f} s, anew {anew[-1].api_seconds:.2f} s")
+            full.append(_sync(api, replace(settings, catalog_database=f"full_{number}")))
+            say(f"round {number}: {ours[-1].api_seconds:.2f} s, full {full[-1].api_seconds:.2f} s")
     spark.stop()
-    return summarize(ours[warm_ups:], anew[warm_ups:], warm_ups=warm_ups)
+    return summarize(ours[warm_ups:], full[warm_ups:], warm_ups=warm_ups)
 
 
-def summarize(ours: Sequence[Sync], anew: Sequence[Sync], *, warm_ups: int) -> Figures:
+def summarize(ours: Sequence[Sync], full: Sequence[Sync], *, warm_ups: int) -> Figures:
     """The page's figures of both kinds of sync."""
     api, whole = (median(getattr(each, name) for each in ours) for name in ("api_seconds", "seconds"))
-    api_anew, whole_anew = (median(getattr(each, name) for each in anew) for name in ("api_seconds", "seconds"))
+    api_full, whole_full = (median(getattr(each, name) for each in full) for name in ("api_seconds", "seconds"))
     counts = {name: ours[-1].calls.count(name) for name in dict.fromkeys(ours[-1].calls)}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     return Figures(
@@ -123,8 +123,8 @@ def summarize(ours: Sequence[Sync], anew: Sequence[Sync], *, warm_ups: int) -> F
         notes=(
             f"{len(ours[-1].calls)} calls ({told}), {ours[-1].changes} changes; {whole:.2f} s in all, "
             f"{whole - api:.2f} s of them outside the API.",
-            f"All tables anew: {api_anew:.2f} s of API time in {len(anew[-1].calls)} calls, "
-            f"{api_anew / api:.0f} times as much; {whole_anew:.2f} s in all.",
+            f"All tables in full: {api_full:.2f} s of API time in {len(full[-1].calls)} calls, "
+            f"{api_full / api:.0f} times as much; {whole_full:.2f} s in all.",
             f"Medians of {len(ours)} rounds after {warm_ups} to warm up.",
         ),
     )

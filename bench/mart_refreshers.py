@@ -39,7 +39,7 @@ class Ours(Refresher):
 
 
 class OursInFull(Ours):
-    """`mart --layer L --full`: everything is computed anew, and what differs from the stored rows is committed."""
+    """`mart --layer L --full`: everything is recomputed, and what differs from the stored rows is committed."""
 
     name = "mart --full"
 

@@ -1,4 +1,4 @@
-"""The slow layer: a correction that touches one month of 24 against computing everything anew."""
+"""The slow layer: a correction that touches one month of 24 against recomputing everything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ each contender keeps them. One process with one warm Spark session on {CORES} co
 round; at the end all rows are compared.
 
 * ours is the job `mart --layer slow`, from its leases to the last commit read back.
-* mart --full is the same job computing everything anew, in a lake with marts of its own over the same log.
+* mart --full is the same job recomputing everything, in a lake with marts of its own over the same log.
 * SQL over the log runs the marts' own SQL, one after another, and writes each as Parquet.
 
 What computes over everything is given shuffles cut for that; the product has two."""

@@ -1,4 +1,4 @@
-"""The stitch layer: 10,000 new events against computing everything anew, and against other engines."""
+"""The stitch layer: 10,000 new events against recomputing everything, and against other engines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ session on {CORES} cores; who begins changes from round to round; at the end all
 
 * ours is the job `mart --layer stitch`, from its leases to the last commit read back. The cut stays where it was, so
   what came after it grows by a commit a round.
-* mart --full is the same job computing cache and mart anew, in a lake with marts of its own over the same sales.
+* mart --full is the same job recomputing cache and mart, in a lake with marts of its own over the same sales.
 * SQL over the table of sales reads the snapshot of the same merge-on-read table, with the changes of all rounds not yet
   compacted, and writes Parquet.
 * SQL over the log finds the newest values of every sale among its events, and writes Parquet.

@@ -17,7 +17,7 @@ SALE_COLUMNS = ("unit_id", "status_id", *SIGNED_COLUMNS, "customer_id")
 
 
 class SqlOverSales(Refresher):
-    """The definition computed anew over the table of sales, and written as Parquet."""
+    """The definition recomputed over the table of sales, and written as Parquet."""
 
     name = "SQL over the table of sales"
 

@@ -46,7 +46,7 @@ A merge-on-read table of {stored:,} rows and six columns, of which {changed:,} r
 {count} expectations about single rows, of all kinds, some of them broken. One warm session on {cores} cores, Great
 Expectations imported already; who begins changes from round to round.
 
-* suites are what `validate` asks: a suite of Great Expectations, made and run anew.
+* suites are what `validate` asks: a suite of Great Expectations, made and run each time.
 * aggregate is what the gate asks: the same facts in one query."""
 
 

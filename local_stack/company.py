@@ -113,7 +113,7 @@ def run(argv: list[str]) -> int:
     if stack.is_running:
         raise SetupError(f"it runs already in {stack_folder}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder")
     spec_file = _copy_spec(stack_folder)
-    folders.make_anew()
+    folders.recreate()
     stack.airflow.forget_runs()
     settings = Settings.from_environment(environ)
     lake = CompanyLake(

@@ -70,7 +70,7 @@ def run(argv: list[str]) -> int:
         raise SetupError(
             f"a demo runs already in {stack.folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder"
         )
-    folders.make_anew()
+    folders.recreate()
     stack.airflow.forget_runs()
     with stack.folder.stopping():
         chain = Chain(stack.airflow.api, tell=steps.tell_run)

@@ -41,7 +41,7 @@ class DemoFolders:
             raise SetupError("LAKEHOUSE_BASE_PATH and LAKEHOUSE_LANDING_PATH are the same folder; give two")
         return cls(**paths)
 
-    def make_anew(self) -> None:
+    def recreate(self) -> None:
         """Empty folders, each marked as the demo's. SetupError rather than touch data that the demo did not make."""
         for folder in (self.base, self.landing):
             if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / MARK).exists())):

@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"(<!-- sizing: (?P<name>[\w ]+) -->\n).*?(?=<!-- end -->)",
 
 
 def run(argv: list[str]) -> int:
-    """Write the tables anew."""
+    """Rewrite the tables."""
     argparse.ArgumentParser(
         allow_abbrev=False, prog="python -m local_stack.sizing_page", description=__doc__
     ).parse_args(argv)

@@ -22,7 +22,7 @@ def rules_versions(settings: Settings | None = None) -> list[str]:
 
 
 def recompute_params(spec: LakeSpec, versions: list[str]) -> dict[str, Param]:
-    """What is computed anew: layer or one mart, under which rules, from which day to which, and whether just a plan."""
+    """What is recomputed: layer or one mart, under which rules, from which day to which, and whether just a plan."""
     layers = sorted({mart.layer for mart in spec.marts}) or [""]
     ruled = [mart.layer for mart in spec.marts if mart.rules]
     marts = [mart.name for mart in spec.marts if mart.name not in spec.caches]

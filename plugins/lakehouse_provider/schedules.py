@@ -135,7 +135,7 @@ def event_interval(dag_run: Any, params: Mapping[str, Any]) -> Interval | None:
 
 
 def recompute_dates(dag_run: Any, params: Mapping[str, Any]) -> dict[str, str]:
-    """First and last day to compute anew, ``from`` and ``to``: the month of a backfill run, else those in the form."""
+    """First and last day to recompute, ``from`` and ``to``: the month of a backfill run, else those in the form."""
     if dag_run.run_type == "backfill":
         first = dag_run.logical_date.date().replace(day=1)
         last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)

@@ -15,7 +15,7 @@ class Service(StrEnum):
     """Services in the order in which a table gets them."""
 
     RESCALE = "rescale"
-    """A keyed table is written anew in more buckets, when it has outgrown those it was made with."""
+    """A keyed table is rewritten in more buckets, when it has outgrown those it was made with."""
     COMPACTION = "compaction"
     """Log files of a merge-on-read table are merged into base files."""
     CLUSTERING = "clustering"

@@ -77,7 +77,7 @@ class TableType(StrEnum):
     MERGE_ON_READ = "merge_on_read"
     """Appends to the file group of each key: fast; engines that read base files alone see what compaction reached."""
     COPY_ON_WRITE = "copy_on_write"
-    """Writes the file group of each key anew: slower by the size of the table; every engine reads every commit."""
+    """Rewrites the file group of each key: slower by the size of the table; every engine reads every commit."""
 
 
 class Nulls(StrEnum):

@@ -1,4 +1,4 @@
-"""One call of the generator: what was asked, and the plan that makes of it, anew or going on from an earlier call."""
+"""One call of the generator: what was requested, and the plan for it, from the start or continuing an earlier call."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class World:
         return customer
 
     def change(self) -> None:
-        """What time does: people marry, buildings and projects are marketed anew, agents come."""
+        """What time does: people marry, buildings and projects are marketed again, agents come."""
         what = self.rng.random()
         if what < 0.1:
             self.hire_agent()

@@ -175,10 +175,10 @@ def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) 
     """
     is_event = F.col(_WHY).isNull()
     outcome = F.when(is_event, F.lit("its event is in the log")).otherwise(_told())
-    is_told_anew = ~is_event & F.lit(has_own_bytes) & (F.col(_WHY) != IGNORED) & ~F.col("reason").isin(*_OF_FILES)
+    is_reported_again = ~is_event & F.lit(has_own_bytes) & (F.col(_WHY) != IGNORED) & ~F.col("reason").isin(*_OF_FILES)
     columns = {
-        "reason": F.when(is_told_anew, F.col(_WHY)).otherwise(F.col("reason")),
-        "detail": F.when(is_told_anew, F.col(_DETAIL)).otherwise(F.col("detail")),
+        "reason": F.when(is_reported_again, F.col(_WHY)).otherwise(F.col("reason")),
+        "detail": F.when(is_reported_again, F.col(_DETAIL)).otherwise(F.col("detail")),
         STATE: F.when(is_event, F.lit(State.REPLAYED.value)).otherwise(F.col(STATE)),
         BECAME: F.when(is_event, F.col(_EVENT)).otherwise(F.col(BECAME)),
     }

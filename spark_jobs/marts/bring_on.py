@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """What all refreshes of a run share; ``messages`` say what was computed anew and why, and what rows broke.
+    """What all refreshes of a run share; ``messages`` say what was recomputed and why, and what rows broke.
 
     ``applies`` are marts that may be computed by another definition than their rows; all others are blocked then.
     """
@@ -122,28 +122,28 @@ class Engine:
             raise ContractError(f"{mart.name}: {absent[0]}, which it reads, has no commit yet; fill that table first")
         if absent:
             return refresh.unchanged()
-        why_anew = refresh.why_anew
-        is_asked = bool(why_anew) or (mart.mode is MartMode.SCOPED and refresh.arguments.interval is not None)
+        why_full = refresh.why_full
+        is_asked = bool(why_full) or (mart.mode is MartMode.SCOPED and refresh.arguments.interval is not None)
         now, before = windows(refresh)
         if not is_asked and refresh.is_up_to_date and now == before:
             return refresh.unchanged()
         try:
-            return self._by_mode(refresh, why_anew)
+            return self._by_mode(refresh, why_full)
         except ChangesUnknownError as error:
             return self._by_mode(refresh, str(error))
 
-    def _by_mode(self, refresh: Refresh, why_anew: str) -> TableOutcome:
+    def _by_mode(self, refresh: Refresh, why_full: str) -> TableOutcome:
         mart = refresh.mart
-        if why_anew:
-            self._tell(mart, why_anew)
+        if why_full:
+            self._tell(mart, why_full)
         if mart.mode is MartMode.APPEND:
-            return append_rows(refresh, why_anew)
+            return append_rows(refresh, why_full)
         if mart.mode is MartMode.SCOPED:
-            difference_df = scoped_full_difference(refresh) if why_anew else scoped_difference(refresh)
+            difference_df = scoped_full_difference(refresh) if why_full else scoped_difference(refresh)
             if difference_df is None:
                 return refresh.unchanged()
             return refresh.write(difference_df, rule_notes(refresh, difference_df) if mart.rules else {})
-        is_by_change = mart.mode is MartMode.AGGREGATE and not why_anew
+        is_by_change = mart.mode is MartMode.AGGREGATE and not why_full
         return refresh.write(aggregate_difference(refresh) if is_by_change else full_difference(refresh))
 
     def _compute_interval_again(self, mart: MartSpec, outcome: TableOutcome) -> TableOutcome:
@@ -174,8 +174,8 @@ class Engine:
             source = cache.sources[0]
             if source.is_absent:
                 return cache.unchanged()
-            if why_anew := cache.why_anew:
-                self._tell(cache_mart, why_anew)
+            if why_full := cache.why_full:
+                self._tell(cache_mart, why_full)
                 return rebuild(cache)
             after_cut = sum(1 for write in source.timeline.writes if write.time > source.pull.window.after)
             wants_move = self.arguments.options.get("move_cut") or after_cut > mart.max_commits_after_cut
@@ -207,7 +207,7 @@ class Engine:
                     return refresh.unchanged()
                 return stitch(refresh, cache, window)
 
-    def _tell(self, mart: MartSpec, why_anew: str) -> None:
-        message = f"{mart.name}: full refresh because {why_anew}"
+    def _tell(self, mart: MartSpec, why_full: str) -> None:
+        message = f"{mart.name}: full refresh because {why_full}"
         log.info("%s", message)
         self.messages.append(message)

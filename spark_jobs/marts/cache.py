@@ -37,7 +37,7 @@ def move_cut(cache: Refresh) -> TableOutcome:
 
 
 def rebuild(cache: Refresh) -> TableOutcome:
-    """Compute every cell anew, whatever is stored."""
+    """Recompute every cell, whatever is stored."""
     result_df = cache.views.pin(compute_full(cache), "cells")
     checksums = _checksums(result_df, cache)
     return cache.write(cache.difference(result_df, cache.stored()), {CHECKSUMS: json.dumps(checksums)})

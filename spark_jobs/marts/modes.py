@@ -12,15 +12,15 @@ from spark_jobs.transforms.aggregates import IN_DOUBT, add_up, check_exact, fini
 from spark_jobs.transforms.cells import with_cell_id
 
 
-def append_rows(refresh: Refresh, why_anew: str) -> TableOutcome:
-    """Add the rows that the new rows of the source become; all rows anew when it has to be."""
+def append_rows(refresh: Refresh, why_full: str) -> TableOutcome:
+    """Add the rows that the new rows of the source become; all rows again when it has to be."""
     source = refresh.sources[0]
-    if why_anew:
+    if why_full:
         rows_df = source.snapshot(refresh.views)
     else:
         rows_df = source.changes(refresh.views, refresh.query).came_df
     result_df = refresh.views.pin(_with_cell_id(refresh, refresh.select({source.table: rows_df})), "rows")
-    return refresh.append(result_df, is_anew=bool(why_anew) and refresh.timeline.last is not None)
+    return refresh.append(result_df, is_full=bool(why_full) and refresh.timeline.last is not None)
 
 
 def compute_full(refresh: Refresh) -> DataFrame:
@@ -45,7 +45,7 @@ def aggregate_difference(refresh: Refresh) -> DataFrame:
 
 
 def changed_cells(refresh: Refresh, change_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
-    """The cells that a change touches, as they are after it. Those whose extreme may have left are computed anew."""
+    """The cells that a change touches, as they are after it. Those whose extreme may have left are recomputed."""
     query = refresh.query
     merged_df = merge_cells(change_df, stored_df, query.groups, query.measures)
     if not has_extremes(query.measures):

@@ -18,7 +18,7 @@ def range_difference(refresh: Refresh, interval: Interval) -> DataFrame | None:
     """What computing the rows of these dates again would change; None when there is nothing to compute again.
 
     A mart without a time column is computed again as a whole. Rows of mode append never change, and those of mode
-    stitch are made anew by every run.
+    stitch are rebuilt by every run.
     """
     mart = refresh.mart
     if mart.mode in (MartMode.APPEND, MartMode.STITCH) or any(source.is_absent for source in refresh.sources):

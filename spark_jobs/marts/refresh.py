@@ -125,8 +125,8 @@ class Refresh:
         return dict(known) == dict(self.checkpoints) and self.note(DEFINITION) == self.mart.definition
 
     @property
-    def why_anew(self) -> str:
-        """Why the whole mart has to be computed anew, or "" when what is new is enough."""
+    def why_full(self) -> str:
+        """Why the whole mart has to be recomputed, or "" when what is new is enough."""
         if self.arguments.options.get("full"):
             return "--full was given"
         known = self.note(DEFINITION)
@@ -218,15 +218,15 @@ class Refresh:
         """True for a refresh that may change the mart's columns: its rows are of another definition."""
         return self.is_undo or bool(self.definition_changes)
 
-    def append(self, rows_df: DataFrame, *, is_anew: bool) -> TableOutcome:
+    def append(self, rows_df: DataFrame, *, is_full: bool) -> TableOutcome:
         """Commit rows of a mart of mode append: more of them, or all of them in place of what there is.
 
         Without rows nothing is committed, unless there were some. Raises as :meth:`write` does.
         """
         quality = self._audit(rows_df.withColumn(_IS_THERE, F.lit(True)))
-        if quality is None and not is_anew:
+        if quality is None and not is_full:
             return self.unchanged()
-        form = StorageForm.REPLACED if is_anew else StorageForm.APPENDED
+        form = StorageForm.REPLACED if is_full else StorageForm.APPENDED
         outcome = self._commit(rows_df, mart_layout(self.mart, form=form), {**self.metadata, **(quality or {})})
         self._remember(outcome.instant)
         return outcome
@@ -239,7 +239,7 @@ class Refresh:
         self, rows_df: DataFrame, layout: TableLayout, metadata: Mapping[str, str], operation: Operation | None = None
     ) -> TableOutcome:
         layout, is_first = fit_layout(layout, self.timeline), self.timeline.last is None
-        if not self.is_undo and (self.mart.mode is MartMode.FULL or self.why_anew):
+        if not self.is_undo and (self.mart.mode is MartMode.FULL or self.why_full):
             metadata = {**metadata, FULL_SECONDS: f"{time.monotonic() - self.begun:.1f}"}
         done = commit(
             rows_df,

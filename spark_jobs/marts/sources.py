@@ -108,7 +108,7 @@ class Source:
 
     @property
     def is_new(self) -> bool:
-        """True when the mart has never read it, or has to begin anew."""
+        """True when the mart has never read it, or has to start over."""
         return self.pull.window.after == BEGINNING and not self.is_absent
 
     @property
@@ -138,7 +138,7 @@ class Source:
             query: says which columns count; a row in which only others changed is no change.
 
         Raises:
-            ChangesUnknownError: a commit kept no changes; the mart has to be computed anew.
+            ChangesUnknownError: a commit kept no changes; the mart has to be recomputed.
         """
         if table := self.spec.versions_of(self.table):
             return self._changed_versions(table, views)

@@ -2,7 +2,7 @@
 
 The cache is an aggregate mart; the *cut* is its checkpoint on its source. The cells of the window are read from it, and
 what changed after the cut is added and taken away, and the stitch mart's SQL runs over that. So the
-answer at any moment is the one that computing everything anew would give, wherever the cut lies.
+answer at any moment is the one that recomputing everything would give, wherever the cut lies.
 """
 
 from __future__ import annotations

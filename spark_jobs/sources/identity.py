@@ -17,7 +17,7 @@ _Shape = tuple[Callable[[dict[str, Any]], tuple[Any, ...]], str]
 _shapes: dict[tuple[str, ...], _Shape] = {}
 """Of names of an image, in the order in which they came: what picks their values in order, and the text around them.
 
-A table's rows have few of them, and making the text anew for each row would take longer than all the rest.
+A table's rows have few of them, and making the text again for each row would take longer than all the rest.
 """
 
 

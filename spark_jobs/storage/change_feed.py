@@ -59,7 +59,7 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
     plan with anything. In a session that somebody else configured, pin and count it first.
 
     Returns:
-        None when it cannot be known what changed, and the caller has to compute anew: ``after`` is no write of the
+        None when it cannot be known what changed, and the caller has to recompute: ``after`` is no write of the
         timeline, a commit names no folder or its folder is gone, a column changed its type between two commits. None
         too when no commit of the window changed rows (see :meth:`Timeline.changes_in`): there is nothing to ask for.
     """
@@ -81,7 +81,7 @@ def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], setti
 
     Needed are those of commits beyond the smallest checkpoint that a consumer has on the table, among the newest
     ``MAX_KEPT``; with no consumer, of all of these. Everything else goes, also what a dead writer left. It needs no
-    lease: a commit whose folder is gone is one that readers compute anew.
+    lease: a commit whose folder is gone is one that readers recompute.
 
     Args:
         timeline: the table, listed before the call.
@@ -102,7 +102,7 @@ def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], setti
 
 
 def drop_changes(table: str, settings: Settings) -> None:
-    """Remove the whole feed of a table: readers that had not read it compute anew."""
+    """Remove the whole feed of a table: readers that had not read it recompute."""
     files = Filesystem(_root(table, settings))
     for folder in files.folders():
         _remove(files, folder)

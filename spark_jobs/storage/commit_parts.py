@@ -83,7 +83,7 @@ def missing_files(timeline: Timeline, paths: Collection[str]) -> list[str]:
 
 
 def is_rewritten_after(timeline: Timeline, instant: str) -> bool:
-    """True when a later commit may have taken rows away with their files: it wrote the table or partitions anew."""
+    """True when a later commit may have taken rows away with their files: it rewrote the table or partitions."""
     return any(write.action == "replacecommit" for write in _changes_after(timeline, instant))
 
 

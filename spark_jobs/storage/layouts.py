@@ -31,7 +31,7 @@ class StorageForm(StrEnum):
 
     APPENDED: copy-on-write files that are only ever added, so that an incremental pull reads just what is new.
     KEYED: a bucket index: an upsert goes to the bucket of each key and looks nothing up. Of either table type.
-    REPLACED: copy-on-write, a whole table in one commit: an append-only one that has to be made anew.
+    REPLACED: copy-on-write, a whole table in one commit: an append-only one that has to be rebuilt.
     """
 
     APPENDED = "appended"

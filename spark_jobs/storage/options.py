@@ -155,7 +155,7 @@ def build_write_options(
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(layout.buckets)}
     if is_rewrite:
         # Of every partition that has rows. The operation for whole tables would want a mode that removes folders here,
-        # and is slower without. All rows are there anew, so a column may have another name.
+        # and is slower without. All rows are written again, so a column may have another name.
         options |= {Hudi.OVERWRITE_AS: Operation.INSERT_OVERWRITE, Hudi.COLUMN_DROP: "true"}
     return {
         **options,

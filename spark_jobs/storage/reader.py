@@ -75,7 +75,7 @@ def plan_pull(timeline: Timeline, *, after: str, most_bytes: int | None = None) 
     """Bound a pull by what is safe to read, and find out when ``after`` cannot be trusted.
 
     A checkpoint that is no longer on the active timeline reads silently too little, one ahead of it reads nothing,
-    and after a table was written anew a pull gives rows that were read before and is silent about those that went:
+    and after a table was rewritten a pull gives rows that were read before and is silent about those that went:
     each becomes an explicit resync, a snapshot up to the same bound.
 
     Args:

@@ -161,7 +161,7 @@ class RowIndex:
         return replace(self._manifest, folders={**self._manifest.folders, folder: size})
 
     def _read_manifest(self) -> _Manifest:
-        """What was written last; empty when there is none or it cannot be read (then the index is built anew)."""
+        """What was written last; empty when there is none or it cannot be read (then the index is rebuilt)."""
         try:
             content = json.loads(self._files.read(_MANIFEST) or b"{}")
             return _Manifest(
@@ -183,7 +183,7 @@ class RowIndex:
 
 
 def drop_row_index(spec: LakeSpec, settings: Settings) -> None:
-    """Remove the index of a lake; the next use builds it anew. The caller holds the leases of all its tables."""
+    """Remove the index of a lake; the next use rebuilds it. The caller holds the leases of all its tables."""
     files = Filesystem(f"{settings.table_path(FOLDER)}/{spec.lake}")
     files.delete(_MANIFEST)  # first: a removal that is cut off must not leave one that names folders which are gone
     with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Leases as objects beside the tables, written on a condition: for a lake on S3, with writers on several machines.
 
-The object says who holds it. Its holder writes it anew every few seconds, always on the condition that it is as he left
+The object says who holds it. Its holder rewrites it every few seconds, always on the condition that it is as he left
 it (``If-Match``), so a second holder cannot come unseen. Who waits takes it over when it has not changed for
 ``EXPIRES_SECONDS`` of his own clock; no two machines' clocks are compared. A holder that was paused for so long counts
 its lease as lost, and finds out before its next commit (:func:`spark_jobs.storage.lease.check_lease`).

@@ -127,7 +127,7 @@ class Timeline:
     def is_service(self, instant: Instant) -> bool:
         """True for the commit of a table service (compaction, clustering, rescale): it moves rows between files.
 
-        After a rescale Hudi's own incremental pull gives every row once more; as Hudi sees it, each was written anew.
+        After a rescale Hudi's own incremental pull gives every row once more; as Hudi sees it, each was rewritten.
         """
         return self._content(instant).get("operationType") in _SERVICES or SERVICE_KEY in self.metadata(instant)
 

@@ -2,7 +2,7 @@
 
 A cell's state is a count of its rows and, for each measure, what is needed to go on from: a sum with its count, the
 least or greatest value. Sums and counts are exact numbers (decimals, whole numbers), so adding what came and taking
-away what left gives what computing everything anew would give.
+away what left gives what recomputing everything would give.
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ def test_figures_tell_the_api_apart_from_the_rest():
     ours = [
         Sync(seconds=s + 0.5, api_seconds=s, calls=("GetTables", "UpdateTable"), changes=2) for s in (0.4, 0.2, 0.9)
     ]
-    anew = [Sync(seconds=9.0, api_seconds=4.0, calls=("CreateTable",) * 400, changes=400) for _ in range(3)]
-    figures = summarize(ours, anew, warm_ups=1)
+    full = [Sync(seconds=9.0, api_seconds=4.0, calls=("CreateTable",) * 400, changes=400) for _ in range(3)]
+    figures = summarize(ours, full, warm_ups=1)
     assert list(figures.values.values()) == [0.4]
     assert (
         figures.notes[0]
         == "2 calls (1 GetTables, 1 UpdateTable), 2 changes; 0.90 s in all, 0.50 s of them outside the API."
     )
-    assert figures.notes[1] == "All tables anew: 4.00 s of API time in 400 calls, 10 times as much; 9.00 s in all."
+    assert figures.notes[1] == "All tables in full: 4.00 s of API time in 400 calls, 10 times as much; 9.00 s in all."

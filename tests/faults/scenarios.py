@@ -11,7 +11,7 @@ from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.restore import TableReturn, restore_table
 from spark_jobs.storage.savepoints import Record, SavepointRecords
-from tests.support.numbered_tables import ANEW, COPIED, LOG, MERGED, NumberedTable
+from tests.support.numbered_tables import COPIED, LOG, MERGED, REPLACED, NumberedTable
 
 Step = Callable[[NumberedTable], object]
 
@@ -81,7 +81,7 @@ SCENARIOS = (
     Scenario(kind="append", layout=LOG, prepare=_FOUR, act=_put(4), last=4, task={"numbers": [4]}),
     Scenario(kind="upsert, copy-on-write", layout=COPIED, prepare=_SIX, act=_put(6), last=6, task={"numbers": [6]}),
     Scenario(kind="delta, merge-on-read", layout=MERGED, prepare=_FOUR, act=_put(4), last=4, task={"numbers": [4]}),
-    Scenario(kind="overwrite", layout=ANEW, prepare=_put_all(1), act=_put(2), last=2),
+    Scenario(kind="overwrite", layout=REPLACED, prepare=_put_all(1), act=_put(2), last=2),
     Scenario(kind="upsert, clean, archive", layout=COPIED, prepare=_SIX, act=_put_clean_archive, last=6),
     Scenario(
         kind="compaction",

@@ -1,4 +1,4 @@
-"""Readers of a table that is written, served, restored, archived and made anew: nothing is skipped, nothing twice.
+"""Readers of a table that is written, served, restored, archived and rebuilt: nothing is skipped, nothing twice.
 
 A history is made by chance, file by file as Hudi leaves them below ``.hoodie``; rows are numbers that a write adds.
 Each reader pulls at its own pace. Whatever happened between two pulls, what it has afterwards is what the table held at
@@ -22,7 +22,7 @@ from tests.support.made_tables import MadeTable, at
 
 UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED)
 STEPS = 60
-WRITTEN_ANEW = ("INSERT_OVERWRITE", "INSERT_OVERWRITE_TABLE", "DELETE_PARTITION")
+REWRITES = ("INSERT_OVERWRITE", "INSERT_OVERWRITE_TABLE", "DELETE_PARTITION")
 SERVICES = (
     ("commit", {"operationType": "COMPACT"}),
     ("deltacommit", {"operationType": "LOG_COMPACT"}),
@@ -39,7 +39,7 @@ class Write:
 
     rows: Rows
     size: int
-    is_anew: bool = False
+    is_full: bool = False
 
 
 @dataclass
@@ -64,13 +64,13 @@ class History:
         held: Rows = frozenset()
         for number, write in sorted(self.changes.items()):
             if at(number) <= up_to:
-                held = write.rows if write.is_anew else held | write.rows
+                held = write.rows if write.is_full else held | write.rows
         return held
 
     def step(self) -> None:
         """Anything that happens to a table; reading it is no part of it."""
         happens = (self.begin, self.complete, self.complete, self.write, self.write, self.fail, self.serve, self.noise)
-        rare = (self.write_anew, self.restore, self.archive)
+        rare = (self.rewrite, self.restore, self.archive)
         self.rng.choice(rare if self.rng.random() < 0.15 else happens)()
 
     def begin(self) -> None:
@@ -109,10 +109,10 @@ class History:
         number = self.rng.choice(sorted(self.sizes)) if name.startswith("savepoint") and self.sizes else self._next()
         self._file(number, name).touch()
 
-    def write_anew(self) -> None:
+    def rewrite(self) -> None:
         if not self.pending:
-            content = {"operationType": self.rng.choice(WRITTEN_ANEW)}
-            self._commit(self._next(), "replacecommit", content, is_anew=True)
+            content = {"operationType": self.rng.choice(REWRITES)}
+            self._commit(self._next(), "replacecommit", content, is_full=True)
 
     def restore(self) -> None:
         if self.sizes:
@@ -132,9 +132,9 @@ class History:
             archived.mkdir(exist_ok=True)
             (archived / "commits").touch()
 
-    def _commit(self, number: int, action: str, content: dict[str, Any], *, is_anew: bool = False) -> None:
+    def _commit(self, number: int, action: str, content: dict[str, Any], *, is_full: bool = False) -> None:
         count = self.rng.randrange(3)
-        self.changes[number] = Write(frozenset(range(self.rows, self.rows + count)), 1, is_anew)
+        self.changes[number] = Write(frozenset(range(self.rows, self.rows + count)), 1, is_full)
         self.rows += count
         self._put(number, action, content)
 
@@ -181,7 +181,7 @@ class Reader:
         else:
             assert window.after == self.place
             new = [write for number, write in history.changes.items() if window.after < at(number) <= window.up_to]
-            assert not any(write.is_anew for write in new), "what was taken away no pull tells"
+            assert not any(write.is_full for write in new), "what was taken away no pull tells"
             came = [row for write in new for row in write.rows]
             assert not self.rows & set(came), "read before"
             self.rows |= set(came)

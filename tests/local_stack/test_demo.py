@@ -23,11 +23,11 @@ def folders(tmp_path: Path) -> DemoFolders:
     return DemoFolders(base=tmp_path / "lake", landing=tmp_path / "landing")
 
 
-def test_folders_are_made_and_made_anew(tmp_path: Path) -> None:
+def test_folders_are_made_and_rebuilt(tmp_path: Path) -> None:
     ours = folders(tmp_path)
-    ours.make_anew()
+    ours.recreate()
     (ours.base / "units").mkdir()
-    ours.make_anew()
+    ours.recreate()
     assert [path.name for path in ours.base.iterdir()] == [MARK]
 
 
@@ -36,7 +36,7 @@ def test_data_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> None:
     ours.base.mkdir()
     (ours.base / "precious").touch()
     with pytest.raises(SetupError, match="holds something the demo did not make"):
-        ours.make_anew()
+        ours.recreate()
     assert (ours.base / "precious").exists()
     assert not ours.landing.exists()
 
@@ -44,7 +44,7 @@ def test_data_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> None:
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
     ours = folders(tmp_path)
     ours.base.mkdir()
-    ours.make_anew()
+    ours.recreate()
     assert (ours.base / MARK).exists()
 
 

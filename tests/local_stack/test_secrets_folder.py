@@ -25,7 +25,7 @@ def test_every_secret_is_made_once(tmp_path: Path):
     assert len({before[name] for name in CHOSEN}) == len(CHOSEN)
 
 
-def test_a_lost_one_is_made_anew_and_what_follows_from_it_follows(tmp_path: Path):
+def test_a_lost_one_is_rebuilt_and_what_follows_from_it_follows(tmp_path: Path):
     make_secrets(tmp_path)
     before = texts(tmp_path)
     (tmp_path / "mariadb_password").unlink()

@@ -46,7 +46,7 @@ class GlueApi:
         return [name for name, _ in self.asked if name.startswith(_WRITES)]
 
     def forget(self) -> None:
-        """Begin to remember anew."""
+        """Start to remember over."""
         self.asked.clear()
         self.requests.clear()
 

@@ -57,7 +57,7 @@ class MadeLog:
         return [file for file in self.sizes if pull.window.after < at(file[0]) <= pull.window.up_to]
 
     def pulls(self, most_bytes: int | None, after: str = BEGINNING) -> Iterator[Pull]:
-        """What a reader pulls until there is no more, each planned anew from its checkpoint as text."""
+        """What a reader pulls until there is no more, each planned again from its checkpoint as text."""
         while True:
             pull = plan_pull(self.timeline, after=after, most_bytes=most_bytes)
             yield pull

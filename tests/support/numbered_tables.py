@@ -28,8 +28,8 @@ from tests.support.service_lakes import HUNGRY
 MERGED = TableLayout(name="merged", record_key="id", form=StorageForm.KEYED, buckets=2, type=TableType.MERGE_ON_READ)
 COPIED = TableLayout(name="copied", record_key="id", form=StorageForm.KEYED, type=TableType.COPY_ON_WRITE)
 LOG = TableLayout(name="log", record_key="id", partition="day", form=StorageForm.APPENDED)
-ANEW = TableLayout(name="anew", record_key="id", partition="day", form=StorageForm.REPLACED)
-LAYOUTS = (MERGED, COPIED, LOG, ANEW)
+REPLACED = TableLayout(name="replaced", record_key="id", partition="day", form=StorageForm.REPLACED)
+LAYOUTS = (MERGED, COPIED, LOG, REPLACED)
 NUMBER = "number"
 Rows = list[tuple[str, int]]
 

@@ -63,7 +63,7 @@ class Glue:
             self._client.create_table(DatabaseName=self.database, TableInput=described)
 
     def update_table(self, described: Mapping[str, Any]) -> None:
-        """Say it anew, in the version that is there: a version for every commit would fill the catalog's quota."""
+        """Update it, in the version that is there: a version for every commit would fill the catalog's quota."""
         with self._asking():
             self._client.update_table(DatabaseName=self.database, TableInput=described, SkipArchive=True)
 
@@ -82,7 +82,7 @@ class Glue:
             self._batch("batch_create_partition", table, PartitionInputList=some)
 
     def update_partitions(self, table: str, described: Sequence[Mapping[str, Any]]) -> None:
-        """Say partitions anew."""
+        """Update partitions."""
         entries = [{"PartitionValueList": each["Values"], "PartitionInput": each} for each in described]
         for some in _slices(entries, _MOST_UPDATED):
             self._batch("batch_update_partition", table, Entries=some)

@@ -59,7 +59,7 @@ def find_needs(
 
 
 def _rescale(state: TableState, targets: ServiceTargets) -> Iterator[Need]:
-    """By doubling, so that a table that grows is seldom written anew; never to fewer, unless a person asks for it."""
+    """By doubling, so that a table that grows is seldom rewritten; never to fewer, unless a person asks for it."""
     if state.layout.form is not StorageForm.KEYED:
         return
     declared, made_with = state.layout.buckets, buckets_of(state.layout, state.timeline)

@@ -144,7 +144,7 @@ class TableServices:
         return self._run(service, f"committed at {', '.join(planned)}")
 
     def _rescale(self, need: Need) -> ServiceRun:
-        """Write the table anew. Writers wait: what they would add meanwhile would lie in the old buckets."""
+        """Rewrite the table. Writers wait: what they would add meanwhile would lie in the old buckets."""
         finish_plans(self.spark, self.layout, self.settings)
         fitting = fit_layout(self.layout, self._timeline())
         if fitting.buckets == need.buckets:

@@ -173,7 +173,7 @@ class ServingStore:
         if change.is_fit and change.served and change.missing:
             self._sessions.hurry(change.connection)
             # The record first: MySQL commits it when the table changes. Known and not there is added again, there and
-            # not known is made anew.
+            # not known is rebuilt.
             self._tables.write(change.connection, dataclasses.replace(change.served, column_types=change.types))
             table = self._tables.build(change.state.mart, change.schema)
             self._tables.add_columns(change.connection, table, change.missing)

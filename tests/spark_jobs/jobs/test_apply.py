@@ -74,7 +74,7 @@ class Shop:
         return self.lake.run("mart", clock=NOON, layer="test")
 
     def change(self, mart: str, sql: str, **declared: Any) -> None:
-        """Write the mart's files anew; its rows stay."""
+        """Rewrite the mart's files; its rows stay."""
         write_mart(self.lake.folder, mart, sql, {**DECLARED[mart], **declared})
 
     @property

@@ -30,4 +30,4 @@ def test_a_mart_of_a_time_that_has_not_come_is_blocked_until_a_full_refresh(tmp_
     with pytest.raises(MartAheadError, match=command), engine_of(tmp_path).refreshing(MART):
         pass
     with engine_of(tmp_path, full=True).refreshing(MART) as refresh:
-        assert (refresh.clock, refresh.why_anew) == (NOON, "--full was given")
+        assert (refresh.clock, refresh.why_full) == (NOON, "--full was given")

@@ -119,18 +119,18 @@ def test_it_is_up_to_date_until_any_one_of_its_sources_moves(made: Path, moved: 
         more_commits(made, source, 9)
     refresh = refresh_of(made)
     assert refresh.is_up_to_date is not bool(moved)
-    assert refresh.why_anew == ""
+    assert refresh.why_full == ""
     changed = replace(MART, sql=MART.sql.replace("SELECT", "SELECT DISTINCT", 1))
     assert not refresh_of(made, mart=changed).is_up_to_date
 
 
 def test_why_everything_is_computed_again(made: Path):
-    assert refresh_of(made).why_anew == ""
-    assert refresh_of(made, full=True).why_anew == "--full was given"
+    assert refresh_of(made).why_full == ""
+    assert refresh_of(made, full=True).why_full == "--full was given"
     changed = replace(MART, sql=MART.sql.replace("SELECT", "SELECT DISTINCT", 1))
-    assert refresh_of(made, mart=changed).why_anew == "its definition changed"
+    assert refresh_of(made, mart=changed).why_full == "its definition changed"
     commented = replace(MART, sql=f"-- a comment\n{MART.sql}")
-    assert refresh_of(made, mart=commented).why_anew == ""
+    assert refresh_of(made, mart=commented).why_full == ""
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -141,7 +141,7 @@ def test_a_source_of_which_the_checkpoint_is_lost_is_read_as_a_whole(tmp_path: P
     table(tmp_path, MART.name, 4, **kept)
     refresh = refresh_of(tmp_path)
     assert [each.table for each in refresh.sources if each.is_new] == [source]
-    assert refresh.why_anew == "its checkpoint of a source was lost"
+    assert refresh.why_full == "its checkpoint of a source was lost"
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -149,4 +149,4 @@ def test_a_source_whose_commits_were_taken_away_is_read_as_a_whole(tmp_path: Pat
     for each in SOURCES:
         table(tmp_path, each, 1, 2, *([] if each == source else [3]))
     table(tmp_path, MART.name, 4, **KEPT)
-    assert f"is not on the timeline of {source}" in refresh_of(tmp_path).why_anew
+    assert f"is not on the timeline of {source}" in refresh_of(tmp_path).why_full

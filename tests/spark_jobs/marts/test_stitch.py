@@ -184,7 +184,7 @@ def test_a_clock_that_moves_alone_lets_days_fall_off(story):
 
 
 @pytest.mark.slice(name="laws-marts")
-def test_a_cache_that_was_tampered_with_is_made_anew(story):
+def test_a_cache_that_was_tampered_with_is_rebuilt(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=NOON - 40 * DAY)])
     story.stitch()
     tamper_with_cells(story, agent=5)
@@ -194,7 +194,7 @@ def test_a_cache_that_was_tampered_with_is_made_anew(story):
 
 
 @pytest.mark.slice(name="laws-marts")
-def test_a_cache_whose_file_was_changed_in_place_is_made_anew(story):
+def test_a_cache_whose_file_was_changed_in_place_is_rebuilt(story):
     story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
     (file,) = Path(story.lake.path("stitch_agent_days")).glob("*/*.parquet")

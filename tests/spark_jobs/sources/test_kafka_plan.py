@@ -83,7 +83,7 @@ class ReadingMachine(RuleBasedStateMachine):
         self.owed: set[tuple[str, int, int, int]] = set()
 
     @rule(topic=topics)
-    def make_anew(self, topic: str) -> None:
+    def recreate(self, topic: str) -> None:
         self.cluster.make(topic)
 
     @rule(topic=topics)

@@ -147,7 +147,7 @@ def test_a_column_declared_later_is_null_before(spark, settings, fed):
 
 
 @pytest.mark.spark
-def test_a_column_of_another_type_is_a_reason_to_compute_anew(spark, settings, fed):
+def test_a_column_of_another_type_is_a_reason_to_recompute(spark, settings, fed):
     other = "struct<unit_id string, price decimal(18,4)>"
     changes_df = spark.createDataFrame([(None, ("2", Decimal(2)))], f"{BEFORE} {other}, {AFTER} {other}")
     commit(settings, 5, write_changes(changes_df, "units", settings))

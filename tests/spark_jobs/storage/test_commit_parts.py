@@ -113,8 +113,8 @@ def test_a_commit_is_read_as_a_whole_when_its_files_went_before_it_was_begun(log
 
 
 @pytest.mark.parametrize("after", [BEGINNING, at(5)])
-def test_a_table_written_anew_is_read_from_its_start_whatever_was_begun(log: MadeLog, after: str) -> None:
-    """What was written anew may have taken rows of a commit away that a part of it would still give."""
+def test_a_rewritten_table_is_read_from_its_start_whatever_was_begun(log: MadeLog, after: str) -> None:
+    """What was rewritten may have taken rows of a commit away that a part of it would still give."""
     log.commit(5, [])
     begun = plan_pull(log.timeline, after=at(5), most_bytes=50)
     assert begun.part
@@ -128,7 +128,7 @@ def test_a_table_written_anew_is_read_from_its_start_whatever_was_begun(log: Mad
 
 @pytest.mark.parametrize("is_begun", [False, True])
 def test_a_commit_of_which_rows_were_written_again_is_read_as_a_whole(log: MadeLog, is_begun: bool) -> None:
-    """An erasure writes rows of old files anew: what these files still have must not come after it, or instead."""
+    """An erasure rewrites rows of old files: what these files still have must not come after it, or instead."""
     log.commit(5, [])
     place = plan_pull(log.timeline, after=at(5), most_bytes=50).checkpoint if is_begun else at(5)
     again = [{"path": f"day=1/1002_0-7-7_{at(30)}.parquet", "totalWriteBytes": 40}]

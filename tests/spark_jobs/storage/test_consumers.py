@@ -121,7 +121,7 @@ def test_the_file_counts_only_for_the_table_it_was_written_for(units, state, che
     assert table_checkpoint(state, units, "sales_log") == checkpoint
 
 
-def test_a_table_that_was_removed_begins_anew(tmp_path):
+def test_a_table_that_was_removed_starts_over(tmp_path):
     gone = Timeline(table="units", path=str(tmp_path / "nowhere"))
     assert table_checkpoint(remembered(NINE, last=FOUR), gone, "sales_log") == BEGINNING
 

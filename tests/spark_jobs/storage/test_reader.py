@@ -1,4 +1,4 @@
-"""What Hudi itself gives when a table is read as of an instant, or pulled past a commit that wrote it anew.
+"""What Hudi itself gives when a table is read as of an instant, or pulled past a commit that rewrote it.
 
 A log of three commits with two rows each, one partition a row: values 1 and 2, 11 and 12, 21 and 22.
 """
@@ -23,7 +23,7 @@ from spark_jobs.storage.writer import Commit, commit
 pytestmark = pytest.mark.hudi
 
 LOG = TableLayout(name="events", record_key="id", partition="day", form=StorageForm.APPENDED)
-ANEW = TableLayout(name="events", record_key="id", partition="day", form=StorageForm.REPLACED)
+REWRITTEN = TableLayout(name="events", record_key="id", partition="day", form=StorageForm.REPLACED)
 VALUES = [(1, 2), (11, 12), (21, 22)]
 _VERSION_6 = "hoodie.write.table.version=6,hoodie.write.auto.upgrade=false,hoodie.metadata.enable=false"
 
@@ -66,17 +66,17 @@ def test_clustering_gives_no_row_again(spark: SparkSession, events: tuple[Settin
     assert (plan.resync_reason, values) == ("", [31])
 
 
-def test_a_table_that_was_written_anew_is_read_from_its_start(
+def test_a_table_that_was_rewritten_is_read_from_its_start(
     spark: SparkSession, events: tuple[Settings, list[str]]
 ) -> None:
     settings, instants = events
-    anew = write(spark, settings, [11, 21, 22], ANEW).instant
+    rewritten = write(spark, settings, [11, 21, 22], REWRITTEN).instant
     write(spark, settings, [31])
     for instant in instants:
         plan, values = pull(spark, settings, instant)
-        assert plan.resync_reason == f"events was rewritten at {anew}, after checkpoint {instant}"
+        assert plan.resync_reason == f"events was rewritten at {rewritten}, after checkpoint {instant}"
         assert values == [11, 21, 22, 31]
-    plan, values = pull(spark, settings, anew)
+    plan, values = pull(spark, settings, rewritten)
     assert (plan.resync_reason, values) == ("", [31])
 
 

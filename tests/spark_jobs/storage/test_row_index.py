@@ -133,7 +133,7 @@ def _claim_other_columns(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ill_treat", "is_built_anew"),
+    ("ill_treat", "is_rebuilt"),
     [
         # As after a run that died between its commits and the index.
         pytest.param(_restore_older_copy, False, marks=pytest.mark.slice(name="tables")),
@@ -145,7 +145,7 @@ def _claim_other_columns(runs: Runs) -> None:
     ],
 )
 def test_an_index_that_is_not_current_is_brought_there(
-    runs: Runs, ill_treat: Callable[[Runs], None], is_built_anew: bool
+    runs: Runs, ill_treat: Callable[[Runs], None], is_rebuilt: bool
 ) -> None:
     runs.one()
     first = runs.folders()
@@ -153,7 +153,7 @@ def test_an_index_that_is_not_current_is_brought_there(
     runs.one()
     runs.one()
     assert_equals_oracle(runs.lake, runs.lines)
-    assert bool(first & runs.folders()) is not is_built_anew
+    assert bool(first & runs.folders()) is not is_rebuilt
 
 
 def test_a_table_whose_commit_fails_holds_no_other_back_and_catches_up(

@@ -192,7 +192,7 @@ def test_a_pull_begins_where_it_was_or_reads_everything_and_says_so(tmp_path, af
         (3, "INSERT_OVERWRITE_TABLE", False),
     ],
 )
-def test_a_pull_past_a_commit_that_wrote_the_table_anew_reads_everything(tmp_path, after, operation, is_resync):
+def test_a_pull_past_a_commit_that_rewrote_the_table_reads_everything(tmp_path, after, operation, is_resync):
     names = ("1.commit", "2.replacecommit", "3.commit", "4.replacecommit.requested")
     pull = plan_pull(timeline_of(tmp_path, *names, n2={"operationType": operation}), after=at(after))
     assert pull.window == InstantRange(after=BEGINNING if is_resync else at(after), up_to=at(3))

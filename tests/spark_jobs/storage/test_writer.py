@@ -19,7 +19,7 @@ pytestmark = pytest.mark.hudi
 
 LAYOUTS = (
     TableLayout(name="log", record_key="id", partition="day", form=StorageForm.APPENDED),
-    TableLayout(name="anew", record_key="id", partition="day", form=StorageForm.REPLACED),
+    TableLayout(name="replaced", record_key="id", partition="day", form=StorageForm.REPLACED),
     TableLayout(name="merged", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ),
     TableLayout(name="copied", record_key="id", form=StorageForm.KEYED, type=TableType.COPY_ON_WRITE),
 )

@@ -88,7 +88,7 @@ def test_an_archived_checkpoint_is_an_explicit_resync(lake):
 
 
 @pytest.mark.slice(name="jobs")
-def test_a_log_that_was_made_anew_is_read_from_its_start(lake):
+def test_a_log_that_was_rebuilt_is_read_from_its_start(lake):
     arrive(lake, 0)
     lake.run("split")
     shutil.rmtree(lake.path("sales_log"))

@@ -84,7 +84,7 @@ def settings(tmp_path: Path) -> Settings:
         ([2, 5], [3], [("units", None), ("agents", None)]),
         ([2, 3, 5], [3, 4], [("units", None), ("agents", None)]),
         ([2, 4], [2, 4], [("units", None), ("agents", None)]),
-        # Made anew, or archived further than the index got.
+        # Rebuilt, or archived further than the index got.
         ([8, 9], [3], [("units", None), ("agents", None)]),
         ([2, 4], [], [("units", None)]),
     ],
@@ -98,8 +98,8 @@ def test_an_index_goes_on_from_its_instants_or_is_built_again_as_a_whole(
     root = Path(settings.table_path(".row_index")) / "sales"
     manifest = json.loads((root / "manifest.json").read_text())
     assert manifest["instants"] == {name: at(max(of)) for name, of in (("units", units), ("agents", agents)) if of}
-    is_anew = bool(read) and read[0][1] is None
-    assert list(manifest["folders"]) == (["folder1"] if is_anew else ["folder0", "folder1"] if read else ["folder0"])
+    is_full = bool(read) and read[0][1] is None
+    assert list(manifest["folders"]) == (["folder1"] if is_full else ["folder0", "folder1"] if read else ["folder0"])
     assert sorted(path.name for path in root.glob("folder*")) == sorted(manifest["folders"]), "others are gone"
     assert Recorded(settings).bring(units=units, agents=agents) == []
 

@@ -101,7 +101,7 @@ def test_states_before_it_stay_readable(small: NumberedTable):
 
 
 def test_a_pull_over_it_gives_every_change(small: NumberedTable):
-    """And every other row once more: Hudi takes them for written anew."""
+    """And every other row once more: Hudi takes them for rewritten."""
     place, table = small.timeline.newest or "", grown(small)
     table.run(Service.RESCALE)
     table.put(4)

@@ -1,7 +1,7 @@
-"""A mart's columns change: new ones are added, those that went stay with nulls, another type makes the table anew.
+"""A mart's columns change: new ones are added, those that went stay with nulls, another type rebuilds the table.
 
 The mart's n-th state has 40 + n rows (tests/support/serving.py). An index that somebody made stays as long as the table
-does, which tells a changed table from one made anew.
+does, which tells a changed table from one rebuilt.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_a_new_column(place: Place):
 
 
 def test_a_column_that_went_and_comes_back(place: Place):
-    """With the type it had it is filled again; with another one the table is made anew."""
+    """With the type it had it is filled again; with another one the table is rebuilt."""
     store = place.store()
     serve(store, 1, wide(1, "north"), schema=with_column("region", T.StringType()))
     make_index(place)
@@ -138,7 +138,7 @@ def test_the_longest_names(place: Place):
 
 
 def test_a_view_goes_on_where_names_are_looked_up_late(place: Place):
-    """PostgreSQL binds a view to the table itself, so there the table cannot be made anew below it."""
+    """PostgreSQL binds a view to the table itself, so there the table cannot be rebuilt below it."""
     store = place.store()
     serve(store, 1)
     place.ask(f"CREATE VIEW busy AS SELECT agent_id FROM {MART} WHERE total > 0")
@@ -156,7 +156,7 @@ def test_a_view_goes_on_where_names_are_looked_up_late(place: Place):
 
 
 @pytest.mark.services
-def test_readers_keep_their_rights_on_a_table_made_anew(server_place: Place):
+def test_readers_keep_their_rights_on_a_table_rebuilt(server_place: Place):
     store, server = server_place.store(), server_place.server
     assert server is not None
     serve(store, 1)

@@ -55,7 +55,7 @@ def test_a_dashboard_sees_whole_states_with_the_record_that_goes_with_them(place
     assert_serves(place, STATES + 1)
 
 
-def test_a_dashboard_sees_whole_states_while_tables_are_made_anew(place: Place):
+def test_a_dashboard_sees_whole_states_while_tables_are_rebuilt(place: Place):
     """Every state has another type of amount than the one before, so that its table takes the other's place."""
     store = place.store()
     serve(store, 1)

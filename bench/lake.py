@@ -1,4 +1,4 @@
-"""A lake on local files that has a history: how it is made, how events come in, how its marts are brought on."""
+"""A lake on local files that has a history: how it is made, how events come in, how its marts are refreshed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class HistoryLake:
         merge.merge_events(events_df, tables, tables, checkpoint=log_instant, count=count)
         merge.merged.raise_failed()
 
-    def bring_on(self, layer: str, clock: datetime, **options: Any) -> JobResult:
+    def refresh(self, layer: str, clock: datetime, **options: Any) -> JobResult:
         """Run the job ``mart`` for a layer."""
         return run_job(self.spark, self.settings, "mart", clock, layer=layer, **options)
 

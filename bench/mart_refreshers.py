@@ -35,7 +35,7 @@ class Ours(Refresher):
         return self._lake.rows(mart)
 
     def _run(self, clock: datetime, **options: Any) -> None:
-        self._lake.bring_on(self._layer, clock, **options)
+        self._lake.refresh(self._layer, clock, **options)
 
 
 class OursInFull(Ours):

@@ -1,4 +1,4 @@
-"""A hundred mirrors brought on by one `split`, and each by a `split` of its own over the same log."""
+"""A hundred mirrors merged by one `split`, and each by a `split` of its own over the same log."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True)
 class MirrorLake:
-    """The shop's lake, and a copy of it whose tables are brought on one by one."""
+    """The shop's lake, and a copy of it whose tables are merged one by one."""
 
     spark: SparkSession
     shop: Shop

@@ -92,7 +92,7 @@ def _race(spark: SparkSession, settings: Settings, folder: Path, events: int, wa
     )
     differing = compare_marts(refreshers, COLUMNS)
     with stage("moving the cut") as moving:
-        lake.bring_on(LAYER, clock_of(warm_ups + rounds), move_cut=True)
+        lake.refresh(LAYER, clock_of(warm_ups + rounds), move_cut=True)
     if compare_marts((over_sales, ours), COLUMNS)[ours.name]:
         differing[ours.name] = [f"{AGENT_CONTRACTS} after the cut was moved"]
     return Race(

@@ -288,7 +288,7 @@ class LakeSpec:
 
     @property
     def caches(self) -> Mapping[str, MartSpec]:
-        """Marts that are the cache of a stitch mart, with it: only a move of the cut brings them on."""
+        """Marts that are the cache of a stitch mart, with it: only a move of the cut refreshes them."""
         return {mart.reads[0].table: mart for mart in self.marts if mart.mode is MartMode.STITCH}
 
     def readers_of(self, *tables: str) -> tuple[MartSpec, ...]:

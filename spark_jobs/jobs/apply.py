@@ -15,7 +15,7 @@ from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.pipelines.rebuild.swap import Rebuild, targets_of_tables
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry
@@ -128,7 +128,7 @@ def _keep_states(engine: Engine, plan: LakePlan, tables: Sequence[str], marts: S
 def _refresh(engine: Engine, mart: MartSpec) -> list[TableOutcome]:
     """Refresh a mart; one that is blocked by a change that is not of the plan stays as it is, and is reported."""
     try:
-        return engine.bring_on(mart)
+        return engine.refresh(mart)
     except DefinitionChangedError as error:
         if mart.name in engine.applies:
             raise

@@ -21,7 +21,7 @@ from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.lake_specs import read_lake_spec
 
@@ -65,7 +65,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             waiting[mart.name] = f"reads {show_all(missing)}, which no pattern has found in the log so far"
             continue
         try:
-            outcomes += engine.bring_on(mart)
+            outcomes += engine.refresh(mart)
         except GateStoppedError as error:  # it stays as it is, and the others are refreshed
             stopped.update(error.stopped)
         except MartAheadError as error:

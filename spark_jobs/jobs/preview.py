@@ -19,7 +19,7 @@ from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.preview import Preview, preview
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.pipelines.rebuild.preview import preview_table

@@ -18,7 +18,7 @@ from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.plan import HEADER, RewritePlan
 from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo

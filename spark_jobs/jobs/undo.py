@@ -13,7 +13,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOu
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.undo import undo
 from spark_jobs.pipelines.rebuild.swap import Rebuild, targets_of_tables
 from spark_jobs.storage.lake_specs import read_lake_spec

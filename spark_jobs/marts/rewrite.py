@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.marts import MartSpec, TimeUnit
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.cache import rebuild
+from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes import full_difference
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite
 from spark_jobs.marts.ranges import range_difference
@@ -39,7 +39,7 @@ def rewrite(
     outcomes: list[TableOutcome] = []
     for mart in marts:
         if record is not None and mart.name not in engine.spec.caches:
-            outcomes += [outcome for outcome in engine.bring_on(mart) if outcome.is_committed]
+            outcomes += [outcome for outcome in engine.refresh(mart) if outcome.is_committed]
         with engine.holding(mart), engine.refreshing(mart, is_held=True) as refresh:
             difference_df = _difference(refresh, interval)
             if difference_df is None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
+from spark_jobs.marts.engine import Engine
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
 from spark_jobs.storage.forms import KEY_BEFORE, REBUILT
 from spark_jobs.storage.options import METADATA_PREFIX

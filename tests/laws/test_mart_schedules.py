@@ -1,7 +1,7 @@
 """Law 5 and every mode of marts: 30 seeded schedules, ten side by side in each of three lakes.
 
 As in tests/laws/test_schedules.py, sources deliver badly and runs die. After each round the marts of all
-layers are brought on as chance has it: some of them, some killed before or after their commit, some with a move of the
+layers are refreshed as chance has it: some of them, some killed before or after their commit, some with a move of the
 cut, or a cut moved while nothing is new, a consumer's file lost, a source restored to an earlier commit. In two of the
 lakes the tables' services run between them: files are merged, cleaned and instants archived as soon as that is allowed.
 Whatever came to its end must be what the oracles make of the log and the tables as they are at that moment.
@@ -57,7 +57,7 @@ def check(lake: Lake, layer: str, clock: datetime, zone: str) -> None:
         assert_test_marts_are_right(lake)
 
 
-def bring_on(lake: Lake, rng: random.Random, layer: str, clock: datetime) -> int:
+def refresh(lake: Lake, rng: random.Random, layer: str, clock: datetime) -> int:
     """One layer, as chance has it: killed first, then brought to its end; how many runs died."""
     options: dict[str, Any] = {"layer": layer, "move_cut": rng.random() < 0.4}
     deaths = int(
@@ -112,7 +112,7 @@ def test_at_every_moment_the_marts_are_the_oracles(spark, tmp_path, monkeypatch,
             disturb(lake, rng, is_restored=number > 0, has_services=seed > 0)
             clock += timedelta(hours=rng.choice((0, 1, 7)))
             for layer in LAYERS if number == rounds - 1 else rng.sample(LAYERS, 2):
-                deaths += bring_on(lake, rng, layer, clock)
+                deaths += refresh(lake, rng, layer, clock)
                 check(lake, layer, clock, zone)
     assert deaths
     if is_whole:

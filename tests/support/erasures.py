@@ -51,14 +51,14 @@ class PeopleLake:
             self._land(number)
             self.lake.run("ingest", clock=self.clock)
             if number == 0:
-                self.bring_on()
+                self.refresh()
                 self.lake.run("serve", clock=self.clock, layer=["fast,stitch,slow"], mart=None)
                 self.lake.run("savepoint", clock=self.clock, action="create", label="day", keep=None)
             elif number == 1:
-                self.bring_on()
+                self.refresh()
                 run_services(self.lake, rng)
 
-    def bring_on(self) -> None:
+    def refresh(self) -> None:
         """Split and every layer."""
         self.lake.run("split", clock=self.clock)
         for layer in LAYERS:

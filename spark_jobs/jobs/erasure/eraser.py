@@ -22,8 +22,8 @@ from spark_jobs.jobs.erasure.search import Places, Search
 from spark_jobs.jobs.erasure.trials import check_beforehand, check_writable
 from spark_jobs.jobs.erasure.unreached import find_unreached, forget_versions, remove_versions
 from spark_jobs.jobs.ingest import Taken, take_in
-from spark_jobs.marts.bring_on import Engine
 from spark_jobs.marts.definitions import check_definitions
+from spark_jobs.marts.engine import Engine
 from spark_jobs.pipelines.definitions import check_tables
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
@@ -205,7 +205,7 @@ class Eraser(Search):
             options = {**self.arguments.options, "move_cut": True, "full": self._needs_all(mart)}
             arguments = replace(self.arguments, options=options, interval=None)
             engine = Engine(spark=self.spark, spec=self.spec, settings=self.settings, arguments=arguments)
-            engine.bring_on(mart)
+            engine.refresh(mart)
 
     def _needs_all(self, mart: MartSpec) -> bool:
         """True for marts that take the rows of an append-only table as new: rewritten events would count twice.

@@ -88,12 +88,12 @@ class Kept:
         self.land(2)
         self.lake.run("ingest", clock=self.clock)
         self.clock += timedelta(hours=3)
-        self.bring_on()
+        self.refresh()
         run_services(self.lake, random.Random(21))
         self.lake.run("savepoint", clock=self.clock, action="create", label="later", keep=None)
         self.lake.run("consumers", clock=self.clock, action="register", name="report", table="sales", at=None)
 
-    def bring_on(self) -> None:
+    def refresh(self) -> None:
         self.lake.run("split", clock=self.clock)
         for layer in LAYERS:
             self.lake.run("mart", clock=self.clock, layer=layer)
@@ -108,11 +108,11 @@ class Kept:
             assert self.timeline(table).newest == instant
             assert self.timeline(table).properties["hoodie.table.version"] == "6"
 
-    def assert_right_when_brought_on(self) -> None:
+    def assert_right_when_refreshed(self) -> None:
         """What was taken back comes again from the landing folder, and nothing twice."""
         self.clock += timedelta(hours=1)
         self.lake.run("ingest", clock=self.clock)
-        self.bring_on()
+        self.refresh()
         assert_fast_is_right(self.lake, self.clock, "UTC")
         assert_stitch_is_right(self.lake, self.clock, "UTC")
         assert_slow_is_right(self.lake, "UTC")
@@ -146,7 +146,7 @@ def test_everything_is_as_it_was_and_goes_on_from_there(kept: Kept, capsys: pyte
     assert report.checkpoints["sales"] == kept.record.tables["sales"]
     assert any(message.startswith("report had read sales up to") for message in result.messages)
     assert kept.restore().status == "nothing_to_do"
-    kept.assert_right_when_brought_on()
+    kept.assert_right_when_refreshed()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_restore_that_dies_between_two_tables(kept: Kept, monkeypatch: pytest.
     if not goes_on:
         kept.restore()
         kept.assert_as_then()
-    kept.assert_right_when_brought_on()
+    kept.assert_right_when_refreshed()
     kept.restore()
     kept.assert_as_then()
 

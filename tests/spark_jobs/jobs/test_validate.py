@@ -43,7 +43,7 @@ def sale(key: int, agent: int, *, at: int = 0, **more: Any) -> bytes:
     return line(sqlserver("u" if at else "c", {**row, **SIGNED, **more}, at or key))
 
 
-def bring_on(lake: SpecLake) -> None:
+def refresh(lake: SpecLake) -> None:
     for job, options in PIPELINE:
         lake.run(job, clock=CLOCK, **options)
 
@@ -69,7 +69,7 @@ def test_what_is_found_is_held_until_it_is_right(
     lake = make_expecting_lake(spark, tmp_path, MORE)
     assert validate(lake, "").status == NOTHING_TO_DO
     lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
-    bring_on(lake)
+    refresh(lake)
     with pytest.raises(AuditFailedError, match=r"^held after the commit, .*: fast_daily_deals: one_a") as found:
         validate(lake)
     result = found.value.result
@@ -89,7 +89,7 @@ def test_what_is_found_is_held_until_it_is_right(
         validate(lake, "fast_daily_deals")
     assert Holds(lake.settings).hold_of("fast_daily_deals") == hold, "asked twice it is the same"
     lake.land("second.jsonl", [sale(2, 2, at=9, ProjectId=2)])
-    bring_on(lake)
+    refresh(lake)
     assert Holds(lake.settings).hold_of("fast_daily_deals"), "a commit that nobody asked yet"
     assert validate(lake).status == DONE
     assert Holds(lake.settings).held() == []
@@ -99,30 +99,30 @@ def test_what_is_found_is_held_until_it_is_right(
 def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: SparkSession, tmp_path: Path):
     lake = make_expecting_lake(spark, tmp_path, MORE)
     lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
-    bring_on(lake)
+    refresh(lake)
     with pytest.raises(AuditFailedError):
         validate(lake)
     lake.land("second.jsonl", [sale(2, 2, at=9, ProjectId=2)])
-    bring_on(lake)
+    refresh(lake)
     assert validate(lake).status == DONE
 
     lake.land("third.jsonl", [sale(2, 2, at=10, ProjectId=1)])
-    bring_on(lake)
+    refresh(lake)
     with pytest.raises(AuditFailedError):
         validate(lake)
     accept(lake, "fast_daily_deals")
     assert Holds(lake.settings).held() == []
     assert f"fast_daily_deals: accepted: {TOLD}" in validate(lake).messages
     lake.land("fourth.jsonl", [sale(3, 3, at=11, ProjectId=3)])
-    bring_on(lake)
+    refresh(lake)
     assert f"fast_daily_deals: accepted: {TOLD.replace('of 2', 'of 3')}" in validate(lake).messages, "known rows"
     lake.land("fifth.jsonl", [sale(3, 3, at=12, ProjectId=1)])
-    bring_on(lake)
+    refresh(lake)
     with pytest.raises(AuditFailedError, match=r"3 of 3 rows broke it"):
         validate(lake)
     accept(lake, "fast_daily_deals")
     lake.land("sixth.jsonl", [sale(2, 2, at=13, ProjectId=2), sale(3, 3, at=14, ProjectId=3)])
-    bring_on(lake)
+    refresh(lake)
     assert not any("one_a_day" in line for line in validate(lake).messages)
     assert Holds(lake.settings).known("fast_daily_deals") is None, "right again: what breaks it next is news"
 
@@ -131,7 +131,7 @@ def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: Spa
 def test_data_docs_have_a_page_for_each_table_and_no_person(spark: SparkSession, tmp_path: Path):
     lake = make_expecting_lake(spark, tmp_path, {**MORE, "fast_daily_deals": {}})
     lake.land("first.jsonl", [sale(1, 1), sale(2, 2)])
-    bring_on(lake)
+    refresh(lake)
     result = validate(lake, "")
     assert result.messages[-1] == f"Data Docs: {lake.settings.base_path}/{DOCS}/index.html"
     pages = docs(lake)

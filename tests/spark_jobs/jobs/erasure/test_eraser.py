@@ -87,7 +87,7 @@ def test_of_every_table_that_could_name_them_older_states_and_the_change_feed_go
     assert left == set(LAYOUTS) - set(eraser.touched)
 
 
-def test_every_mart_of_theirs_that_was_ever_computed_is_brought_on(
+def test_every_mart_of_theirs_that_was_ever_computed_is_refreshed(
     eraser: Eraser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brought: dict[str, bool] = {}
@@ -96,7 +96,7 @@ def test_every_mart_of_theirs_that_was_ever_computed_is_brought_on(
         def __init__(self, *, arguments: JobArguments, **_: object) -> None:
             self.options = arguments.options
 
-        def bring_on(self, mart: Any) -> None:
+        def refresh(self, mart: Any) -> None:
             assert self.options["move_cut"]
             brought[mart.name] = self.options["full"]
 

@@ -165,7 +165,7 @@ def test_tables_and_marts_stay_as_they_are_until_the_source_is_right(lake: SpecL
         lake.run("mart", layer="fast")
     assert lake.rows("fast_daily_deals") == []
     assert caught.value.result is not None
-    assert [done.table for done in caught.value.result.tables] == ["fast_hourly_events"], "the other was brought on"
+    assert [done.table for done in caught.value.result.tables] == ["fast_hourly_events"], "the other was refreshed"
     run_publish(lake, "accept", table="fast_daily_deals", because="a palace", by="Ann")
     lake.run("mart", layer="fast")
     (row,) = lake.rows("fast_daily_deals")

@@ -68,7 +68,7 @@ class S3Lake:
         """The status of a run."""
         return self._process.submit(run_in_own_session, self._settings, job, clock, options).result()
 
-    def bring_on(self) -> list[str]:
+    def refresh(self) -> list[str]:
         """From the landing zone to the fast layer."""
         return [self.run(job, **options) for job, options in PIPELINE]
 
@@ -90,7 +90,7 @@ def test_ingest_split_and_marts(lake: S3Lake):
     lake.api.forget()
     for number in range(2):
         lake.deliver(number)
-        assert lake.bring_on() == [DONE] * len(PIPELINE)
+        assert lake.refresh() == [DONE] * len(PIPELINE)
     lake.deliver_broken()
     lake.run("ingest")
     assert lake.run("quarantine", action="replay", reason="bad_integer", because="so", by="Ann") == DONE
@@ -124,7 +124,7 @@ def test_services_savepoints_and_doctor(lake: S3Lake):
 
 
 def test_an_erasure(lake: S3Lake):
-    lake.bring_on()
+    lake.refresh()
     lake.api.forget()
     assert lake.run("erase", clock=datetime.now(UTC), agent=AGENT, yes=True) == DONE
     assert_is_the_role_of(lake.api, "iam-erasure.json")

@@ -1,4 +1,4 @@
-"""Brings one mart on to the newest state of what it reads, by its mode."""
+"""Refreshes one mart to the newest state of what it reads, by its mode."""
 
 from __future__ import annotations
 
@@ -94,15 +94,15 @@ class Engine:
         """The leases of these marts, for the block."""
         return hold_tables((mart.name for mart in marts), job=self.arguments.job, settings=self.settings)
 
-    def bring_on(self, mart: MartSpec) -> list[TableOutcome]:
-        """Bring the mart (a stitch mart with its cache) on, under its lease."""
+    def refresh(self, mart: MartSpec) -> list[TableOutcome]:
+        """Refresh the mart (a stitch mart with its cache), under its lease."""
         if mart.mode is MartMode.STITCH:
             cache = self.spec.mart(mart.reads[0].table)
             with self.holding(mart, cache):
-                return self._bring_on_stitch(mart, cache)
+                return self._refresh_stitch(mart, cache)
         with self.holding(mart):
             with self.refreshing(mart) as refresh:
-                outcome = self._refresh(refresh)
+                outcome = self._refresh_mart(refresh)
             if self.arguments.interval and mart.mode in (MartMode.AGGREGATE, MartMode.FULL):
                 outcome = self._compute_interval_again(mart, outcome)
             return [outcome]
@@ -115,7 +115,7 @@ class Engine:
             timeline = Timeline(table=table, path=self.settings.table_path(table))
             forget_changes(timeline, consumers, self.settings, now_ns=now_ns)
 
-    def _refresh(self, refresh: Refresh) -> TableOutcome:
+    def _refresh_mart(self, refresh: Refresh) -> TableOutcome:
         mart = refresh.mart
         absent = [source.table for source in refresh.sources if source.is_absent]
         if absent and refresh.definition_changes:
@@ -153,9 +153,9 @@ class Engine:
             again = None if difference_df is None else refresh.write(difference_df)
         return again if again and again.is_committed else outcome
 
-    def _bring_on_stitch(self, mart: MartSpec, cache_mart: MartSpec) -> list[TableOutcome]:
+    def _refresh_stitch(self, mart: MartSpec, cache_mart: MartSpec) -> list[TableOutcome]:
         """The cache first, when it cannot be trusted or its cut is to be moved; then the mart."""
-        cached = self._bring_on_cache(mart, cache_mart)
+        cached = self._refresh_cache(mart, cache_mart)
         why_broken = ""
         try:
             self._check_interval(cache_mart)
@@ -169,7 +169,7 @@ class Engine:
             cached = rebuild(cache)
         return [cached, self._stitch(mart, cache_mart)]
 
-    def _bring_on_cache(self, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:
+    def _refresh_cache(self, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:
         with self.refreshing(cache_mart) as cache:
             source = cache.sources[0]
             if source.is_absent:

@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import MartAheadError
-from spark_jobs.marts.bring_on import Engine
+from spark_jobs.marts.engine import Engine
 from spark_jobs.storage.layouts import mart_layout
 from tests.support.made_tables import MadeTable
 from tests.support.refreshes import MART, NOON, SPEC, settings_of

@@ -19,7 +19,7 @@ _YEAR_SECONDS = 365 * 86_400
 
 
 def clock_of(number: int) -> datetime:
-    """The clock at which a round's events are taken in; those of all rounds are of one day."""
+    """The clock at which a round's events are ingested; those of all rounds are of one day."""
     return END + (number + 1) * _ROUND
 
 

@@ -46,7 +46,7 @@ _METHOD = """\
 {batches} batches of {events:,} generated events, five minutes apart, each brought through `ingest`, `split`,
 `mart --layer fast` and `mart --layer stitch`, with `services run` after every sixth batch as it is due by the shipped
 targets and by a clock that goes as the batches would. At the end the tables of newest values are compacted once more,
-as Trino knows base files alone. The other lake has the same landing files, taken in by one run of each job. Both are in
+as Trino knows base files alone. The other lake has the same landing files, ingested by one run of each job. Both are in
 one Hive metastore. In every round Trino is asked the dashboard's three queries in each lake: {queries};
 who begins changes from round to round, and all answers are compared."""
 

@@ -47,7 +47,7 @@ round.
 
 What is compared is the number of messages that were read.
 
-For the larger log one lake has taken in all of the topic, and another one the last {tenth:,} messages of it. In every
+For the larger log one lake has ingested all of the topic, and another one the last {tenth:,} messages of it. In every
 round {batch:,} events are appended to the topic, and each lake takes them in."""
 
 

@@ -48,7 +48,7 @@ takes all of them into one log. One warm session on {cores} cores, {threads} tab
 begins changes from round to round.
 
 * {together} is `split` over all mirrors.
-* {alone} is `split --tables <name>` for one table after another of a copy of the lake that has taken in the
+* {alone} is `split --tables <name>` for one table after another of a copy of the lake that has ingested the
   same events, in the same session: what a process and a session for each would cost is not in it.
 
 Memory is what this process and the JVM have resident together, looked at twice a second; processor time is theirs too,

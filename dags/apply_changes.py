@@ -17,7 +17,7 @@ fails. Only a person starts this DAG; the form takes the marts and tables.
 - **Only what was approved:** when the files, a mart or a table have changed since the plan was made, `apply`
   fails and changes nothing. Start a new run.
 - **What cannot be done** is in the plan, with what to do instead; `apply` does not change it.
-- **One writer a table:** `split` waits while a table is made again.
+- **One writer a table:** `split` waits while a table is rebuilt.
 - **Safe to retry:** a run that was killed half-way continues where it stopped; the result is the same.
 - **What Airflow keeps:** counts and sums. *Sample keys* in the form adds keys of rows; those may be keys of people.
 - **Downstream:** tables that changed are announced. Marts that read them, and the serving store, are refreshed with

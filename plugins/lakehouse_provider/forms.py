@@ -104,7 +104,7 @@ def changes_params(marts: list[str], tables: list[str], *, is_open: bool = False
             items={"type": "string", **table},
             examples=tables,
             title="Tables",
-            description="These alone, beside the marts above; each is made again from the log",
+            description="These alone, beside the marts above; each is rebuilt from the log",
         ),
         "preview": Param(
             True,

@@ -122,7 +122,7 @@ def judge(
     """
     if book.is_by_time and rule is not OriginRule.BY_TIME:
         raise ContractError(
-            f"source: origins was {OriginRule.BY_TIME} when the wide log's events were taken in, and later ones would "
+            f"source: origins was {OriginRule.BY_TIME} when the wide log's events were ingested, and later ones would "
             f"lose against them by any other rule; write origins: {OriginRule.BY_TIME} again"
         )
     groups = sorted(came, key=lambda each: (each.first, each.origin, each.identity))

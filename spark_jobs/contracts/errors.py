@@ -164,7 +164,7 @@ class RestoreUnfinishedError(TerminalError):
 
 
 class ErasureUnfinishedError(TerminalError):
-    """An erasure was cut off; until it is run again nothing may be taken in."""
+    """An erasure was cut off; until it is run again nothing may be ingested."""
 
     def __init__(self, *, role: str) -> None:
         self.role = role

@@ -167,7 +167,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineLimit:
-    """How much of a batch may be unusable or quarantined before nothing of it is taken in."""
+    """How much of a batch may be unusable or quarantined before nothing of it is ingested."""
 
     most_percent: int = 100
     from_records: int = 100

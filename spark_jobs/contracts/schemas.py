@@ -134,7 +134,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Events that cannot be taken in: those in which ``column`` came as ``type``, from the order ``since`` on."""
+    """Events that cannot be ingested: those in which ``column`` came as ``type``, from the order ``since`` on."""
 
     origin: str
     column: str

@@ -59,7 +59,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
     """Show where the person is named, and erase them there when ``--yes`` says so; then look everywhere again.
 
-    Nothing brings them back but new deliveries. A run that was killed is run again; until then nothing is taken in. One
+    Nothing brings them back but new deliveries. A run that was killed is run again; until then nothing is ingested. One
     that cannot end is given up.
     """
     spec = read_lake_spec(settings)

@@ -168,7 +168,7 @@ class Taken:
 
 
 def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Taken:
-    """Take what is new, as much as is taken in at a time. The caller holds the leases of log and quarantine."""
+    """Take what is new, as much as is ingested at a time. The caller holds the leases of log and quarantine."""
     log_timeline = settled_timeline(spark, spec.log, settings)
     quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
     delivery = find_delivery(

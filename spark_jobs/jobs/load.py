@@ -86,7 +86,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         timeline = settled_timeline(spark, load.name, settings)
         timeline.check_type(load.type)
         if files.fingerprint in known_loads(timeline) and not options.get("again"):
-            same = f"{load.name} has taken in these files with {operation.value} before; --again does it once more"
+            same = f"{load.name} has loaded these files with {operation.value} before; --again does it once more"
             outcome = TableOutcome(table=load.name, instant=timeline.last, rows=0, is_committed=False)
             return _result(arguments, [outcome], files, {"rows_read": 0}, (same,))
         loading = Loading(

@@ -11,7 +11,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.transforms.quarantine import ABOUT, STATE, count_kinds, with_about
 
 _KINDS = ("reason", "about", "state", "records", "first", "last")
-_RECORDS = ("record", "reason", "about", "state", "taken in")
+_RECORDS = ("record", "reason", "about", "state", "ingested")
 _ATTEMPTS = ("at", "by", "action", "because", "outcome")
 _FEW = 20
 _SHORT = 12
@@ -34,7 +34,7 @@ def print_kinds(rows_df: DataFrame) -> int:
             "reason",
             ABOUT,
             F.coalesce(STATE, F.lit(State.OPEN.value)).alias(STATE),
-            F.date_format("ingest_time", _MINUTE).alias("taken in"),
+            F.date_format("ingest_time", _MINUTE).alias("ingested"),
         )
         print()
         print(format_table(_RECORDS, [_cells(row, _RECORDS) for row in few_df.orderBy("reason", "record").collect()]))
@@ -51,7 +51,7 @@ def print_record(row: Row, *, has_raw: bool) -> None:
         "state": row[STATE] or State.OPEN.value,
         "became": spell(row["became"] or "-"),
         "read from": f"{spell(row['read_from'] or '')} at byte {row['read_offset']:,}",
-        "taken in": f"{row['ingest_time']:%Y-%m-%dT%H:%M:%S}Z",
+        "ingested": f"{row['ingest_time']:%Y-%m-%dT%H:%M:%S}Z",
         "bytes": f"{len(raw):,}",
     }
     for name, value in facts.items():

@@ -1,7 +1,7 @@
 """The way back from a rewrite: each mart's rows as they were at the savepoint, as one more commit.
 
 Nothing is cut off a timeline: readers go on, consumers see the old rows come back, and what is new in the sources since
-then is taken in by the next ordinary run, because the checkpoints of that time come back with the rows.
+then is ingested by the next ordinary run, because the checkpoints of that time come back with the rows.
 """
 
 from __future__ import annotations

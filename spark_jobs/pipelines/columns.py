@@ -1,4 +1,4 @@
-"""The columns of mirrored tables in a batch of events: what is new is taken in, what does not fit is set aside."""
+"""The columns of mirrored tables in a batch of events: what is new is ingested, what does not fit is set aside."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class TableFreshness:
 class FreshnessOfLake:
     """Measures the tables of a lake; each timeline is listed once.
 
-    ``waiting_since``: since when something was delivered that was not taken in, if there is something.
+    ``waiting_since``: since when something was delivered that was not ingested, if there is something.
     """
 
     spec: LakeSpec

@@ -23,7 +23,7 @@ def distinct(places: float, draws: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What comes in: ``gb_per_day`` of landing files (plain JSON), taken in every ``batch_minutes``.
+    """What comes in: ``gb_per_day`` of landing files (plain JSON), ingested every ``batch_minutes``.
 
     ``peak`` is the busiest batch by the mean one. Of the events that are no new key's, one about a key of the age of a
     days is as likely as (a + 1) to the power of -``skew`` (Zipf).

@@ -93,7 +93,7 @@ class AgainPlan:
         return rows
 
     def deliveries(self, *, max_records: int) -> Iterator[OnceMore]:
-        """Everything, at most so many records at a time; each has to be taken in before the next one is made."""
+        """Everything, at most so many records at a time; each has to be ingested before the next one is made."""
         yield from self._of_files(max_records)
         yield from self._of_spans(max_records)
 

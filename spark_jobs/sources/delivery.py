@@ -146,7 +146,7 @@ class KafkaDelivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliveries:
-    """What is new in several places, taken in by one commit."""
+    """What is new in several places, ingested by one commit."""
 
     parts: tuple[Delivery, ...]
 

@@ -75,7 +75,7 @@ def find_delivery(
 
 
 def waits_since(spec: LakeSpec, log_timeline: Timeline, settings: Settings, clock: datetime) -> datetime | None:
-    """Since when something has waited to be taken in; None when there is nothing, or Kafka does not say of when it is.
+    """Since when something has waited to be ingested; None when there is nothing, or Kafka does not say of when it is.
 
     It is the time of the message, or of the file's last change.
     """

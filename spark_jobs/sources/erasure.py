@@ -47,7 +47,7 @@ _MOST_NAME = 64 * 1024
 class FilePart:
     """A landing file and what is known of it, in bytes after decompression.
 
-    Whole lines up to ``consumed`` were taken in, and so was every record that begins before ``read_to``. A last line
+    Whole lines up to ``consumed`` were ingested, and so was every record that begins before ``read_to``. A last line
     without its end belongs to a record that is still being delivered, unless the file ``is_settled``.
     """
 
@@ -75,7 +75,7 @@ class FileFinding:
 def parts_of(
     entries: Iterable[FileEntry], ledger: Mapping[str, LedgerEntry], *, settled_before_ns: int
 ) -> list[FilePart]:
-    """The files with what the ledger says was taken in of them; settled are those unchanged since that time (1970).
+    """The files with what the ledger says was ingested of them; settled are those unchanged since that time (1970).
 
     With the end of a file that ingest has given up, because it was cut off long ago.
     """
@@ -99,9 +99,9 @@ def find_in_files(
 def edit_files(
     spark: SparkSession, spec: LakeSpec, person: Person, root: str, parts: Sequence[FilePart]
 ) -> list[FileFinding]:
-    """Take the person out of what was taken in of the files, on the executors; gives what was edited.
+    """Take the person out of what was ingested of the files, on the executors; gives what was edited.
 
-    A record that comes to be taken in later is left: it would have another identity. Done again, it changes nothing;
+    A record that comes to be ingested later is left: it would have another identity. Done again, it changes nothing;
     cut off in the middle, the rest is found again. A file with a ``problem`` was not changed.
     """
     return _on_executors(spark, spec, person, root, parts, edit_file)
@@ -128,7 +128,7 @@ def redact_quarantine(rows_df: DataFrame, spec: LakeSpec, person: Person) -> Dat
     """The rejected records that name the person, without them: redacted, or gone where that cannot be.
 
     ``raw`` is redacted; ``detail``, and words in the history, are gone where they name them. The key of such a row
-    stays the hash of what was delivered, so that it is not taken in again.
+    stays the hash of what was delivered, so that it is not ingested again.
     """
     return map_batches(rows_df, _build_redaction(spec, person), rows_df.schema)
 
@@ -174,7 +174,7 @@ def find_in_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileF
 
 
 def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
-    """Edit what was taken in of one file: a plain one where it stands, while others may append to it."""
+    """Edit what was ingested of one file: a plain one where it stands, while others may append to it."""
     found = find_in_file(files, part, redactor)
     if found.problem or not found.taken_in:
         return found

@@ -161,7 +161,7 @@ def _losses(topic: str, topics: Mapping[str, TopicState], progress: Progress) ->
         return [
             Loss(
                 topic=topic,
-                told=f"topic {name} was deleted and made again; the old one's messages are lost from "
+                told=f"topic {name} was deleted and recreated; the old one's messages are lost from "
                 f"offsets {_listed(known.next)} on",
             )
         ]

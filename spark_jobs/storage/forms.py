@@ -1,6 +1,6 @@
 """The form that Hudi keeps of a table in ``hoodie.properties``: its record key, its partition column and its type.
 
-Hudi takes it from the table's first writer, and refuses every later one that has another. Of a table that is made again
+Hudi takes it from the table's first writer, and refuses every later one that has another. Of a table that is rebuilt
 the record key may change: readers do not ask for its name, they tell rows apart by the key that is written in each of
 them. The rest stays. With partitions or without them readers look for files in other places, and of the two steps, the
 commit and the new name, one would come first and leave some readers without a row. And a table that was merge-on-read

@@ -3,8 +3,8 @@
 What was committed since is rolled back by Hudi and gone from the timelines. Tables go back before those they are made
 from, so a restore that dies between two tables leaves a lake that the ordinary jobs may work on: a mart of then over
 tables of now is refreshed again. (One that dies within a table stops its writers until it is run again.) Run once more,
-the restore does what is still to do. The log is last: with it goes back how far the landing folder was taken in, and
-what came since is taken in again.
+the restore does what is still to do. The log is last: with it goes back how far the landing folder was ingested, and
+what came since is ingested again.
 
 Hudi rolls back in the order in which commits ended, and fails half-way where that is not the one in which they were
 begun: after a service that ended beside writers, or in a lake that was copied. So they are put in order first.
@@ -83,7 +83,7 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
             continue
         if back_to not in timeline.savepoints or not timeline.holds(back_to):
             raise ContractError(
-                f"{name}: its state of {back_to} is not kept any more (the table was made again, or its savepoint "
+                f"{name}: its state of {back_to} is not kept any more (the table was recreated, or its savepoint "
                 f"deleted by hand); delete savepoint {record.id} and take another one"
             )
         later = sum(1 for time in (*(write.time for write in timeline.writes), *timeline.pending) if time > back_to)

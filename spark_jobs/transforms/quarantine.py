@@ -67,7 +67,7 @@ def with_about(rows_df: DataFrame) -> DataFrame:
 
 
 def count_kinds(rows_df: DataFrame) -> DataFrame:
-    """reason, about, state, records, and when the first and the last of them was taken in."""
+    """reason, about, state, records, and when the first and the last of them was ingested."""
     shown_df = with_about(rows_df).withColumn(STATE, F.coalesce(STATE, F.lit(State.OPEN.value)))
     counted_df = shown_df.groupBy("reason", ABOUT, STATE).agg(
         F.count("*").alias("records"), F.min("ingest_time").alias("first"), F.max("ingest_time").alias("last")

@@ -101,7 +101,7 @@ def go_on(point: Point, table: NumberedTable, last: int, *, wait: Callable[[], N
 def judge_lake(
     kind: str, operation: str, lake: Lake, assert_right: Callable[[], object], *, stuck: str, seconds: float
 ) -> Point:
-    """Look at the tables of a lake that has taken in everything, and at what is left over in them."""
+    """Look at the tables of a lake that has ingested everything, and at what is left over in them."""
     wrong = "" if stuck else attempt(assert_right)
     layouts = all_layouts(load_lake_spec(lake.settings.lake_spec))
     there = [(layout, lake.path(layout.name)) for layout in layouts if is_there(lake.path(layout.name))]

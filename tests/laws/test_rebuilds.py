@@ -1,4 +1,4 @@
-"""Law 6 for tables: a table made again from the log is what it would be if its files had always said so.
+"""Law 6 for tables: a table rebuilt from the log is what it would be if its files had always said so.
 
 Any definition of ``orders`` (key, partitions, what null means, what deletes do, with a history or without) becomes any
 other, while events come in any order, and runs of `apply` die anywhere and are run again. The table of every second

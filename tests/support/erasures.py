@@ -21,7 +21,7 @@ from tests.support.service_lakes import make_service_lake, run_services
 AGENT, CUSTOMER = 777001, 888002
 AGENT_NAMES, CUSTOMER_NAMES = ("Wilhelmina Quux", "Zoë Quux-Ångström"), ("Ottokar Plimsoll",)
 LATE_NAME = "Mina Farthingale"
-"""What the agent is called in a file that was delivered and not yet taken in."""
+"""What the agent is called in a file that was delivered and not yet ingested."""
 LAYERS = ("fast", "stitch", "slow")
 MARTS = (
     "fast_daily_deals",
@@ -38,7 +38,7 @@ Events = list[oracle.Event]
 class PeopleLake:
     """Three rounds of two random sources and of one that names the two people, with services and savepoints between.
 
-    The last round is taken in and not split: the tables are behind.
+    The last round is ingested and not split: the tables are behind.
     """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:

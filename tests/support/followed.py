@@ -51,7 +51,7 @@ CODES: Mapping[str, frozenset[int]] = {
     ".venv/bin/python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
     "python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
     "python -m spark_jobs.entrypoint checks run --tables sales,units": frozenset({0, 2}),
-    # Nothing is taken in any more while pages are followed, so a table may be older than it promises.
+    # Nothing is ingested any more while pages are followed, so a table may be older than it promises.
     "python -m spark_jobs.entrypoint freshness": frozenset({0, 2}),
 }
 """Exit codes that a page says a command has; of all others it is 0."""

@@ -109,7 +109,7 @@ class Eraser(Search):
     def _erase_delivered(self, found: Places) -> tuple[Eraser, Places]:
         """Quarantine, log and landing files, and again while what was delivered meanwhile names the person.
 
-        What is taken in may call the person by a name that nobody knew: what comes back knows it.
+        What is ingested may call the person by a name that nobody knew: what comes back knows it.
         """
         ledger, is_named = self._know_files(), True
         while is_named:

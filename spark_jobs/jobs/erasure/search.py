@@ -158,7 +158,7 @@ class Search:
             yield pinned_df
 
     def landing_parts(self, ledger: Mapping[str, LedgerEntry]) -> list[FilePart]:
-        """The landing files, and how far the ledger says that they were taken in."""
+        """The landing files, and how far the ledger says that they were ingested."""
         files = Filesystem(self.settings.landing_path)
         entries, _ = list_landing(files, self.spec.source.topics)
         if files.unreadable:

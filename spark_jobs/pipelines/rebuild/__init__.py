@@ -1,1 +1,1 @@
-"""Tables made again from the whole log by another definition: previewed, put in place, taken back."""
+"""Tables rebuilt from the whole log by another definition: previewed, put in place, taken back."""

@@ -93,7 +93,7 @@ def check_consumers(timelines: Mapping[str, Timeline], consumers: Mapping[str, C
                 table=table,
                 ailment=Ailment.CONSUMER,
                 what=f"consumer {name} is at {place}, {where} its timeline: it will read the whole table",
-                then="nothing, if the table was restored or made again; else find out who archived or rolled back",
+                then="nothing, if the table was restored or recreated; else find out who archived or rolled back",
             )
 
 

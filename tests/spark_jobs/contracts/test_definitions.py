@@ -120,7 +120,7 @@ def test_another_key_and_deletes_kept_apart_by_the_old_one_do_not_go_together() 
 
 
 def test_what_null_means_blocks_every_table_in_both_directions() -> None:
-    """The log knows of every event which columns did not travel, so its rows by either rule can be made again."""
+    """The log knows of every event which columns did not travel, so its rows by either rule can be rebuilt."""
     mirror = TableSpec(name="orders", key=("id",), database="shop", table="orders")
     for nulls in ({"nulls": Nulls.UNKNOWN}, {"null_columns": (("note", Nulls.UNKNOWN),)}):
         stored, now = table_parts(mirror, SPEC), table_parts(replace(mirror, **nulls), SPEC)

@@ -153,7 +153,7 @@ def test_landing_files_that_cannot_be_written_stop_it_before_anything_changes(
 
 
 def erase_and_die(people: PeopleLake, patch: pytest.MonkeyPatch, step: str, *, is_done: bool) -> None:
-    """An erasure that ends at a step; until it is finished, nothing else is taken in."""
+    """An erasure that ends at a step; until it is finished, nothing else is ingested."""
     die_at(patch, step, is_done=is_done)
     with pytest.raises(CrashError):
         people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)

@@ -125,7 +125,7 @@ def test_the_same_load_is_taken_once_and_once_more_when_a_person_says_so(spark: 
     before = lake.instants()
     again = load(lake, "copied_rates", old, name="old.csv")
     assert (again.status, again.counters) == (NOTHING_TO_DO, {"files": 1, "rows_read": 0})
-    assert "has taken in these files with upsert before" in again.messages[0]
+    assert "has loaded these files with upsert before" in again.messages[0]
     assert lake.instants() == before
     assert load(lake, "copied_rates", old, name="old.csv", again=True).status == DONE
     check_rates(lake, "copied_rates", {("EUR", DAYS[0]): Decimal(1)})

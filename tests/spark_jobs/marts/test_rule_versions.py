@@ -78,7 +78,7 @@ def test_a_month_keeps_its_version_and_a_new_one_has_that_in_force(made):
     ],
 )
 def test_a_recompute_names_the_version_of_its_own_months_alone(made, first, last, by_v2):
-    """What is new elsewhere is taken in by the same run, and is counted as by any other."""
+    """What is new elsewhere is ingested by the same run, and is counted as by any other."""
     found = versions(made, MONTHS, **recompute("v2", first, last))
     assert found == {month: "v2" if month in by_v2 else "v1" for month in MONTHS}
 

@@ -181,7 +181,7 @@ def test_a_form_that_was_named_by_a_run_that_died_blocks_the_table_when_its_file
 
 
 def test_marts_over_versions_are_downstream_of_the_table_whose_versions_they_are(tmp_path: Path) -> None:
-    """Their history is made again with it, and what decides versions is a part of their own definition."""
+    """Their history is rebuilt with it, and what decides versions is a part of their own definition."""
     over = MartSpec(
         name="moves",
         layer="slow",

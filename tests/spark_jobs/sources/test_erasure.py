@@ -1,4 +1,4 @@
-"""Somebody taken out of one landing file: what was taken in of it, in place, and nothing else; without Spark."""
+"""Somebody taken out of one landing file: what was ingested of it, in place, and nothing else; without Spark."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def test_a_loss_stops_the_run_until_it_is_accepted_of_each_topic_that_has_one(to
 LOST = {
     "retention": ({0: Bounds(earliest=5, latest=9, start=5)}, "1", "t: partition 0 lost offsets 3 to 4, deleted"),
     "an end that went back": ({0: Bounds(earliest=0, latest=2, start=0)}, "1", "ends at 2, and was read up to 3"),
-    "another topic": ({0: Bounds(earliest=0, latest=2, start=0)}, "2", "t was deleted and made again.*0: 3"),
+    "another topic": ({0: Bounds(earliest=0, latest=2, start=0)}, "2", "t was deleted and recreated.*0: 3"),
     "a partition": ({}, "1", "t: partition 0 is gone$"),
     "no topic": (None, "1", "topic t is gone"),
 }

@@ -179,7 +179,7 @@ def test_a_topic_that_was_deleted_and_one_that_was_made_again(lake, topics):
     topics.send(SQLSERVER_TOPIC, changes(4, 9))
     with pytest.raises(MessagesLostError) as caught:
         lake.run("ingest")
-    assert f"{SQLSERVER_TOPIC} was deleted and made again" in str(caught.value)
+    assert f"{SQLSERVER_TOPIC} was deleted and recreated" in str(caught.value)
     assert f"{POSTGRES_TOPIC} is gone" in str(caught.value)
     assert f"--accept-loss {SQLSERVER_TOPIC},{POSTGRES_TOPIC}" in str(caught.value)
     lake.run("ingest", accept_loss=f"{SQLSERVER_TOPIC},{POSTGRES_TOPIC}")

@@ -1,6 +1,6 @@
 """What a gate sets aside or stops on its way into the lake, what readers see meanwhile, and how it is let through.
 
-The lake's spec is the shipped one with a few expectations more: a sale of project 13 may not be taken in, a batch with
+The lake's spec is the shipped one with a few expectations more: a sale of project 13 may not be ingested, a batch with
 a sale of agent 13 stops the tables, deals of more than a million stop the fast layer.
 """
 

@@ -68,19 +68,12 @@ class Web:
         self.switch.next = Decision(fault, seconds)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Web]:
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """Each test has its own: a late request of the test before would write into a store that they share."""
     store, switch = SmallStore(), Chosen()
     with running_server(store) as port, StoreProxy(switch, server=f"127.0.0.1:{port}") as proxy:
         yield Web(store, proxy, switch)
-
-
-@pytest.fixture
-def web(running: Web) -> Web:
-    running.store.objects.clear()
-    running.store.changes.clear()
-    running.switch.next = CALM
-    return running
 
 
 def test_what_is_not_to_fail_goes_through_unchanged(web: Web):

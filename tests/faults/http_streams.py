@@ -47,7 +47,8 @@ class Message:
         status = self.first.partition(" ")[2]
         if not status.startswith(("204", "304")):
             kept.append(f"Content-Length: {length}")
-        return "\r\n".join((f"HTTP/1.1 {status}", *kept, "", "")).encode("latin-1") + self.body
+        head = "\r\n".join((f"HTTP/1.1 {status}", *kept, "", "")).encode("latin-1")
+        return head if is_head else head + self.body
 
 
 async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Message:

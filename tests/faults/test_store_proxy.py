@@ -160,6 +160,21 @@ def test_what_comes_late_comes_after_what_came_meanwhile(web: Web):
     assert web.store.objects[KEY] == b"two"
 
 
+@pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SLOW_DOWN, Fault.ERROR_AFTER])
+def test_an_error_as_the_answer_to_head_has_no_body_that_the_next_answer_would_begin_with(web: Web, fault: Fault):
+    """A client would wait for the end of a head that never comes; S3A does for minutes."""
+    web.fail(fault)  # to the first of two requests
+    host, port = web.proxy.address.split(":")
+    with closing(socket.create_connection((host, int(port)), timeout=_LONG)) as client:
+        for status in (b"HTTP/1.1 50", b"HTTP/1.1 404 "):
+            client.sendall(f"HEAD {KEY} HTTP/1.1\r\n\r\n".encode())
+            answer = b""
+            while not answer.endswith(b"\r\n\r\n"):
+                answer += client.recv(1000)
+            assert answer.startswith(status)
+            assert b"<" not in answer
+
+
 def test_what_is_delayed_is_not_carried_out_once_the_client_has_given_up(web: Web):
     web.fail(Fault.DELAYED, seconds=0.05)
     web.switch.open.clear()

@@ -1,6 +1,6 @@
 """The text of mart SQL: what it names, and the same text with tables and parameters filled in.
 
-SQL is never rewritten from its parsed form: what runs is what was declared, with a few words exchanged in place.
+SQL is never generated from its parsed form: what runs is what was declared, with a few words exchanged in place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The columns of mirrored tables in a batch of events: what is new is ingested, what does not fit is set aside."""
+"""The columns of mirrored tables in a batch of events: what is new is ingested, what does not fit is quarantined."""
 
 from __future__ import annotations
 

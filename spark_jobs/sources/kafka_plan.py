@@ -107,8 +107,8 @@ def plan_kafka(
         progress: how far they were read; topics that are not the lake's are no part of it.
         start: where topics begin that were never read.
         max_records: most to read.
-        accepted: topics whose losses a person accepts: what is lost of them starts over with the first message that
-            is there. What was read before changes nothing when it is read again.
+        accepted: topics whose losses a person accepts: reading goes on there with the first message that is left. What
+            was read before changes nothing when it is read again.
         is_first: no run of this lake has looked at Kafka yet.
     """
     begins_late = start.word == LATEST and not is_first

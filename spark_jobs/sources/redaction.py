@@ -42,7 +42,7 @@ class RecordNaming:
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Takes one person out of records. Rebuilt on every executor: it holds patterns and a decoder.
+    """Takes one person out of records. Built on every executor: it holds patterns and a decoder.
 
     ``wide`` is how records of the wide log name the person, ``tables`` how those of tables at the source do; ``hint``
     finds what may be about them at all, ``trace`` what must be in no record that nobody can use.

@@ -1,9 +1,9 @@
 """Every two commands that rewrite a lake: the first is cut off at an operation, then the second comes, and a way out.
 
-The second may do its work or refuse in one sentence. Then somebody asks the doctor and does what it says, until nothing
-is said of unfinished work any more; one who cannot get there is stuck. In the end the next batch goes through all of
-the lake, and sales, mart and store have what was delivered: a restore takes commits back, and ingest reads them again;
-an erasure changes whose a sale is, and not which unit it is of.
+The second may do its work or refuse in one sentence. Then the doctor is run and its advice followed, until it reports
+no unfinished work; a lake that does not get there is stuck. In the end the next batch goes through all of the lake, and
+sales, mart and store have what was delivered: a restore takes commits back, and ingest reads them again; an erasure
+changes whose a sale is, and not which unit it is of.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ COMMANDS: Mapping[str, Command] = {
 }
 KINDS = tuple(f"{name}, then another" for name in COMMANDS)
 """Of each command cut off; the others follow it in turns."""
-SAMPLED_POINTS = 4
-"""Of each kind in a slice."""
+SAMPLED_POINTS = 7
+"""Of each kind in a slice: so that each other command follows it once."""
 
 
 @dataclass

@@ -46,7 +46,7 @@ class GlueApi:
         return [name for name, _ in self.asked if name.startswith(_WRITES)]
 
     def forget(self) -> None:
-        """Start to remember over."""
+        """Forget the calls so far."""
         self.asked.clear()
         self.requests.clear()
 

@@ -40,7 +40,7 @@ class Metastore:
             }
 
     def set_parameter(self, name: str, key: str, value: str) -> None:
-        """Set one parameter of a table; what else its entry says stays, and no statistics are rebuilt."""
+        """Set one parameter of a table; what else its entry says stays, and no statistics are recomputed."""
         from pymetastore.hive_metastore.ttypes import EnvironmentContext
 
         with self.asking() as client:

@@ -2,7 +2,7 @@
 
 An engine keeps a view in words of its own, so what is there cannot be laid beside the statement that made it. A small
 file of the lake, ``.views/<database>.json``, remembers for each view the fingerprint of its statement and of what the
-catalog said of it afterwards: a view that was changed or dropped by somebody else is rebuilt too.
+catalog said of it afterwards: a view that was changed or dropped by another user is recreated too.
 """
 
 from __future__ import annotations

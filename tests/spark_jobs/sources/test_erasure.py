@@ -1,4 +1,4 @@
-"""Somebody taken out of one landing file: what was ingested of it, in place, and nothing else; without Spark."""
+"""A person removed from one landing file: what was ingested of it, in place, and nothing else; without Spark."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import ROW_ORDER
 from spark_jobs.contracts.versions import history_columns
-from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
 from spark_jobs.pipelines.column_forms import stored_forms
+from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned

@@ -24,7 +24,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.query import register_tables
+from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.storage.catalog.athena import ask
 from spark_jobs.storage.catalog.view_ddl import Engine, database_of
 from spark_jobs.storage.lake_specs import read_lake_spec

@@ -18,10 +18,10 @@ from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.erasure.eraser import Eraser
-from spark_jobs.jobs.erasure.giving_up import check_cut_off, give_up
-from spark_jobs.jobs.erasure.rows import is_stand_in_taken
-from spark_jobs.jobs.erasure.trials import check_beforehand
+from spark_jobs.pipelines.erasure.eraser import Eraser
+from spark_jobs.pipelines.erasure.giving_up import check_cut_off, give_up
+from spark_jobs.pipelines.erasure.rows import is_stand_in_taken
+from spark_jobs.pipelines.erasure.trials import check_beforehand
 from spark_jobs.sources.erasure import problems_of
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec

@@ -5,28 +5,23 @@ from __future__ import annotations
 import argparse
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.again import Again
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.intake import Intake
-from spark_jobs.jobs.rereading import Rereading, may_supplement, supplement
-from spark_jobs.quality.holds import Holds
-from spark_jobs.quality.verdicts import told_of
+from spark_jobs.pipelines.ingestion.rereading import Rereading, may_supplement, supplement
+from spark_jobs.pipelines.ingestion.run import ingest_delivery, ingest_new
 from spark_jobs.sources.again import HEADER, plan_again
-from spark_jobs.sources.delivery import Delivery
-from spark_jobs.sources.discovery import checkpoints, find_delivery
-from spark_jobs.sources.file_scans import scan_with
-from spark_jobs.sources.kafka import client_properties, reading
+from spark_jobs.sources.kafka import client_properties
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
@@ -88,7 +83,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     assert spark is not None
     with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
         check_intake(settings)
-        taken = take_in(spark, spec, arguments, settings)
+        taken = ingest_new(spark, spec, arguments, settings)
     return _result(arguments, taken.outcomes, taken.counters, taken.messages, taken.alerts)
 
 
@@ -115,7 +110,7 @@ def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, 
             messages["people were erased from this lake; erase again whom these messages name"] = None
         for delivery in plan.deliveries(max_records=arguments.options.get("max_events") or settings.max_events):
             timelines = [settled_timeline(spark, name, settings) for name in names]
-            taken = put_through(spark, spec, delivery, timelines, arguments, settings, by=Rereading)
+            taken = ingest_delivery(spark, spec, delivery, timelines, arguments, settings, by=Rereading)
             done = list(taken.outcomes)
             if may_add and taken.counters.get("records_duplicate"):
                 timeline = settled_timeline(spark, spec.log, settings)
@@ -152,74 +147,4 @@ def _result(
         counters=counters,
         messages=messages,
         alerts=alerts,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What a look at what was delivered came to; ``checkpoints`` say what is known of it now."""
-
-    outcomes: tuple[TableOutcome, ...]
-    counters: dict[str, int]
-    messages: tuple[str, ...]
-    alerts: tuple[str, ...]
-    checkpoints: dict[str, str]
-    has_more: bool
-
-
-def take_in(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Taken:
-    """Take what is new, as much as is ingested at a time. The caller holds the leases of log and quarantine."""
-    log_timeline = settled_timeline(spark, spec.log, settings)
-    quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
-    delivery = find_delivery(
-        spec,
-        log_timeline,
-        settings,
-        clock=arguments.clock,
-        max_records=arguments.options.get("max_events") or settings.max_events,
-        accepted=names_of(arguments.options.get("accept_loss", "")),
-        scan=scan_with(spark, settings.landing_path),
-    )
-    return put_through(spark, spec, delivery, (log_timeline, quarantine_timeline), arguments, settings)
-
-
-def put_through(
-    spark: SparkSession,
-    spec: LakeSpec,
-    delivery: Delivery,
-    timelines: Sequence[Timeline],
-    arguments: JobArguments,
-    settings: Settings,
-    *,
-    by: type[Intake] = Intake,
-) -> Taken:
-    """Take what was delivered to log and quarantine, whose settled timelines are given and whose leases are held."""
-    log_timeline, quarantine_timeline = timelines
-    counters = {"records_read": 0, **delivery.counters, "has_more": int(delivery.has_more)}
-    messages, alerts = delivery.messages, tuple[str, ...]()
-    outcomes = [TableOutcome(table=t.table, instant=t.last, rows=0, is_committed=False) for t in timelines]
-    if not delivery.is_empty:
-        log.info("reading %s", ", ".join(f"{what}: {count:,}" for what, count in delivery.counters.items()))
-        intake = by(
-            spark=spark,
-            spec=spec,
-            delivery=delivery,
-            log_timeline=log_timeline,
-            quarantine_timeline=quarantine_timeline,
-            arguments=arguments,
-            settings=settings,
-        )
-        with reading():
-            outcomes = intake.commit()
-        counters |= intake.counters
-        alerts = intake.alerts
-        messages = (*messages, *intake.messages, *told_of(spec.log, intake.verdicts))
-    Holds(settings).release({spec.log})
-    return Taken(
-        outcomes=tuple(outcomes),
-        counters=counters,
-        messages=messages,
-        alerts=alerts,
-        checkpoints={**checkpoints(log_timeline), **delivery.checkpoint},
-        has_more=delivery.has_more,
     )

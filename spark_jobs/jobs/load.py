@@ -14,7 +14,7 @@ from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.loading import Loading, known_loads
+from spark_jobs.pipelines.loading import Loading, known_loads
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
 from spark_jobs.sources.load_files import LoadFiles, check_delimiter, find_files

@@ -23,8 +23,8 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOu
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.quarantine_pages import print_kinds, print_record
-from spark_jobs.jobs.replay import Replay, commit_marks
+from spark_jobs.pipelines.ingestion.replay import Replay, commit_marks
+from spark_jobs.pipelines.quarantine_pages import print_kinds, print_record
 from spark_jobs.sources.records import MAX_RECORD_BYTES
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables

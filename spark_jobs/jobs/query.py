@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -14,15 +14,12 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.versions import history_columns, versions_select
 from spark_jobs.contracts.views import load_views
-from spark_jobs.jobs.exporting import add_export_options, export_rows, find_target
+from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
+from spark_jobs.pipelines.temporary_views import register_tables, register_versions, register_views
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.reader import read_as_of, read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
-from spark_jobs.storage.time_travel import find_state, parse_moment
-from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.visible import visible_rows
+from spark_jobs.storage.time_travel import parse_moment
 
 DEFAULT_ROWS = 50
 _PLACE = re.compile(r"(; line \d+ pos \d+|\(line \d+, pos \d+\)).*")
@@ -59,8 +56,8 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     spec, target = read_lake_spec(settings), find_target(arguments, settings)
     counters, messages = dict[str, int](), list[str]()
     tables = register_tables(spark, spec, settings, moment=arguments.options.get("as_of") or "")
-    _register_versions(spark, spec, tables)
-    missing = _register_views(spark, Path(settings.views_path))
+    register_versions(spark, spec, tables)
+    missing = register_views(spark, Path(settings.views_path))
     try:
         answer_df = spark.sql(_select(spark, arguments.options["sql"]))
         if target:
@@ -98,50 +95,3 @@ def _select(spark: SparkSession, sql: str) -> str:
     query = sql.strip().removesuffix(";")
     spark.sql("\n".join(("SELECT 1 FROM (", query, ")")))
     return query
-
-
-def register_tables(
-    spark: SparkSession, spec: LakeSpec, settings: Settings, *, moment: str = "", only: Collection[str] = ()
-) -> list[str]:
-    """Every table with a commit (of ``only`` these), under its name; live rows and the columns people ask for.
-
-    With a ``moment`` (a time, an instant, the name of a savepoint) those that had a commit then, as they were.
-    """
-    registered = []
-    record = SavepointRecords(settings).find(moment) if moment else None
-    for name in (each for each in spec.table_names if not only or each in only):
-        timeline = Timeline(table=name, path=settings.table_path(name))
-        timeline.check_readable()
-        if timeline.last is None:
-            continue
-        if moment:
-            wanted = record.tables.get(name) if record else parse_moment(moment)
-            if wanted is None or (instant := find_state(spark, timeline, wanted)) is None:
-                continue
-            rows_df = read_as_of(spark, timeline.path, instant)
-        else:
-            rows_df = read_snapshot(spark, timeline.path)
-        visible_rows(rows_df, name, spec).createOrReplaceTempView(name)
-        registered.append(name)
-    return registered
-
-
-def _register_versions(spark: SparkSession, spec: LakeSpec, registered: Collection[str]) -> None:
-    """The versions of the rows of each table whose history is there."""
-    for table in (each for each in spec.tables if each.history and each.history_name in registered):
-        columns = history_columns(table, spark.table(table.history_name).columns)
-        select = versions_select(table, columns, spec, source=f"`{table.history_name}`", quote="`")
-        spark.sql(select).createOrReplaceTempView(table.versions_name)
-
-
-def _register_views(spark: SparkSession, folder: Path) -> list[str]:
-    """Each view below ``folder`` under its own name, after those it reads; gives those that lack a table."""
-    from pyspark.errors import AnalysisException
-
-    missing = []
-    for view in load_views(folder):
-        try:
-            spark.sql(view.text).createOrReplaceTempView(view.name)
-        except AnalysisException:
-            missing.append(view.name)
-    return missing

@@ -14,7 +14,6 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOu
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.savepoint import JOB as SAVEPOINT
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.kept_rows import drop_kept, kept_commits
@@ -23,7 +22,7 @@ from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
 from spark_jobs.storage.restores import PendingRestore, Restores, check_no_restore, has_begun
-from spark_jobs.storage.savepoints import Record, SavepointRecords
+from spark_jobs.storage.savepoints import SAVEPOINT_JOB, Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
@@ -46,7 +45,7 @@ def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
 
 def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     """Raise ContractError when ``--to`` names no savepoint of the whole lake, or something else has to end first."""
-    _check(spec, SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT), settings)
+    _check(spec, SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT_JOB), settings)
 
 
 def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
@@ -61,7 +60,7 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     """
     spec = read_lake_spec(settings)
     records = SavepointRecords(settings)
-    record = records.read(arguments.options["to"], made_by=SAVEPOINT)
+    record = records.read(arguments.options["to"], made_by=SAVEPOINT_JOB)
     _check(spec, record, settings)
     ways = plan_restore(spec, record, settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))

@@ -22,11 +22,10 @@ from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timelines
 from spark_jobs.storage.restores import check_needless, check_no_restore
-from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
+from spark_jobs.storage.savepoints import SAVEPOINT_JOB, Record, SavepointRecords, record_id
 
 log = logging.getLogger(__name__)
 
-JOB = "savepoint"
 _LABEL = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEAD = ("savepoint", "made at", "by", "tables", "oldest state", "what")
 
@@ -109,7 +108,7 @@ def _create(
             return []
         records.keep(spark, record)
     said = [f"kept: {record.id}, {len(record.tables)} tables"]
-    same = [each for each in records.all() if each.made_by == JOB and each.what == record.what]
+    same = [each for each in records.all() if each.made_by == SAVEPOINT_JOB and each.what == record.what]
     for old in same[: -keep if keep else 0]:
         records.release(spark, old)
         said.append(f"deleted: {old.id}")
@@ -127,7 +126,7 @@ def _state_of_now(
     tables = {timeline.table: timeline.newest for timeline in timelines if timeline.newest}
     return Record(
         id=id_,
-        made_by=JOB,
+        made_by=SAVEPOINT_JOB,
         made_at=format_clock(arguments.clock),
         what=f"the lake ({label})",
         tables=tables,

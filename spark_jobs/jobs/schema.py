@@ -27,9 +27,9 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_sources import matches
 from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
+from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
 from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.lake_specs import read_book, read_kept, read_lake_spec

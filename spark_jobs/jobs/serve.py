@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of, parse_clock
+from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.pipelines.serving import serve_marts
 from spark_jobs.quality.holds import Hold, Holds
-from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.serving.address import parse_address
-from spark_jobs.storage.serving.store import MartState, ServingStore
-from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.visible import visible_rows
-
-_CLOCK = "clock"
+from spark_jobs.storage.serving.store import ServingStore
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,17 +36,12 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
 
 
 def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
-    """Bring the served rows of every mart of the layers to the mart's newest instant.
-
-    A mart whose newest instant is served already is not read; only the clock it was brought to may move on. One whose
-    newest state was found wrong after its commit is left as it was served last.
-    """
+    """Bring the served rows of every mart of the layers to the mart's newest instant."""
     spec = read_lake_spec(settings)
     marts = _marts_of(spec, arguments)
     store = ServingStore(parse_address(settings), wait_seconds=settings.lease_wait_seconds)
     held = {hold.table: hold for hold in Holds(settings).held()}
-    wrong = {table for table, hold in held.items() if hold.instant}
-    outcomes = [_serve(spark, spec, mart, store, arguments, settings) for mart in marts if mart.name not in wrong]
+    outcomes = serve_marts(spark, spec, marts, store, held.values(), arguments, settings)
     absent = tuple(f"{o.table} has no commit yet: nothing to serve" for o in outcomes if o.instant is None)
     return JobResult(
         job=arguments.job,
@@ -87,46 +74,5 @@ def _marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     return [mart for mart in marts if mart.name in names or not names]
 
 
-def _serve(
-    spark: SparkSession,
-    spec: LakeSpec,
-    mart: MartSpec,
-    store: ServingStore,
-    arguments: JobArguments,
-    settings: Settings,
-) -> TableOutcome:
-    with hold_tables((f"{mart.name}.serving",), job=arguments.job, settings=settings):
-        timeline = _timeline(mart, settings)
-        timeline.check_readable()
-        if timeline.last is None:
-            return TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False)
-        clock = _clock(timeline, settings)
-        state = MartState(mart=mart.name, instant=timeline.last, clock=clock, served_at=arguments.clock)
-        served, count = store.served(mart.name), None
-        if served is None or served.instant != state.instant:
-            rows_df = visible_rows(read_as_of(spark, timeline.path, state.instant), mart.name, spec)
-            count = store.replace(
-                state,
-                rows_df.schema,
-                rows_df.toLocalIterator(),
-                is_on_timeline=lambda instant: _timeline(mart, settings).holds(instant),
-            )
-        elif served.clock != clock:
-            store.keep(state)
-        return TableOutcome(table=mart.name, instant=state.instant, rows=count or 0, is_committed=count is not None)
-
-
 def _of_hold(hold: Hold) -> str:
     return f"{hold.table} is held back since {hold.since}, its last good state is served: {'; '.join(hold.told)}"
-
-
-def _timeline(mart: MartSpec, settings: Settings) -> Timeline:
-    return Timeline(table=mart.name, path=settings.table_path(mart.name))
-
-
-def _clock(timeline: Timeline, settings: Settings) -> datetime | None:
-    """The clock the mart was brought to: it moves on without a commit when no row changes."""
-    state = ConsumerRegistry(settings.base_path).read(timeline.table)
-    noted = state.notes.get(_CLOCK) if state.tables.get(timeline.table) == timeline.last else None
-    text = noted or timeline.newest_metadata(METADATA_PREFIX + _CLOCK)
-    return parse_clock(text) if text else None

@@ -18,7 +18,7 @@ from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.ingest import Taken, put_through
+from spark_jobs.pipelines.ingestion.run import Ingested, ingest_delivery
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.delivery import JdbcDelivery
@@ -182,7 +182,7 @@ class Reading:
         before: Snapshot | None,
         after: Snapshot,
         erased: tuple[tuple[str, int], ...],
-    ) -> Taken | None:
+    ) -> Ingested | None:
         """Commit what was read; None when it is to be read again, since something came between.
 
         That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
@@ -196,7 +196,7 @@ class Reading:
                 log.info("%s: the lake has changed while parts were read; they are read again", self.origin)
                 return None
             current = replace(delivery, snapshots={**known, name: after})
-            return put_through(self.spark, self.spec, current, timelines, self.arguments, self.settings)
+            return ingest_delivery(self.spark, self.spec, current, timelines, self.arguments, self.settings)
 
     def _name_among(self, known: Snapshots) -> str:
         """What its snapshot is called: that of a table of the same name in another database has the shorter name."""
@@ -246,7 +246,7 @@ class Reading:
         kind = ColumnKind(snapshot.kind)
         return after, [part.predicate(self.database.part_key(), kind) for part in parts]
 
-    def _count(self, taken: Taken, after: Snapshot, *, parts: int) -> None:
+    def _count(self, taken: Ingested, after: Snapshot, *, parts: int) -> None:
         self._parts_read += parts
         self.counters.update({name: n for name, n in taken.counters.items() if name != "has_more"})
         self.messages += [message for message in taken.messages if message not in self.messages]

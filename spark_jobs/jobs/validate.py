@@ -23,8 +23,8 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOu
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.jobs.validation import Ask, Found, Validation, is_increment, plan_asks
 from spark_jobs.pipelines.stored_columns import expected_of_stored
+from spark_jobs.pipelines.validation import Ask, Found, Validation, is_increment, plan_asks
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites

@@ -44,7 +44,7 @@ _SAID = {
 }
 
 
-def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
+def evolve_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
     """What a batch of decoded records, which is pinned, has for columns, laid over what is known of them.
 
     Names and keys of tables that a pattern found before are settled first: what comes now takes none of them.
@@ -56,7 +56,7 @@ def take_in_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timelin
     return replace(evolution, book=settle(spec, evolution.book))
 
 
-def set_aside_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
+def quarantine_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
     """The records, with those that have a refused column as rejected ones; their bytes are still to be found."""
     if not refusals:
         return decoded_df

@@ -39,7 +39,7 @@ _TABLE = "__table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourcesTaken:
+class CheckedSources:
     """A batch without what its sources do not allow: the records, what is known after them, what was quarantined."""
 
     decoded_df: DataFrame
@@ -87,7 +87,7 @@ def decoding_spec(spec: LakeSpec, book: SourceBook) -> LakeSpec:
     return replace(spec, epochs=book.epochs)
 
 
-def take_in_sources(
+def check_sources(
     decoded_df: DataFrame,
     spec: LakeSpec,
     book: SourceBook,
@@ -95,7 +95,7 @@ def take_in_sources(
     settings: Settings,
     *,
     may_stop: bool,
-) -> SourcesTaken:
+) -> CheckedSources:
     """Judge the sources of a batch of decoded records, which is pinned.
 
     Args:
@@ -122,7 +122,7 @@ def take_in_sources(
         suspects = [suspect for suspect in first.suspects if suspect.stream in fell]
         decoded_df = _quarantine_fallen(decoded_df, suspects, clock, settings.source_skew_seconds * 1000)
         judged = _judge(decoded_df, spec, book, clock, settings, has_table=has_table)
-    return SourcesTaken(
+    return CheckedSources(
         decoded_df=decoded_df,
         book=first.book if judged is first else _with_refusals_of(judged.book, first.book),
         told=first.told,

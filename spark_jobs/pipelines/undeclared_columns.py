@@ -71,7 +71,7 @@ def has_undeclared(events_df: DataFrame) -> Column:
     return F.col("source_table").isNull() & F.col("row_types").isNotNull()
 
 
-def take_in_undeclared(
+def keep_undeclared(
     decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, *, events: int, clock: datetime
 ) -> Undeclared:
     """What a batch of decoded records, which is pinned, has of such columns, laid over what is known of them.

@@ -23,6 +23,8 @@ from spark_jobs.storage.procedures import call
 from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".savepoints"
+SAVEPOINT_JOB = "savepoint"
+"""What made the records of the whole lake; others are made before a rewrite, by the job that rewrites."""
 
 
 def record_id(label: str, clock: datetime) -> str:

@@ -79,11 +79,9 @@ def crash_in_feed(module: str, number: int, *, is_written: bool) -> Callable[[py
     return install
 
 
-_MERGE = "pipelines.merge.engine"
+_INTAKE, _MERGE = "pipelines.ingestion.intake", "pipelines.merge.engine"
 CRASHES: dict[str, list[Callable[[pytest.MonkeyPatch], None]]] = {
-    "ingest": [
-        crash_at_commit("jobs.intake", number, is_committed=done) for number in (1, 2) for done in (False, True)
-    ],
+    "ingest": [crash_at_commit(_INTAKE, number, is_committed=done) for number in (1, 2) for done in (False, True)],
     "split": [
         crash_before_consumer_file,
         *map(crash_in_row_index, ("write_layer", "accept")),

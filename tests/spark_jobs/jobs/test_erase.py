@@ -15,7 +15,7 @@ from spark_jobs.contracts.errors import (
     ErasureUnfinishedError,
     SettingsError,
 )
-from spark_jobs.jobs.erasure import eraser, trials
+from spark_jobs.pipelines.erasure import eraser, trials
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from tests.support import oracle

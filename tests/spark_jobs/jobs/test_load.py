@@ -133,7 +133,8 @@ def test_the_same_load_is_taken_once_and_once_more_when_a_person_says_so(spark: 
 
 
 @pytest.mark.parametrize(
-    ("module", "is_committed"), [("jobs.intake", True), ("jobs.loading", False), ("jobs.loading", True)]
+    ("module", "is_committed"),
+    [("pipelines.ingestion.intake", True), ("pipelines.loading", False), ("pipelines.loading", True)],
 )
 def test_a_load_that_died_is_run_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, is_committed: bool
@@ -144,7 +145,7 @@ def test_a_load_that_died_is_run_again(
         crash_at_commit(module, 1, is_committed=is_committed)(patch)
         with pytest.raises(CrashError):
             load(lake, "copied_rates", rows)
-    is_whole = module == "jobs.loading" and is_committed
+    is_whole = module == "pipelines.loading" and is_committed
     assert load(lake, "copied_rates", rows).status == (NOTHING_TO_DO if is_whole else DONE)
     check_rates(lake, "copied_rates", {("EUR", DAYS[0]): Decimal(1), ("USD", DAYS[0]): Decimal(2)})
     assert len(lake.rows("quarantine")) == 1

@@ -182,7 +182,7 @@ def test_a_replay_that_dies_at_a_commit_and_is_run_again(lake, number, is_commit
     file = lake.folder / "repaired.json"
     file.write_bytes(repaired)
     options = {"action": "replay", "record": hash_of(raw), "repaired": str(file), **BECAUSE}
-    install = crash_at_commit("jobs.replay", number, is_committed=is_committed)
+    install = crash_at_commit("pipelines.ingestion.replay", number, is_committed=is_committed)
     assert run_and_crash(lake, "quarantine", install, **options)
     logged = [row for row in lake.rows("sales_log") if row["sale_id"] == 7]
     assert len(logged) == int((number, is_committed) != (1, False))

@@ -97,7 +97,7 @@ def test_rows_are_those_of_the_commit_that_is_named(lake: Lake, monkeypatch: pyt
             commits.append(write(lake, SECOND))
         return read_as_of(*arguments)
 
-    monkeypatch.setattr("spark_jobs.jobs.serve.read_as_of", overtaken)
+    monkeypatch.setattr("spark_jobs.pipelines.serving.read_as_of", overtaken)
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == one
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == commits[0]

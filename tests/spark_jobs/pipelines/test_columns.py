@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.schemas import Refusal, Seen
 from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.contracts.table_sources import ORIGIN
-from spark_jobs.pipelines.columns import _arrived, set_aside_types
+from spark_jobs.pipelines.columns import _arrived, quarantine_types
 from spark_jobs.sources.decoding import KEY_COLUMNS
 from tests.support.shop_lakes import shop_spec
 
@@ -78,7 +78,7 @@ A_TEXT, B_DATE = refusal("orders", "a", "string"), refusal("orders", "b", "date"
     ],
 )
 def test_records_with_any_refused_column_of_their_table_are_set_aside(spark, refusals, aside: dict[int, str]):
-    rows = set_aside_types(decoded(spark), refusals).collect()
+    rows = quarantine_types(decoded(spark), refusals).collect()
     found = {row["read_offset"]: row["detail"].split(": ", 1)[1] for row in rows if row["reason"] == "other_type"}
     assert found == aside
     others = {row["read_offset"]: row["reason"] for row in rows if row["reason"] != "other_type"}

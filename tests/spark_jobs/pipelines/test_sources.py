@@ -17,7 +17,7 @@ from spark_jobs.contracts.epochs import PositionsFellError
 from spark_jobs.contracts.origins import WIDE, SourceBook, Stream
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.pipelines.sources import take_in_sources
+from spark_jobs.pipelines.sources import check_sources
 from spark_jobs.sources.decoding import decoded_schema
 
 pytestmark = pytest.mark.spark
@@ -56,7 +56,7 @@ def batch(spark: Any, rows: Any = BATCH) -> Any:
 
 
 def take_in(decoded_df: Any, book: SourceBook = BOOK, *, may_stop: bool = True) -> Any:
-    return take_in_sources(decoded_df, SPEC, book, CLOCK, SETTINGS, may_stop=may_stop)
+    return check_sources(decoded_df, SPEC, book, CLOCK, SETTINGS, may_stop=may_stop)
 
 
 def test_what_the_sources_do_not_allow_is_set_aside(spark):

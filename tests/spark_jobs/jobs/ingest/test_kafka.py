@@ -231,7 +231,7 @@ def test_a_message_that_goes_between_the_plan_and_the_read_is_tried_again(lake, 
         topics.forget(SQLSERVER_TOPIC, 0, before=2)
         return delivery
 
-    monkeypatch.setattr("spark_jobs.jobs.ingest.find_delivery", forget_then_give)
+    monkeypatch.setattr("spark_jobs.pipelines.ingestion.run.find_delivery", forget_then_give)
     with pytest.raises(TransientError, match=rf"kafka:{SQLSERVER_TOPIC}/0 from 0: .*; nothing was written"):
         lake.run("ingest")
     monkeypatch.undo()

@@ -27,7 +27,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.contracts.views import load_views
 from spark_jobs.jobs.checks import ask_checks, ask_spark
-from spark_jobs.jobs.query import register_tables
+from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline

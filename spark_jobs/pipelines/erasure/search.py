@@ -23,7 +23,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import Deletes
-from spark_jobs.jobs.erasure.rows import condition_in, count_in_files, known_names, rows_about
+from spark_jobs.pipelines.erasure.rows import condition_in, count_in_files, known_names, rows_about
 from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.erasure import (
     FileFinding,

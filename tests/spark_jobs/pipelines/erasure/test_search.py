@@ -15,7 +15,7 @@ from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs.erasure.eraser import Eraser
+from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import unpack_ledger
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState

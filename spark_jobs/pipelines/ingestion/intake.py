@@ -18,12 +18,12 @@ from spark_jobs.pipelines.columns import (
     column_alerts,
     column_messages,
     column_metadata,
-    set_aside_types,
-    take_in_columns,
+    evolve_columns,
+    quarantine_types,
 )
 from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
-from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
+from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
+from spark_jobs.pipelines.undeclared_columns import Undeclared, keep_undeclared
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
@@ -67,7 +67,7 @@ class Intake:
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
     undeclared: list[Undeclared] = field(default_factory=list)
-    sources: list[SourcesTaken] = field(default_factory=list)
+    sources: list[CheckedSources] = field(default_factory=list)
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
@@ -85,15 +85,15 @@ class Intake:
         with pinned(self.spark, dated_df, "decoded") as decoded_df:
             # Nothing can be decided in a lake without a log; what fell there waits in the quarantine.
             may_stop = bool(self.log_timeline.last)
-            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=may_stop)
+            sources = check_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=may_stop)
             self.sources.append(sources)
             decoded_df = sources.decoded_df
-            columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
+            columns = evolve_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
-            decoded_df = set_aside_types(decoded_df, columns.refusals)
+            decoded_df = quarantine_types(decoded_df, columns.refusals)
             self.facts.update(measure(decoded_df, gate, self.arguments.clock))
             events, clock = self.facts["undeclared"], self.arguments.clock
-            kept = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            kept = keep_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
             self.undeclared.append(kept)
             self._judge(gate)
             quarantine = self._commit_rejected(decoded_df)

@@ -18,9 +18,9 @@ from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs.erasure import eraser as module
-from spark_jobs.jobs.erasure import search
-from spark_jobs.jobs.erasure.eraser import Eraser
+from spark_jobs.pipelines.erasure import eraser as module
+from spark_jobs.pipelines.erasure import search
+from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.sources.erasure import FileFinding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.erasure.search import Search
+from spark_jobs.pipelines.erasure.search import Search
 from spark_jobs.storage import change_feed, erasures, row_index
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.s3 import is_s3

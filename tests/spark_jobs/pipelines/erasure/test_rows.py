@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.jobs.erasure.rows import condition_in, count_in_files
+from spark_jobs.pipelines.erasure.rows import condition_in, count_in_files
 
 pytestmark = pytest.mark.spark
 

@@ -19,12 +19,12 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import in_files
 from spark_jobs.pipelines.account import check_balance, measure, newest_event
-from spark_jobs.pipelines.columns import column_messages, column_metadata, set_aside_types, take_in_columns
+from spark_jobs.pipelines.columns import column_messages, column_metadata, evolve_columns, quarantine_types
+from spark_jobs.pipelines.ingestion.intake import in_files
 from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import SourcesTaken, decoding_spec, read_sources, take_in_sources
-from spark_jobs.pipelines.undeclared_columns import Undeclared, take_in_undeclared
+from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
+from spark_jobs.pipelines.undeclared_columns import Undeclared, keep_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
@@ -62,7 +62,7 @@ class Replay:
     verdicts: list[Verdict] = field(default_factory=list)
     columns: list[Evolution] = field(default_factory=list)
     undeclared: list[Undeclared] = field(default_factory=list)
-    sources: list[SourcesTaken] = field(default_factory=list)
+    sources: list[CheckedSources] = field(default_factory=list)
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -84,15 +84,15 @@ class Replay:
         dated_df = with_day(decode_records(decoding_spec(self.spec, book), records_df), run.clock).drop("raw")
         with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
             # What fell stays where it is: in the quarantine.
-            sources = take_in_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)
+            sources = check_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)
             self.sources.append(sources)
             decoded_df = sources.decoded_df
-            columns = take_in_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
+            columns = evolve_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
             self.columns.append(columns)
-            decoded_df = set_aside_types(decoded_df, columns.refusals)
+            decoded_df = quarantine_types(decoded_df, columns.refusals)
             facts = measure(decoded_df, gate, self.arguments.clock)
             clock, events = self.arguments.clock, facts["undeclared"]
-            undeclared = take_in_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
+            undeclared = keep_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
             self.undeclared.append(undeclared)
             if facts["usable"]:
                 self._judge(gate, facts)

@@ -21,7 +21,7 @@ from spark_jobs.contracts.mirror_expectations import Expected
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import validate
-from spark_jobs.jobs.validation import Found, Validation, plan_asks
+from spark_jobs.pipelines.validation import Found, Validation, plan_asks
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.storage.layouts import all_layouts

@@ -13,11 +13,11 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import Intake
 from spark_jobs.pipelines.account import check_balance
+from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.pipelines.known_events import with_former_ids
-from spark_jobs.pipelines.sources import decoding_spec, read_sources, take_in_sources
-from spark_jobs.pipelines.undeclared_columns import take_in_undeclared
+from spark_jobs.pipelines.sources import check_sources, decoding_spec, read_sources
+from spark_jobs.pipelines.undeclared_columns import keep_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.again import OnceMore
 from spark_jobs.sources.discovery import checkpoints
@@ -71,7 +71,7 @@ def supplement(
     book = read_sources(spark, log_timeline, clock)
     dated_df = with_day(delivery.decode(spark, decoding_spec(spec, book)), clock)
     with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read_again") as pinned_df:
-        sources = take_in_sources(pinned_df, spec, book, clock, settings, may_stop=False)
+        sources = check_sources(pinned_df, spec, book, clock, settings, may_stop=False)
         decoded_df = with_former_ids(sources.decoded_df, sources.book.former_ids)
         found = _bounds(decoded_df)
         if not found["dates"]:
@@ -85,7 +85,7 @@ def supplement(
             if not int(rows_df.count()):
                 return nothing
             check_still(log_timeline)
-            kept = take_in_undeclared(
+            kept = keep_undeclared(
                 rows_df.withColumn("reason", F.lit(None).cast("string")),
                 spec,
                 log_timeline,

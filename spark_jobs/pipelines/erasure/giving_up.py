@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.jobs.erasure.eraser import Eraser
-from spark_jobs.jobs.erasure.unreached import find_unreached
+from spark_jobs.pipelines.erasure.eraser import Eraser
+from spark_jobs.pipelines.erasure.unreached import find_unreached
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.landing import pack_ledger

@@ -12,7 +12,7 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import parse_arguments
-from spark_jobs.jobs.exporting import find_target
+from spark_jobs.pipelines.exporting import find_target
 
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
 JOBS = [["query", "--sql", "SELECT 1"], ["changes", "--table", "sales", "--from", "2026-01-01"]]

@@ -20,8 +20,8 @@ from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.jobs.intake import commit_rejections
 from spark_jobs.pipelines.account import check_balance
+from spark_jobs.pipelines.ingestion.intake import commit_rejections
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata

@@ -16,17 +16,18 @@ from spark_jobs.contracts.errors import (
     TransientError,
 )
 from spark_jobs.contracts.marts import MartMode, MartSpec
-from spark_jobs.jobs import serve
-from spark_jobs.jobs.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
-from spark_jobs.jobs.erasure.search import Places, Search
-from spark_jobs.jobs.erasure.trials import check_beforehand, check_writable
-from spark_jobs.jobs.erasure.unreached import find_unreached, forget_versions, remove_versions
-from spark_jobs.jobs.ingest import Taken, take_in
 from spark_jobs.marts.definitions import check_definitions
 from spark_jobs.marts.engine import Engine
 from spark_jobs.pipelines.definitions import check_tables
+from spark_jobs.pipelines.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
+from spark_jobs.pipelines.erasure.search import Places, Search
+from spark_jobs.pipelines.erasure.trials import check_beforehand, check_writable
+from spark_jobs.pipelines.erasure.unreached import find_unreached, forget_versions, remove_versions
+from spark_jobs.pipelines.ingestion.run import Ingested, ingest_new
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
+from spark_jobs.pipelines.serving import serve_marts
+from spark_jobs.quality.holds import Holds
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
 from spark_jobs.sources.erasure import FileFinding, edit_files, edited_ledger, problems_of
@@ -118,7 +119,7 @@ class Eraser(Search):
             eraser._let_savepoints_go()
             eraser._edit_delivered(ledger)
             # Now all files are what the ledger says, also after an erasure that was cut off.
-            taken = take_in(self.spark, self.spec, self.arguments, self.settings)
+            taken = ingest_new(self.spark, self.spec, self.arguments, self.settings)
             is_new = taken.has_more or any(outcome.is_committed for outcome in taken.outcomes)
             ledger, is_named = _ledger_of(taken), is_new and eraser.with_names().is_named_in_what_was_taken_in
         return eraser, found
@@ -131,7 +132,7 @@ class Eraser(Search):
         """
         if pending := Erasures(self.settings).pending():
             return {**unpack_ledger(pending.ledger), **read_ledger(self.timeline(self.spec.log))}
-        while (taken := take_in(self.spark, self.spec, self.arguments, self.settings)).has_more:
+        while (taken := ingest_new(self.spark, self.spec, self.arguments, self.settings)).has_more:
             log.info("ingesting what was delivered: %d records", taken.counters["records_read"])
         return _ledger_of(taken)
 
@@ -235,9 +236,8 @@ class Eraser(Search):
         if (store := self._store()) is None:
             return
         served = [mart for mart in self._marts() if store.served(mart.name)]
-        if served:
-            names = {"layer": sorted({mart.layer for mart in served}), "mart": [mart.name for mart in served]}
-            serve.run(self.spark, replace(self.arguments, options=names), self.settings)
+        held = Holds(self.settings).held()
+        serve_marts(self.spark, self.spec, served, store, held, self.arguments, self.settings)
         store.vacuum()
 
     def _store(self) -> ServingStore | None:
@@ -256,6 +256,6 @@ class Eraser(Search):
         ]
 
 
-def _ledger_of(taken: Taken) -> Mapping[str, LedgerEntry]:
+def _ledger_of(taken: Ingested) -> Mapping[str, LedgerEntry]:
     """What is known of the landing files after a look at what was delivered."""
     return unpack_ledger(taken.checkpoints.get(LEDGER_KEY))

@@ -1,0 +1,1 @@
+"""Deliveries of change events into the log and the quarantine: new ones, those read again, and replays."""

@@ -1,7 +1,7 @@
 """README and docs followed as they are written: each page's commands in their order, in one shell, from a fresh clone.
 
-The first page is README, whose first command is `make demo`; all others are followed on the lake that it leaves. What
-is not followed, and why, is in tests/support/followed.py.
+The first page is README, whose first command is `make demo`, with sessions of its own. All others are followed on the
+lake that it leaves, over one Spark Connect server. What is not followed, and why, is in tests/support/followed.py.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from local_stack.connect_server import start_connect_server, wait_for_connect_server
 from local_stack.environment import STAMP, environment_digest
 from local_stack.jars import RUN_JARS
 from local_stack.layout import PROJECT_ROOT
 from local_stack.ports import free_port
+from local_stack.services import RunFolder
 from tests.support.documents import groups, tracked
 from tests.support.followed import CODES, FOLLOWED, FUNCTIONS, why_left_out, with_own_values
+from tests.support.git import IDENTITY
 from tests.support.processes import belong_to
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(2400), pytest.mark.slice(name="documents")]
-
-AUTHOR = ("-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT_ROOT / name, folder / name)
-    for words in (["init", "--quiet"], ["add", "--all"], [*AUTHOR, "commit", "--quiet", "--message", "the tree"]):
+    for words in (["init", "--quiet"], ["add", "--all"], [*IDENTITY, "commit", "--quiet", "--message", "the tree"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
     link_environment(folder / ".venv")
     (folder / ".jars").symlink_to(RUN_JARS.folder)
@@ -49,6 +51,19 @@ def link_environment(place: Path) -> None:
         if entry.name != STAMP.name:
             (place / entry.name).symlink_to(entry)
     (place / STAMP.name).write_text(f"{environment_digest(place)}\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[str]:
+    """The address of a Spark Connect server in the clone: a page's commands share a warm session, as Airflow's do."""
+    folder = RunFolder(tmp_path_factory.mktemp("connect"))
+    with folder.stopping():
+        server = start_connect_server(folder, environ={**without_settings(), "LAKEHOUSE_DRIVER_MEMORY": "2g"})
+        yield wait_for_connect_server(server)
+
+
+def without_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("LAKEHOUSE_")}
 
 
 def script_of(page: str) -> str:
@@ -66,27 +81,31 @@ def script_of(page: str) -> str:
     return "\n".join(lines)
 
 
-def follow(page: str, clone: Path) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("LAKEHOUSE_")}
-    environ |= {
+def follow(page: str, clone: Path, settings: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    environ = {
+        **without_settings(),
         "PATH": f"{clone}/.venv/bin:{os.environ['PATH']}",
         "LAKEHOUSE_DRIVER_MEMORY": "2g",
         "LAKEHOUSE_UI_PORT": str(free_port()),
-        # The tour exports it for the pages after it.
-        "LAKEHOUSE_BASE_PATH": "data/demo/lake",
-        "LAKEHOUSE_LANDING_PATH": "data/demo/landing",
+        **settings,
     }
-    if page == "README.md":
-        del environ["LAKEHOUSE_BASE_PATH"], environ["LAKEHOUSE_LANDING_PATH"]
     return subprocess.run(
         ["bash", "-c", script_of(page)], cwd=clone, env=environ, capture_output=True, text=True, timeout=2300
     )
 
 
 @pytest.mark.parametrize("page", FOLLOWED)
-def test_a_page_works_as_it_is_written(page: str, clone: Path) -> None:
+def test_a_page_works_as_it_is_written(page: str, clone: Path, request: pytest.FixtureRequest) -> None:
+    settings = {}
+    if page != "README.md":
+        # The tour exports the lake for the pages after it.
+        settings = {
+            "LAKEHOUSE_BASE_PATH": f"{clone}/data/demo/lake",
+            "LAKEHOUSE_LANDING_PATH": f"{clone}/data/demo/landing",
+            "LAKEHOUSE_SPARK_REMOTE": request.getfixturevalue("remote"),
+        }
     before = belong_to(clone / ".run" / "demo")
-    done = follow(page, clone)
+    done = follow(page, clone, settings)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert re.findall(r"^@@ (?!failed)", done.stderr, re.MULTILINE)
     assert belong_to(clone / ".run" / "demo") == before == [], "what a target started is gone"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.git import IDENTITY
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 120
 FORMATS = {
@@ -55,7 +57,7 @@ def test_the_search_finds_what_is_there():
 def test_each_format_is_known(kind, tmp_path):
     """By git itself, in a repository of its own."""
     assert re.search(FORMATS[kind], SAMPLES[kind])
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    git = ["git", "-C", str(tmp_path), *IDENTITY]
     (tmp_path / "file").write_text(f"{SAMPLES[kind]}\n", encoding="utf-8")
     for words in (["init", "-q"], ["add", "file"], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)

@@ -13,6 +13,7 @@ from _pytest.mark.expression import Expression
 from tests.run import levels, spreading
 from tests.run.levels import CHECK, SHORT, SLICES, choose_slice, slice_expression, slice_runs
 from tests.run.spreading import TOGETHER, find_unit
+from tests.support.git import IDENTITY
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE_MARKS = ("spark", "hudi", "services", "e2e")
@@ -146,8 +147,7 @@ def test_the_slice_follows_from_the_tree_and_each_can_be_chosen():
 
 def test_the_same_tree_gives_the_same_slice_whatever_the_commit(tmp_path):
     def git(*words: str) -> None:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(["git", *IDENTITY, *words], cwd=tmp_path, check=True, capture_output=True)
 
     git("init")
     (tmp_path / "file").write_text("x")

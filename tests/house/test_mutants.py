@@ -12,6 +12,7 @@ from tests.mutants.bugs import ARCHITECTURE, FOLDER, ROOT, Patch, PatchError, re
 from tests.mutants.runs import Verdict, is_named, run_clean, try_patch
 from tests.mutants.table import PAGE, fill_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
+from tests.support.git import IDENTITY
 
 LEAST = 80
 """How many bugs there are to plant, at least."""
@@ -137,8 +138,7 @@ def test_a_bug_is_caught_by_a_test_that_fails_and_by_nothing_else(tmp_path, monk
     shutil.copy(ROOT / "tests" / "mutants" / "recorder.py", tmp_path / "tests" / "mutants" / "recorder.py")
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     for words in (["init", "-q"], ["add", "tests"], ["commit", "-qm", "tests"]):
-        command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *words]
-        subprocess.run(command, cwd=tmp_path, check=True)
+        subprocess.run(["git", *IDENTITY, *words], cwd=tmp_path, check=True)
     patches = read_patches(tmp_path)
     tree = write_working_tree(tmp_path)
     check_patches(patches, tree, tmp_path)

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.mutants.bugs import ROOT, Patch, PatchError
+from tests.support.git import IDENTITY
 
 LINKED = (".venv", ".jars")
 """What set-up made, shared by all copies."""
-_IDENTITY = ("-c", "user.name=mutants", "-c", "user.email=mutants@example.org")
 
 
 def write_working_tree(root: Path = ROOT) -> str:
@@ -30,7 +30,7 @@ def write_working_tree(root: Path = ROOT) -> str:
 
 def commit_tree(tree: str, root: Path = ROOT) -> str:
     """A commit on no branch with that tree, after HEAD."""
-    return _git(root, *_IDENTITY, "commit-tree", tree, "-p", "HEAD", "-m", "The tree in which bugs are planted").strip()
+    return _git(root, *IDENTITY, "commit-tree", tree, "-p", "HEAD", "-m", "The tree in which bugs are planted").strip()
 
 
 def check_patches(patches: Sequence[Patch], tree: str, root: Path = ROOT) -> None:

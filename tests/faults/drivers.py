@@ -31,6 +31,7 @@ from tests.support.numbered_tables import LAYOUTS, NumberedTable
 from tests.support.processes import wait_until
 
 SETTINGS = Settings(driver_memory="1g")
+COMMAND: Sequence[str] = (sys.executable, "-m", "tests.faults.drivers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class Driver:
         """Start it; what its engine says goes to ``log``."""
         self._log = log
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.drivers"],
+            COMMAND,
             cwd=PROJECT_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -103,11 +104,14 @@ class Driver:
             start_new_session=True,
         )
         self._answers: SimpleQueue[str | None] = SimpleQueue()
+        self._is_ready = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def wait_until_ready(self) -> None:
-        """Wait for its session."""
-        assert self._answer() == "ready"
+        """Wait for its session, once: it may be called before every task."""
+        if not self._is_ready:
+            assert self._answer() == "ready"
+            self._is_ready = True
 
     def begin(self, task: Task) -> None:
         """Let it begin; :meth:`outcome` waits for the end."""

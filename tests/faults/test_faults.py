@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from tests.faults import sample, stops, workers
+from tests.faults import drivers, sample, stops, workers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
 from tests.faults.stops import every_point, every_second, in_turns, one_alike
@@ -146,6 +146,23 @@ def test_a_process_keeps_its_session_and_what_it_dies_of_is_a_point_that_is_stuc
     first, second, died, next_one = (tried.points[0] for tried in found)
     assert first.operation == second.operation != next_one.operation
     assert died.wrong == "the process ended with 1: no storage left"
+
+
+DRIVER = """
+import json, sys
+print(json.dumps({"answer": "ready"}), flush=True)
+for number, _ in enumerate(sys.stdin):
+    print(json.dumps({"answer": f"error {number}"}), flush=True)
+"""
+
+
+def test_a_driver_is_ready_once_for_all_its_tasks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(drivers, "COMMAND", (sys.executable, "-c", DRIVER))
+    with open_driver(waits=False) as driver:
+        for number in range(2):
+            driver.wait_until_ready()
+            driver.begin(Task(base="/lake"))
+            assert driver.outcome() == f"error {number}"
 
 
 def test_every_slice_of_the_campaign_has_a_test(request: pytest.FixtureRequest):

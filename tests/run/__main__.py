@@ -23,7 +23,7 @@ from tests.run.shared_spark import offering_spark
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 4, "slices": 3}
+WORKERS = {"check": 2, "short": 4, "faults": 2, "slices": 3}
 """pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot."""
 SLICE_WORKERS = 2
 LIMITS = {"slices": 1800}

@@ -51,6 +51,8 @@ SLICES = {
 """The rest of the suite, each about ten minutes on two cores. CI runs one of them for each tree."""
 
 
+FAULTS = "faults-"
+"""Beginning of the names of the slices that are the campaign of faults."""
 ON_CLUSTERS = "clusters"
 """The slice whose tests start Spark with other variables than all others do."""
 
@@ -63,11 +65,14 @@ def slice_expression(name: str) -> str:
 def slice_runs(name: str) -> dict[str, str]:
     """The pytest runs, by name, and the marker expression of each, for one slice or for ``all``.
 
-    All are two runs: one slice waits for heartbeats, for Airflow or for a server while another one works.
+    All are three runs. The campaign of faults keeps every core busy by itself: beside other slices each point takes
+    several times as long. Of the others one waits for Airflow or for a server while another one works.
     """
-    if name == "all":
-        return {"slices": f"slice and not {slice_expression(ON_CLUSTERS)}", **slice_runs(ON_CLUSTERS)}
-    return {f"slice-{name}": slice_expression(name)}
+    if name != "all":
+        return {f"slice-{name}": slice_expression(name)}
+    faults = " or ".join(slice_expression(each) for each in SLICES if each.startswith(FAULTS))
+    others = f"slice and not ({faults} or {slice_expression(ON_CLUSTERS)})"
+    return {"faults": faults, "slices": others, **slice_runs(ON_CLUSTERS)}
 
 
 def choose_slice(tree: str) -> str:

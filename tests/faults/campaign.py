@@ -46,7 +46,7 @@ from tests.faults.slices import (
     ZOMBIES,
     Share,
 )
-from tests.faults.stops import SIDES, Stops, TableTrial, every_point, every_second, in_turns, one_alike
+from tests.faults.stops import SIDES, Stops, TableTrial, every_point, every_third, in_turns, one_alike
 from tests.faults.storage import Storage, open_faulty_session
 from tests.faults.store_stops import StoreStops, around_completion_and_elsewhere
 from tests.faults.store_weather import StoreWeather
@@ -232,7 +232,7 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
     choose = every_point(options.side or (), options.operation or ())
     for turn, lake_scenario in enumerate(LAKE_SCENARIOS):
         if lake_scenario.kind in kinds[LAKES]:
-            some = every_second(one_alike(choose, turn), turn // 2) if options.sampled else choose
+            some = every_third(one_alike(choose, turn), turn // 2) if options.sampled else choose
             yield tries.lakes.run(lake_scenario, some)
     for turn, kind in enumerate(commands.KINDS):
         if kind in kinds[COMMANDS]:
@@ -240,7 +240,7 @@ def _try(shares: Sequence[Share], options: argparse.Namespace, tries: Tries, zom
             yield tries.commands.run(kind, some)
     for turn, scenario in enumerate(SCENARIOS):
         if scenario.kind in kinds[STOPS]:
-            some = every_second(in_turns(one_alike(choose, turn), turn), turn // 2) if options.sampled else choose
+            some = every_third(in_turns(one_alike(choose, turn), turn), turn // 2) if options.sampled else choose
             yield tries.stops.run(scenario, tries.home(STOPS, scenario), some)
         if scenario.kind in kinds[STORE]:
             places = store_stops.SAMPLED_PLACES if options.sampled else store_stops.PLACES

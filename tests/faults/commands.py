@@ -137,8 +137,8 @@ COMMANDS: Mapping[str, Command] = {
 }
 KINDS = tuple(f"{name}, then another" for name in COMMANDS)
 """Of each command cut off; the others follow it in turns."""
-SAMPLED_POINTS = 7
-"""Of each kind in a slice: so that each other command follows it once."""
+SAMPLED_POINTS = 4
+"""Of each kind in a slice, each followed by another command; the next kind begins with the next one."""
 
 
 @dataclass
@@ -197,6 +197,13 @@ def evenly(most: int) -> Choose:
     return choose
 
 
+def followers(first: str) -> list[str]:
+    """The other commands, from the one after it on."""
+    names = [*COMMANDS]
+    at = names.index(first)
+    return [*names[at + 1 :], *names[:at]]
+
+
 class Pairs:
     """Runs the pairs; the lake that all begin with is made once."""
 
@@ -207,7 +214,7 @@ class Pairs:
     def run(self, kind: str, choose: Choose) -> Tried:
         """Cut the first command off at the chosen operations; the others follow in turns."""
         first = kind.partition(",")[0]
-        others = [name for name in COMMANDS if name != first]
+        others = followers(first)
         prepared, place = self._prepare(), self._folder / first
 
         def copy(name: str) -> PairTrial:

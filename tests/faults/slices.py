@@ -1,6 +1,6 @@
 """The campaign in shares: a kind of what is interrupted; and slices, which have every kind.
 
-``make faults`` tries all of every share. A slice tries less of each: every second of the operations that differ, what
+``make faults`` tries all of every share. A slice tries less of each: every third of the operations that differ, what
 every write does by turns (:mod:`tests.faults.stops`), one place of a driver for each fate, a fifth to a third of the
 seeds, a pair of crashes, two requests of an object store.
 """

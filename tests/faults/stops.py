@@ -87,14 +87,14 @@ def in_turns(choose: Choose, turn: int) -> Choose:
     return choose_in_turn
 
 
-def every_second(choose: Choose, turn: int) -> Choose:
-    """Of what ``choose`` takes every second one; which of two, and the rest in the next turn; always the end."""
+def every_third(choose: Choose, turn: int) -> Choose:
+    """Of what ``choose`` takes every third one, others in the next turn; always the end."""
 
-    def choose_every_second(operations: Sequence[str]) -> list[At]:
+    def choose_every_third(operations: Sequence[str]) -> list[At]:
         points = list(choose(operations))
-        return [at for number, at in enumerate(points) if at[0] == operations[-1] or number % 2 == turn % 2]
+        return [at for number, at in enumerate(points) if at[0] == operations[-1] or number % 3 == turn % 3]
 
-    return choose_every_second
+    return choose_every_third
 
 
 def _has_own_after(operation: str, operations: Sequence[str]) -> bool:

@@ -20,9 +20,10 @@ import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.faults import drivers, sample, stops, workers
+from tests.faults.commands import COMMANDS, SAMPLED_POINTS, followers
 from tests.faults.drivers import Task, open_driver
 from tests.faults.slices import ALL, NUMBERED, SAMPLED, SLICES, STOPS, shares_of
-from tests.faults.stops import every_point, every_second, in_turns, one_alike
+from tests.faults.stops import every_point, every_third, in_turns, one_alike
 from tests.faults.verdicts import Point
 from tests.faults.workers import Processes
 from tests.run.engines import shared_environment
@@ -107,11 +108,18 @@ def test_what_every_write_does_is_tried_in_turns_and_all_else_in_each():
     assert in_turns(every_point(), 1)(operations) == [(f"close {beat}", "before"), *always]
 
 
-def test_slices_try_every_second_point_and_the_end():
-    points = ["mkdirs /t #1", "close /t/f #1", "delete /t/f #1", "rename /t/g #1"]
+def test_slices_try_every_third_point_and_the_end():
+    points = ["mkdirs /t #1", "close /t/f #1", "delete /t/f #1", "mkdirs /u #1", "rename /t/g #1"]
     end = [(points[-1], "before"), (points[-1], "after")]
-    assert every_second(every_point(), 0)(points) == [(points[0], "before"), (points[2], "before"), *end]
-    assert every_second(every_point(), 1)(points) == [(points[1], "before"), *end]
+    for turn, numbers in enumerate(((0, 3), (1,), (2,))):
+        expected = [(points[number], "before") for number in numbers]
+        assert every_third(every_point(), turn)(points) == [*expected, *end]
+
+
+def test_every_command_is_cut_off_and_follows_others_in_a_slice():
+    pairs = [(first, second) for first in COMMANDS for second in followers(first)[:SAMPLED_POINTS]]
+    assert {first for first, _ in pairs} == {second for _, second in pairs} == set(COMMANDS)
+    assert all(first != second for first, second in pairs)
 
 
 def test_a_folder_that_a_stopped_write_still_writes_to_does_not_end_the_campaign(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.bugs import ARCHITECTURE, FOLDER, ROOT, Patch, PatchError, read_patches, read_promises
-from tests.mutants.runs import Verdict, is_named, run_clean, try_patch
+from tests.mutants.runs import Verdict, is_named, run_clean, share_nodes, try_patch
 from tests.mutants.table import PAGE, fill_page
 from tests.mutants.trees import check_patches, commit_tree, open_copy, write_working_tree
 from tests.support.git import IDENTITY
@@ -120,6 +121,15 @@ def test_a_node_id_names_a_test_with_all_its_parameters(name, node, expected):
     assert is_named(name, node) is expected
 
 
+def test_named_tests_are_shared_between_copies_by_unit_of_work():
+    nodes = {"tests/a.py::one", "tests/a.py::two", "tests/b.py", "tests/e2e/stack/c.py::x", "tests/e2e/stack/d.py::y"}
+    shares = share_nodes(nodes, 2)
+    assert sorted(node for share in shares for node in share) == sorted(nodes)
+    assert sorted(map(len, shares)) == [2, 3]
+    assert sum("tests/e2e/stack/c.py::x" in share and "tests/e2e/stack/d.py::y" in share for share in shares) == 1
+    assert share_nodes({"tests/a.py::one", "tests/a.py::two"}, 2) == [["tests/a.py::one", "tests/a.py::two"]]
+
+
 BUGS = {"seen": "A = 2", "not-seen": "A = 1.0", "broken": "A = "}
 """Lines in the place of ``A = 1``."""
 SMALL_TESTS = "from spark_jobs.a import A\n\ndef test_one():\n    assert A == 1\n\ndef test_two():\n    assert A != 2\n"
@@ -143,7 +153,7 @@ def test_a_bug_is_caught_by_a_test_that_fails_and_by_nothing_else(tmp_path, monk
     tree = write_working_tree(tmp_path)
     check_patches(patches, tree, tmp_path)
     with open_copy(commit_tree(tree, tmp_path), tmp_path) as copy:
-        clean = run_clean(patches, copy)
+        clean = run_clean(patches, {copy: os.environ})
         assert {name: test.outcome for name, test in clean.tests.items()} == {"tests/test_a.py::test_one": "passed"}
         found = {patch.name: try_patch(patch, copy, clean).verdict for patch in patches}
         assert (copy / "spark_jobs" / "a.py").read_text(encoding="utf-8") == "A = 1\n"
@@ -153,4 +163,4 @@ def test_a_bug_is_caught_by_a_test_that_fails_and_by_nothing_else(tmp_path, monk
         open_copy(commit_tree(write_working_tree(tmp_path), tmp_path), tmp_path) as copy,
         pytest.raises(PatchError, match="test_one does not pass without any bug"),
     ):
-        run_clean(patches, copy)
+        run_clean(patches, {copy: os.environ})

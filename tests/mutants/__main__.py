@@ -73,18 +73,18 @@ def _choose(patches: Sequence[Patch], options: argparse.Namespace) -> list[Patch
 
 def _try_all(patches: Sequence[Patch], commit: str, workers: int) -> list[Tried]:
     """Run the named tests without any bug, then with each; what needs no Spark comes first."""
-    places: SimpleQueue[Place] = SimpleQueue()
+    made, places = list[Place](), SimpleQueue[Place]()
     tried: list[Tried] = []
     os.environ.update(jvm_environment(os.environ))  # for all the processes that run tests
     with ExitStack() as opened:
         logs = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="lakehouse-mutants-")))
         for number in range(min(workers, len(patches))):
             copy = opened.enter_context(open_copy(commit))
-            places.put(opened.enter_context(closing(Place(copy, logs / f"spark-{number}.log"))))
-        place = places.get()
+            made.append(opened.enter_context(closing(Place(copy, logs / f"spark-{number}.log"))))
         print(f"running the tests named by {len(patches)} patches without any bug", flush=True)
-        clean = run_clean(patches, place.copy, place.environ)
-        places.put(place)
+        clean = run_clean(patches, {place.copy: place.environ for place in made})
+        for place in made:
+            places.put(place)
         print(f"{len(clean.tests)} tests pass", flush=True)
         ordered = sorted(patches, key=lambda patch: (clean.is_heavy(patch), clean.seconds(patch)))
         pool = opened.enter_context(ThreadPoolExecutor(workers))

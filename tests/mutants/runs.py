@@ -9,7 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.mutants.bugs import Patch, PatchError
 from tests.mutants.recorder import VARIABLE
 from tests.mutants.trees import planted
 from tests.run.levels import ENGINES
+from tests.run.spreading import find_unit
 
 HEAVY = frozenset({*ENGINES, "faults"})
 """Markers of tests that start a session or a server."""
@@ -45,6 +47,10 @@ class Ran:
     marks: frozenset[str]
     outcome: str
     seconds: float
+
+    @property
+    def is_failed(self) -> bool:
+        return self.outcome == "failed"
 
 
 @dataclass(frozen=True)
@@ -89,22 +95,40 @@ def is_named(name: str, node: str) -> bool:
     return name == node or name.startswith((f"{node}::", f"{node}["))
 
 
-def run_clean(patches: Sequence[Patch], copy: Path, environ: Mapping[str, str] = os.environ) -> Clean:
-    """Run all tests that are named, without any bug.
+def run_clean(patches: Sequence[Patch], copies: Mapping[Path, Mapping[str, str]]) -> Clean:
+    """Run all tests that are named, without any bug, in copies of the tree side by side.
+
+    ``copies``: the environment of each copy.
 
     Raises:
         PatchError: One failed, was not run, or is outside the short run.
     """
-    nodes = sorted({node for patch in patches for node in patch.tests})
-    run = run_tests(copy, environ, nodes, limit=CLEAN_LIMIT)
-    clean = Clean(run.tests)
-    failed = [name for name, test in run.tests.items() if test.outcome == "failed"]
-    mistakes = [f"{name} does not pass without any bug" for name in failed]
-    if run.code in (0, 1, 5):  # else pytest itself says what is wrong
-        mistakes += [f"{node} is no test of the short run" for node in nodes if not clean.find([node])]
-    if mistakes or run.code != 0:
-        raise PatchError("\n".join([run.output, *mistakes, f"the run without any bug ended with {run.code}"]))
+    shares = share_nodes({node for patch in patches for node in patch.tests}, len(copies))
+    with ThreadPoolExecutor(len(copies)) as pool:
+        places = zip(copies.items(), shares, strict=False)
+        futures = [pool.submit(run_tests, *place, nodes, limit=CLEAN_LIMIT) for place, nodes in places]
+        runs = [future.result() for future in futures]
+    clean, mistakes = Clean({name: test for run in runs for name, test in run.tests.items()}), list[str]()
+    for run, nodes in zip(runs, shares, strict=True):
+        mistakes += [f"{name} does not pass without any bug" for name, each in run.tests.items() if each.is_failed]
+        if run.code in (0, 1, 5):  # else pytest itself says what is wrong
+            mistakes += [f"{node} is no test of the short run" for node in nodes if not clean.find([node])]
+        if run.code != 0:
+            mistakes += [run.output, f"the run without any bug ended with {run.code}"]
+    if mistakes:
+        raise PatchError("\n".join(mistakes))
     return clean
+
+
+def share_nodes(nodes: Collection[str], count: int) -> list[list[str]]:
+    """The nodes in at most ``count`` shares of about as many; those of a unit of work stay together."""
+    units: dict[str, list[str]] = {}
+    for node in sorted(nodes):
+        units.setdefault(find_unit(node), []).append(node)
+    shares: list[list[str]] = [[] for _ in range(min(count, len(units)))]
+    for unit in sorted(units.values(), key=len, reverse=True):
+        min(shares, key=len).extend(unit)
+    return shares
 
 
 def try_patch(patch: Patch, copy: Path, clean: Clean, environ: Mapping[str, str] = os.environ) -> Tried:
@@ -115,7 +139,7 @@ def try_patch(patch: Patch, copy: Path, clean: Clean, environ: Mapping[str, str]
     """
     with planted(patch, copy):
         run = run_tests(copy, environ, patch.tests, "-x", limit=LEAST_LIMIT + TIMES * clean.seconds(patch))
-    has_failed = any(test.outcome == "failed" for test in run.tests.values())
+    has_failed = any(test.is_failed for test in run.tests.values())
     if run.code is None:
         verdict = Verdict.LATE
     elif run.code == 1 and has_failed:

@@ -14,13 +14,15 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import format_instant, moment_of
 from spark_jobs.storage.timeline import Instant, Timeline
 
 CLOCK_KEY = "clock"
 """In the metadata of a mart's commit: the clock that it was refreshed for."""
 _ASKED_EVERY = 600.0
 _POLL_SECONDS = 0.5
+_MILLISECOND = timedelta(milliseconds=1)
+"""What instants are counted in."""
 
 log = logging.getLogger(__name__)
 _skews: WeakKeyDictionary[SparkSession, tuple[float, timedelta]] = WeakKeyDictionary()
@@ -55,7 +57,7 @@ def await_turn(
     while newest >= format_instant(now := engine_now()):
         check_timeline(timeline, now)
         log.info("%s: waiting until the engine's clock (%s) is past %s", timeline.table, now, newest)
-        sleep(_POLL_SECONDS)
+        sleep(min(_POLL_SECONDS, (moment_of(newest) + _MILLISECOND - now).total_seconds()))
 
 
 def engine_clock(spark: SparkSession) -> Callable[[], datetime]:

@@ -30,10 +30,10 @@ from tests.run.engines import shared_environment
 from tests.support.numbered_tables import LAYOUTS
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
-WORKERS = 3
-"""Processes of a slice at a time: they wait a part of it."""
+FEW, MANY = 3, 5
+"""Processes at a time. They wait for a part of it, until heartbeats end; each takes as long to start as a share."""
 FEW_SLICES = 2
-"""Processes of a run with more slices work long enough for the second compiler to pay off."""
+"""A run with more slices has many processes; they work long enough for the second compiler to pay off."""
 
 
 RunSlice = Callable[[str], None]
@@ -44,8 +44,9 @@ def run_slice(request: pytest.FixtureRequest) -> Iterator[RunSlice]:
     """Tries all shares of a slice. The processes are kept for all slices of a run."""
     marks = (mark for item in request.session.items for mark in item.iter_markers("slice"))
     slices = {mark.kwargs["name"] for mark in marks} & SLICES.keys()
-    environ = shared_environment(os.environ) if len(slices) > FEW_SLICES else os.environ
-    with closing(Processes(WORKERS, environ)) as processes:
+    is_long = len(slices) > FEW_SLICES
+    environ = shared_environment(os.environ) if is_long else os.environ
+    with closing(Processes(MANY if is_long else FEW, environ)) as processes:
 
         def run(name: str) -> None:
             points = [point for tried in processes.run(SLICES[name], SAMPLED) for point in tried.points]

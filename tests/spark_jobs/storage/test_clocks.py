@@ -68,7 +68,7 @@ def test_a_writer_waits_until_its_commit_would_be_the_newest(tmp_path: Path, sec
     clock = Clock(NOW)
     await_turn(timeline, clock.now, sleep=clock.sleep)
     assert format_instant(clock.moment) > newest_of(timeline)
-    assert clock.moment - NOW <= max(timedelta(seconds=seconds + 1), timedelta())
+    assert clock.moment - NOW == max(timedelta(seconds=seconds, milliseconds=1), timedelta())
 
 
 def test_a_writer_does_not_wait_for_longer_than_clocks_may_differ(tmp_path: Path):

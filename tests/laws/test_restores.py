@@ -88,7 +88,7 @@ class Lake:
             registry.write(name, ConsumerState(checkpoints=places, notes={"n": str(self.instant)}), START)
 
     def run(self, job: Any, **options: Any) -> JobResult:
-        arguments = JobArguments(job=job.JOB if job is savepoint else "restore", clock=self.clock, options=options)
+        arguments = JobArguments(job="savepoint" if job is savepoint else "restore", clock=self.clock, options=options)
         session: Any = self.engine
         result: JobResult = job.run(session, arguments, self.settings)
         return result

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -97,12 +98,23 @@ def trino(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, uri: str, trino: str, tmp_path_factory: pytest.TempPathFactory) -> ReadLake:
-    """After two rounds: merge-on-read tables have log files. The tests below go on from each other."""
+    """After two rounds: merge-on-read tables have log files. The tests below go on from each other.
+
+    One table keeps the versions of its rows, and the view of them is compared too.
+    """
     made = make_service_lake(spark, tmp_path_factory.mktemp("engines"), tables=())
+    keep_history(made.spec, MERGED)
     lake = ReadLake(spark=spark, folder=made.folder, spec=made.spec, uri=uri, trino=trino)
     lake.take_in(0)
     lake.take_in(1)
     return lake
+
+
+def keep_history(spec: Path, table: str) -> None:
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    (entry,) = [each for each in document["tables"] if each["name"] == table]
+    entry["history"] = True
+    spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
 
 def test_every_table_has_the_same_rows_in_every_reader(lake: ReadLake):
@@ -125,6 +137,7 @@ def test_views_say_in_trino_what_they_say_in_spark(lake: ReadLake):
     made = lake.in_trino.make_views()
     views = {view.name for view in load_views(Path(Settings().views_path))}
     assert len(views & made.statements.keys()) >= 5
+    assert f"{MERGED}_versions" in made.statements
     assert not {table for lacking in made.missing.values() for table in lacking} & set(lake.tables)
     lake.run("query", sql="SELECT 1", rows=1)
     for name in made.statements:
@@ -132,6 +145,10 @@ def test_views_say_in_trino_what_they_say_in_spark(lake: ReadLake):
         there = lake.in_trino.ask(f"TABLE {name}", schema=made.database)
         assert same_rows(name, there, here, readers="Trino and Spark") == []
     assert any(row["agent_name"] for row in lake.in_trino.ask("TABLE agent_contracts", schema=made.database))
+    versions = lake.in_trino.ask(f"TABLE {MERGED}_versions", schema=made.database)
+    ended = [row for row in versions if row["valid_to"] is not None]
+    assert ended
+    assert len(versions) - len(ended) <= len({row["sale_id"] for row in versions})
 
 
 def test_checks_find_in_trino_what_they_find_in_spark(lake: ReadLake):

@@ -23,8 +23,11 @@ from tests.run.shared_spark import offering_spark
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 4, "faults": 2, "slices": 3}
-"""pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot."""
+WORKERS = {"check": 2, "short": 4, "faults": 2, "slices": 2}
+"""pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot.
+
+Of slices many start an Airflow: three at once on two cores take longer than one after the other.
+"""
 SLICE_WORKERS = 2
 LIMITS = {"slices": 1800}
 """Seconds after which a test counts as one that hangs, in runs where many compete for two cores."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,8 +26,6 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_intake
-
-log = logging.getLogger(__name__)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -54,8 +54,8 @@ def link_environment(place: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def remote(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[str]:
-    """The address of a Spark Connect server in the clone: a page's commands share a warm session, as Airflow's do."""
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Spark Connect server, whose warm engine the commands share, as Airflow's tasks do."""
     folder = RunFolder(tmp_path_factory.mktemp("connect"))
     with folder.stopping():
         server = start_connect_server(folder, environ={**without_settings(), "LAKEHOUSE_DRIVER_MEMORY": "2g"})

@@ -104,10 +104,12 @@ def run_clean(patches: Sequence[Patch], copies: Mapping[Path, Mapping[str, str]]
         PatchError: One failed, was not run, or is outside the short run.
     """
     shares = share_nodes({node for patch in patches for node in patch.tests}, len(copies))
+
+    def run_share(place: tuple[Path, Mapping[str, str]], nodes: Sequence[str]) -> Run:
+        return run_tests(*place, nodes, limit=CLEAN_LIMIT)
+
     with ThreadPoolExecutor(len(copies)) as pool:
-        places = zip(copies.items(), shares, strict=False)
-        futures = [pool.submit(run_tests, *place, nodes, limit=CLEAN_LIMIT) for place, nodes in places]
-        runs = [future.result() for future in futures]
+        runs = list(pool.map(run_share, copies.items(), shares))
     clean, mistakes = Clean({name: test for run in runs for name, test in run.tests.items()}), list[str]()
     for run, nodes in zip(runs, shares, strict=True):
         mistakes += [f"{name} does not pass without any bug" for name, each in run.tests.items() if each.is_failed]

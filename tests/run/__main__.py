@@ -23,12 +23,12 @@ from tests.run.shared_spark import offering_spark
 RESULTS = ROOT / ".test-results"
 KEPT = 10
 """Runs whose results stay; older ones are removed."""
-WORKERS = {"check": 2, "short": 4, "faults": 2, "slices": 2}
-"""pytest processes by run. Two saturate two cores with pure Python; tests with servers wait a lot.
+SHORT_WORKERS, WORKERS = 4, 2
+"""pytest processes of `make test`'s tests with servers, which wait a lot, and of any other run.
 
-Of slices many start an Airflow: three at once on two cores take longer than one after the other.
+Two saturate two cores with pure Python. Of slices many start an Airflow: three at once on two cores take longer than
+one after the other.
 """
-SLICE_WORKERS = 2
 LIMITS = {"slices": 1800}
 """Seconds after which a test counts as one that hangs, in runs where many compete for two cores."""
 
@@ -71,7 +71,8 @@ def _run(name: str, expression: str, folder: Path) -> int:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "last").write_text(str(folder), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-m", expression, f"--junitxml={folder / name}.xml"]
-    command += ["-n", f"{WORKERS.get(name, SLICE_WORKERS)}", "--dist", "loadscope", "--no-loadscope-reorder"]
+    workers = SHORT_WORKERS if name == "short" else WORKERS
+    command += ["-n", f"{workers}", "--dist", "loadscope", "--no-loadscope-reorder"]
     command += [f"--timeout={LIMITS[name]}"] if name in LIMITS else []
     environment = {**os.environ, FOLDER: str(folder), NAME: name}
     print(f"{name}: {' '.join(command[1:5])}", flush=True)

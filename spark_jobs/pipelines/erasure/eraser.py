@@ -232,12 +232,12 @@ class Eraser(Search):
                 log.info("%s: older states are gone (%d of %d tables)", table, at, len(self.touched))
 
     def _serve(self) -> None:
-        """Bring the store on, of the marts that it has."""
+        """Serve the touched marts that the store has."""
         if (store := self._store()) is None:
             return
-        served = [mart for mart in self._marts() if store.served(mart.name)]
-        held = Holds(self.settings).held()
-        serve_marts(self.spark, self.spec, served, store, held, self.arguments, self.settings)
+        if served := [mart for mart in self._marts() if store.served(mart.name)]:
+            held = Holds(self.settings).held()
+            serve_marts(self.spark, self.spec, served, store, held, self.arguments, self.settings)
         store.vacuum()
 
     def _store(self) -> ServingStore | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,8 +40,6 @@ from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
-
-log = logging.getLogger(__name__)
 
 _LANDING = ("landing files", "records")
 Places = dict[tuple[str, str], int]

@@ -26,15 +26,16 @@ from local_stack.services import RunFolder
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
 PARENT = (
     "import subprocess, sys, time; "
-    "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True); time.sleep(600)"
+    "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True); "
+    "print('parent', flush=True); time.sleep(600)"
 )
 signal.signal(signal.SIGINT, signal.default_int_handler)
 services.STOP_SECONDS = float(sys.argv[3])
 folder = RunFolder(Path(sys.argv[1]))
 with folder.stopping(on_success=sys.argv[2] != "stay"):
     deaf = folder.start("deaf", [sys.executable, "-c", DEAF], environment={})
-    folder.start("parent", [sys.executable, "-c", PARENT], environment={})
-    while deaf.tail() != "deaf":
+    parent = folder.start("parent", [sys.executable, "-c", PARENT], environment={})
+    while (deaf.tail(), parent.tail()) != ("deaf", "parent"):
         time.sleep(0.02)
     print("started", flush=True)
     if sys.argv[2] == "fail":

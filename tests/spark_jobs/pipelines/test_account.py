@@ -56,7 +56,10 @@ def test_what_was_counted_stays_as_it_was():
 
 
 def make_batch(seed: int) -> list[dict[str, Any]]:
-    """Records of some events, each delivered once or more, now and then with another time; usable or not."""
+    """Records of some events, each delivered once or more, now and then with another time; usable or not.
+
+    In the last one an event was also delivered with times of a day and of the next one.
+    """
     rng = random.Random(seed)
     rows: list[dict[str, Any]] = []
     for _ in range([0, 1, 30, 31, 32][seed]):
@@ -67,6 +70,9 @@ def make_batch(seed: int) -> list[dict[str, Any]]:
         place = rng.choice(["t/file", "kafka:t/0", "kafka.t/file"])
         more = {"row_types": {"More": "x:int"}, "source_table": rng.choice([None, "a.b"])} if number % 2 else {}
         rows.append({**event, "reason": reason, "detail": reason and detail, "read_from": place, **more})
+    if seed == 4:
+        event = {"event_id": "torn", "event_order": "00ff", "reason": None, "detail": None, "read_from": "t/file"}
+        rows += [{**event, "event_time": moment} for moment in MOMENTS[1:3]]
     return rows
 
 

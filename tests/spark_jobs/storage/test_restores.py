@@ -5,6 +5,7 @@ Tables are made by hand: commits 1 to 5, savepoints at 2 and 3. Hudi's plans are
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -154,16 +155,18 @@ def test_a_plan_that_is_dropped_counts_until_its_last_file_is_gone(made: Made, m
 
 
 def test_a_removal_that_is_cut_off_leaves_nothing_that_a_job_takes_for_a_table(
-    made: Made, monkeypatch: pytest.MonkeyPatch
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """It dies before each file and folder; every time the next one goes on, and the table is no job's meanwhile."""
-    folder, no_spark = made.tables["units"].folder, None
+    """It dies before each file and folder; the table is no job's then, and the next one goes on to the end."""
+    folder, whole, no_spark = made.tables["units"].folder, tmp_path / "whole", None
     made.tables["units"].base("a", 3).base("b", 4, partition="day=1").logs("a", 3, 2)
     (folder / ".hoodie/.temp").mkdir()
+    folder.rename(whole)
     real = {name: getattr(Filesystem, name) for name in ("delete", "delete_tree")}
     deaths = 0
     for dies_at in range(40):
         left = [dies_at]
+        shutil.copytree(whole, folder)
 
         def step(name: str, left: list[int] = left) -> Any:
             def do(files: Filesystem, path: str = "") -> None:
@@ -185,5 +188,7 @@ def test_a_removal_that_is_cut_off_leaves_nothing_that_a_job_takes_for_a_table(
         session: Any = no_spark
         with pytest.raises(RestoreUnfinishedError):
             settled_timeline(session, "units", made.settings)
+        remove_table(str(folder))
+        assert not folder.exists()
     assert deaths > 3
     assert not folder.exists()

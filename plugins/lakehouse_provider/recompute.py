@@ -7,9 +7,9 @@ from pathlib import Path
 from airflow.sdk import Param
 
 from lakehouse_provider.forms import choice_param, dry_run_param
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import is_identifier
 
 
 def rules_versions(settings: Settings | None = None) -> list[str]:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.mart_sql_text import fill_time_zone
 from spark_jobs.contracts.names import plain, show, show_path
 from spark_jobs.contracts.naming import columns_of_people
 from spark_jobs.contracts.portable_sql import names_read, parse_portable
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import check_identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp

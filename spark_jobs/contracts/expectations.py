@@ -13,8 +13,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import plain, show, show_all
-from spark_jobs.contracts.tables import wrong_identifier
 
 _MOST_WORDS = 255
 

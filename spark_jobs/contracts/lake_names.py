@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from spark_jobs.contracts.errors import ContractError, TerminalError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.names import show, show_path
-from spark_jobs.contracts.tables import check_identifier
 
 NAME_FILE = ".lake.json"
 """Below the base path; what begins with a dot is no table."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import one_of, show, show_path
-from spark_jobs.contracts.tables import is_identifier
 
 DEFAULT_LAKE = "sales"
 """The lake of a job that names none; its DAGs are called as they are where it is the only one."""

@@ -9,9 +9,10 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableType, check_identifier
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType, TableType
 
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 """What a partition may be called: a folder's name for every engine, and no pattern of several."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.mart_sql_functions import check_functions, has_generator
 from spark_jobs.contracts.mart_sql_text import parse_sql, tables_in, with_names
 from spark_jobs.contracts.mart_sql_tree import aggregate_calls, is_star
@@ -15,7 +16,6 @@ from spark_jobs.contracts.quality import RESULT_COLUMNS
 from spark_jobs.contracts.rule_calls import rule_calls
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_spec import VALID
-from spark_jobs.contracts.tables import check_identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp

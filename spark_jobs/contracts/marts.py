@@ -11,9 +11,10 @@ from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.places import Steps
-from spark_jobs.contracts.tables import TableType, wrong_identifier
+from spark_jobs.contracts.tables import TableType
 
 _SQL_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--[^\n]*|(?:(?!--)[^\s'"])+""")
 """Quoted text, comments, and what stands between them and spaces."""

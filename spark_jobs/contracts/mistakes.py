@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from spark_jobs.contracts.errors import ContractError, LakehouseError, raise_all
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import show_path
 from spark_jobs.contracts.places import Entries, Items, Place, Steps, find_place
-from spark_jobs.contracts.tables import is_identifier
 
 Made = TypeVar("Made")
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.names import one_of, show
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, check_identifier
+from spark_jobs.contracts.tables import ColumnSpec, ColumnType
 
 STAND_IN = 0
 """What stands in the key's place where somebody was erased: shorter than any key, so that files keep their length."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import column_names
-from spark_jobs.contracts.tables import wrong_identifier
 
 RESULT_SCHEMA = (
     "result_id string, run timestamp, job string, table_name string, instant string, stage string, expectation string, "

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.rejections import Reason
-from spark_jobs.contracts.tables import check_identifier
 
 DECIDED_KEY = "decided"
 """In the metadata of a commit of the quarantine: how many records a command decided about."""

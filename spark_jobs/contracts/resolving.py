@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from spark_jobs.contracts.column_types import agree, holds
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.schemas import Column, Kind, SchemaBook, TableSchema, widest_types
 from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_patterns import NewTables, TablePattern
 from spark_jobs.contracts.table_sources import ORIGIN, parts_of
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import is_identifier
 
 
 class Unresolved(NamedTuple):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import plain, show
-from spark_jobs.contracts.tables import wrong_identifier
 
 VERSION = "version"
 """The value that every version has by itself: its name."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.tables import wrong_identifier
 
 
 class Service(StrEnum):

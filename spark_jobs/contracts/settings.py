@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.lakes import BASE_PATH, DEFAULT_PLACES, LANDING_PATH, lake_environment
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.secrets import without_secrets
 from spark_jobs.contracts.shipped import FOLDER, unpack_shipped
-from spark_jobs.contracts.tables import check_identifier
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 """The project's folder; the zip itself where the library runs from one."""

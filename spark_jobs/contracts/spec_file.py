@@ -10,6 +10,7 @@ from spark_jobs.contracts.documents import build, mapping, section, wrong_entrie
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import Expectation, QuarantineLimit
 from spark_jobs.contracts.freshness import FreshnessPromise
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
 from spark_jobs.contracts.loads import LoadSpec
 from spark_jobs.contracts.marts import MartSpec
@@ -26,7 +27,6 @@ from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.table_entries import entry_of
 from spark_jobs.contracts.table_patterns import TablePattern
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import is_identifier
 
 # Fields of a lake that come from other entries: what a file writes under their names would be replaced without a word.
 _MADE = {

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.expectations import names_twice
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, sort_marts
 from spark_jobs.contracts.names import one_of, show, show_all
 from spark_jobs.contracts.naming import mistakes_of_people
 from spark_jobs.contracts.places import Steps
 from spark_jobs.contracts.table_spec import VERSIONS_SUFFIX, TableSpec
-from spark_jobs.contracts.tables import wrong_identifier
 
 if TYPE_CHECKING:
     from spark_jobs.contracts.specs import LakeSpec

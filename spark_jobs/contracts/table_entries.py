@@ -7,6 +7,7 @@ from typing import Any
 
 from spark_jobs.contracts.documents import build, choice, mapping, section, sequence
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.contracts.names import show, show_all
@@ -16,7 +17,7 @@ from spark_jobs.contracts.source_entry import column_of, read_nulls
 from spark_jobs.contracts.table_patterns import DATABASE, NO_KEY, TABLE, NewTables, TablePattern
 from spark_jobs.contracts.table_sources import is_source_name
 from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
-from spark_jobs.contracts.tables import TableType, is_identifier
+from spark_jobs.contracts.tables import TableType
 
 ALL = "all"
 """In place of a list of columns: all that the source has."""

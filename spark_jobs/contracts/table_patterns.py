@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.table_sources import Sources, is_qualified, parts_of, schema_in
 from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import is_identifier
 
 TABLE, DATABASE = "{table}", "{database}"
 NO_KEY = ("-",)

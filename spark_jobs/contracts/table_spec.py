@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import check_identifier, is_identifier, wrong_identifier
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.table_sources import ORIGIN, Sources, is_schema, is_source_name, origin_of
-from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType, check_identifier, is_identifier, wrong_identifier
+from spark_jobs.contracts.tables import ColumnSpec, Nulls, TableType
 
 ROW_KEY, ROW_ORDER, OLDER_ORDERS, IS_DELETED = "row_key", "row_order", "older_orders", "is_deleted"
 ROW_PARTITION, REMOVES = "row_partition", "_hoodie_is_deleted"

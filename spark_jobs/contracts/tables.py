@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError, raise_all
+from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import one_of, plain, show
-from spark_jobs.contracts.places import Steps
 
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TOPIC = re.compile(r"[A-Za-z0-9._*?\[\]!-]{1,249}")
 """A pattern of the names that Kafka allows."""
 _MOST_SOURCE_NAME = 128
@@ -31,24 +30,6 @@ _KEPT = frozenset({
     *ROW_COLUMNS,
 })  # fmt: skip
 """Columns that the log, the quarantine and the tables have beside those of the source."""
-
-
-def is_identifier(name: object) -> bool:
-    """True for a plain snake_case identifier, safe in SQL and as a folder."""
-    return isinstance(name, str) and _IDENTIFIER.fullmatch(name) is not None
-
-
-def check_identifier(name: object, what: str, *, at: Steps = ()) -> None:
-    """Raise ContractError unless ``name`` is a plain snake_case identifier; ``at`` is where it stands in its entry."""
-    raise_all(wrong_identifier(name, what, at=at))
-
-
-def wrong_identifier(name: object, what: str, *, at: Steps = ()) -> Iterator[ContractError]:
-    """What :func:`check_identifier` raises, for those who collect."""
-    if not is_identifier(name):
-        yield ContractError(
-            f"{what} {show(name)} is not a snake_case identifier (a-z, 0-9, _; at most 63 characters); rename it", at=at
-        )
 
 
 class ColumnType(StrEnum):

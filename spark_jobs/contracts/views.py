@@ -11,10 +11,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.mart_sql_text import fill_time_zone, replace_tables
 from spark_jobs.contracts.names import plain, show_path
 from spark_jobs.contracts.portable_sql import names_read, parse_portable
-from spark_jobs.contracts.tables import check_identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

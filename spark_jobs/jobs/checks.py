@@ -19,10 +19,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
 from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.storage.catalog.athena import ask

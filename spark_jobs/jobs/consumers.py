@@ -11,12 +11,12 @@ from statistics import median
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.instants import BEGINNING, parse_instant
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
 from spark_jobs.storage.lake_specs import read_lake_spec

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as T
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.tables import check_identifier
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.storage.serving.address import Database
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.instants import moment_of, parse_instant
-from spark_jobs.contracts.tables import check_identifier
 from spark_jobs.storage.serving.address import ServingAddress
 from spark_jobs.storage.serving.columns import TRUE_AT, TRUE_FOR, build_bind, check_columns, in_database
 from spark_jobs.storage.serving.sessions import ServingSessions

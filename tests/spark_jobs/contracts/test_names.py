@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.names import plain, show, show_all, show_path, spell
-from spark_jobs.contracts.tables import check_identifier
 from tests.support.hostile_names import HOSTILE, is_clear
 
 IDENTIFIER = re.compile(r"\A[a-z][a-z0-9_]{0,62}\Z", re.ASCII)

@@ -25,9 +25,9 @@ from bench.session import open_bench_session
 from local_stack.aws_server import start_aws, wait_for_aws
 from local_stack.services import RunFolder
 from spark_jobs.contracts.settings import GLUE, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import log_layout, table_layout
 from spark_jobs.storage.writer import commit
 

@@ -23,7 +23,7 @@ from bench.session import CORES, open_bench_session
 from local_stack.cluster import start_cluster
 from local_stack.services import LOOPBACK, RunFolder
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.transforms.column_orders import table_columns
 

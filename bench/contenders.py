@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from bench.workload import EVENTS, Workload
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER, TableSpec
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.layouts import table_layout

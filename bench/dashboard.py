@@ -22,9 +22,9 @@ from local_stack.metastore import start_metastore, wait_for_metastore
 from local_stack.services import RunFolder
 from local_stack.trino_install import install_trino
 from local_stack.trino_server import start_trino, wait_for_trino
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.services import Service
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 DASHBOARD_BATCHES = 96

@@ -22,7 +22,7 @@ from bench.session import open_bench_session
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import TableLayout, all_layouts
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.services.state import TableState

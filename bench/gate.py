@@ -15,13 +15,13 @@ from bench.race import compare, load, run_rounds
 from bench.report import Race
 from bench.session import CORES, open_bench_session
 from bench.workload import Workload
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.pipelines.merge.gates import Gates, Passed
 from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable
 
 AIM = 1.15

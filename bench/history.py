@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 
 from bench.log_rows import AGENTS, UNITS, amount, build_log_rows, dependent_columns, event_order, to_ms
 from bench.workload import pick
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.generator.funnel import CANCELLED, LOST, RESERVATION, SIGNED
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.transforms.column_orders import order_column, table_columns
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER
 

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from bench.kafka_topic import END, SalesTopic
 from bench.lake import run_job
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.discovery import find_delivery
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 _ORDER = ("commit_lsn", "change_lsn", "event_serial_no")

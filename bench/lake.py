@@ -19,7 +19,7 @@ from bench.race import say
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.consumers import checkpoint_key

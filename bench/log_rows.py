@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from bench.workload import pick
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ROW_COLUMNS
 from spark_jobs.generator.funnel import STATUS_NAMES
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ROW_COLUMNS
 
 AGENTS, UNITS, BUILDINGS, PROJECTS = 2_000, 50_000, 500, 50
 _ORIGIN = "erp.dbo.SALES"

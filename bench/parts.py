@@ -30,7 +30,7 @@ from bench.suites import measure_suites
 from bench.workload import Workload
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 CONTENDERS: Mapping[str, tuple[str, type[Contender]]] = {
     "ours": ("ours", Ours),

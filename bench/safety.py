@@ -14,7 +14,7 @@ from bench.race import differing, say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import Hudi, build_write_options

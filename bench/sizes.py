@@ -16,11 +16,11 @@ from bench.session import open_bench_session
 from bench.sizes_report import Sizes, TableSize
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.services import Service
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.file_scan import ScanOrder, scan_file
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import TableLayout, log_layout, table_layout
 from spark_jobs.storage.services.state import TableState

@@ -17,10 +17,10 @@ from bench.mart_refreshers import Ours, OursInFull
 from bench.refreshing import Refresher, compare_marts, run_refreshes
 from bench.report import Race, Races
 from bench.session import CORES
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.reader import read_snapshot
 
 LAYER = "slow"

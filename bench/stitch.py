@@ -19,7 +19,7 @@ from bench.report import Growth, Race, Races
 from bench.session import CORES
 from bench.stitch_peers import AGENT_CONTRACTS, DeltaFeed, SqlOverLog, SqlOverSales
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 LAYER = "stitch"
 COLUMNS = {AGENT_CONTRACTS: ("agent_id", "contracts", "contract_total")}

@@ -17,13 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.race import say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
-from spark_jobs.contracts.expectation_file import parse_expectation
-from spark_jobs.contracts.expectations import Expectation
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.expectations import Expectation
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import Verdict
+from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.reader import plan_pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline

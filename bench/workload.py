@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER, TableSpec
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
+from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.transforms.column_orders import order_column, table_columns
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER
 

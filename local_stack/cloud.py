@@ -31,7 +31,7 @@ from local_stack.trino_install import install_trino
 from local_stack.trino_server import start_trino, wait_for_trino
 from local_stack.truth_check import Truth, same_rows
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.s3 import split_uri
 
 BUCKET = "lakehouse"

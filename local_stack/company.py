@@ -30,8 +30,8 @@ from local_stack.layout import PROJECT_ROOT
 from local_stack.services import run_path
 from local_stack.stack import Stack
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 NOT_THE_TRUTH = 1

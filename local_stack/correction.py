@@ -11,9 +11,9 @@ from typing import Any
 
 from local_stack.errors import SetupError
 from local_stack.lake_view import TableView
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.generator.envelope import COMMIT_SLOT, FIRST_CHANGE_SLOT, INSERT_SERIAL, Place, envelope, image, lsn
 from spark_jobs.generator.landing import LandingFile
+from spark_jobs.lake_spec.specs import LakeSpec
 
 Row = Mapping[str, Any]
 WITHIN = timedelta(days=300)

@@ -27,7 +27,7 @@ from local_stack.stack import Stack
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 INGEST_CRON = "0 * * * *"
 """The first arrival is taken by the clock; the demo asks for the others, so that it need not wait five minutes."""

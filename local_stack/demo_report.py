@@ -13,7 +13,7 @@ from local_stack.lake_view import Rows, TableView
 from local_stack.truth_check import IS_DELETED
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.serving.address import FILE
 
 MOST_ROWS = 6

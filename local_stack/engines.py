@@ -14,7 +14,7 @@ from local_stack.bucket import open_session
 from local_stack.lake_view import Rows, read_with_rust
 from local_stack.truth_check import same_rows
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
 from spark_jobs.storage.layouts import all_layouts
 

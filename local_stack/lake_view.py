@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from local_stack.bucket import storage_options
 from local_stack.truth_check import IS_DELETED, Truth, check_count, check_reasons, check_table, same_rows
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.s3 import is_s3
 from spark_jobs.storage.timeline import Timeline
 

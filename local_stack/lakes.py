@@ -9,7 +9,7 @@ from spark_jobs.contracts.dag_ids import WATCH, dag_id_of, kinds_of
 from spark_jobs.contracts.errors import LakehouseError
 from spark_jobs.contracts.lakes import LAKE, LAKES, lake_environment, lake_files
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.lake_names import make_lake, make_landing
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from local_stack.correction import Correction, Row, in_utc
 from local_stack.demo_report import format_table, shorten
 from local_stack.lake_view import read_with_rust
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import CELL_ID
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.timeline import Timeline
 
 Marts = Mapping[str, Mapping[str, Row]]

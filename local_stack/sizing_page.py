@@ -11,11 +11,11 @@ from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sizing.load import Load
 from spark_jobs.sizing.sheets import Sheet, evenness, files_over_time, partitioned, weighed, what_to_set
 from spark_jobs.sizing.simulation import Advice
 from spark_jobs.sizing.weights import load_weights
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 PAGE = PROJECT_ROOT / "docs" / "sizing.md"
 SIZES = ((10.0, 5), (1_000.0, 15), (10_000.0, 60))

@@ -12,9 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.lake_spec.tables import ColumnType
 
 Row = Mapping[str, Any]
 IS_DELETED = "is_deleted"

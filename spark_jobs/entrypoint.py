@@ -211,7 +211,7 @@ def _check_places(arguments: JobArguments, settings: Settings) -> None:
     """
     if arguments.job in _NO_LAKE or (arguments.job, arguments.options.get("action")) in _FILES_ALONE:
         return
-    from spark_jobs.contracts.spec_file import load_lake_spec
+    from spark_jobs.spec_files.spec_file import load_lake_spec
     from spark_jobs.storage.lake_names import check_landing, open_lake
 
     open_lake(load_lake_spec(settings.lake_spec).lake, settings, may_name=arguments.job in _NAMING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import Asset
 
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 
 SCHEME = "lakehouse"
 BACKLOG = "backlog"

@@ -12,10 +12,10 @@ from typing import Any
 
 from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.job_command import ConnectionFacts
-from spark_jobs.contracts.documents import mapping, read_document
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.session_rules import own_settings
 from spark_jobs.contracts.settings import PREFIX
+from spark_jobs.spec_files.documents import mapping, read_document
 
 PROFILES = PROJECT_ROOT / "include" / "engines"
 UTC = "-Duser.timezone=UTC"

@@ -20,7 +20,6 @@ from lakehouse_provider.alerts import deadline_alert
 from lakehouse_provider.assets import LakeAssets
 from lakehouse_provider.schedules import writer_args
 from spark_jobs.contracts.dag_ids import DAG_IDS, KINDS, dag_id_of, kinds_of
-from spark_jobs.contracts.documents import read_document
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError
 from spark_jobs.contracts.lakes import (
     BASE_PATH,
@@ -32,16 +31,17 @@ from spark_jobs.contracts.lakes import (
     lake_files,
     variables_by_lake,
 )
-from spark_jobs.contracts.mistakes import told
 from spark_jobs.contracts.names import one_of, show, show_path
 from spark_jobs.contracts.places import find_place
 from spark_jobs.contracts.settings import PREFIX, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.documents import read_document
+from spark_jobs.spec_files.mistakes import told
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.deadline import DeadlineAlert
 
-    from spark_jobs.contracts.specs import LakeSpec
+    from spark_jobs.lake_spec.specs import LakeSpec
 
 log = logging.getLogger(__name__)
 POOL = "POOL"

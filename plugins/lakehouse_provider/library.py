@@ -9,10 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 
 from lakehouse_provider import PROJECT_ROOT
-from spark_jobs.contracts.documents import read_document
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PREFIX, Settings, shipped_defaults
 from spark_jobs.contracts.shipped import FOLDER
+from spark_jobs.spec_files.documents import read_document
 
 ENTRYPOINT = PROJECT_ROOT / "spark_jobs" / "entrypoint.py"
 AWS_PLACES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")

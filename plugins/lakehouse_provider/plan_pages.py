@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from spark_jobs.contracts.lake_plan import HEADER, DefinitionChange
 from spark_jobs.contracts.previews import PREVIEW_HEADER, ColumnPreview
 from spark_jobs.contracts.text_table import cell_text, number_columns
+from spark_jobs.lake_spec.lake_plan import HEADER, DefinitionChange
 
 _MARKS = re.compile(r"[\\`*_\[\]<>|]")
 _FOR_A_SHELL = ("--yes", "--plan")

@@ -9,7 +9,7 @@ from airflow.sdk import Param
 from lakehouse_provider.forms import choice_param, dry_run_param
 from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 
 
 def rules_versions(settings: Settings | None = None) -> list[str]:

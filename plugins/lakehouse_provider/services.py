@@ -8,11 +8,11 @@ from airflow.sdk import Param, task
 
 from lakehouse_provider.forms import choice_param
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from spark_jobs.contracts.services import Service
+from spark_jobs.lake_spec.services import Service
 
 if TYPE_CHECKING:
     from lakehouse_provider.assets import LakeAssets
-    from spark_jobs.contracts.specs import LakeSpec
+    from spark_jobs.lake_spec.specs import LakeSpec
 
 
 def services_params(spec: LakeSpec) -> dict[str, Param]:

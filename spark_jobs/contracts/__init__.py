@@ -1,1 +1,1 @@
-"""Pure Python contracts: lake specs, instants, job arguments and results, settings, errors."""
+"""What every part uses: arguments, results, errors, settings, instants, identifiers, secrets. Pure Python."""

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from random import Random
 from typing import Any, Final
 
-from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.book import OLD_AFTER_MS, Book
 from spark_jobs.generator.changelog import ChangeLog
 from spark_jobs.generator.events import Event
@@ -27,6 +26,7 @@ from spark_jobs.generator.pace import Pace, Segment
 from spark_jobs.generator.plan import Plan
 from spark_jobs.generator.sale import Sale
 from spark_jobs.generator.world import World, choose
+from spark_jobs.lake_spec.tables import Nulls
 
 _MINUTE_MS: Final = 60_000
 _WORLD_CHANGE_RATE, _REASSIGN_RATE, _LONG_TRANSACTION_RATE = 0.004, 0.03, 0.07

@@ -10,7 +10,7 @@ from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.tables import Nulls
+from spark_jobs.lake_spec.tables import Nulls
 
 DEFAULT_EVENTS = 10_000
 DEFAULT_DAYS = 90

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.plan import DEFAULT_DAYS, DEFAULT_EVENTS, DEFAULT_TOPIC, Plan, Rates, option_of
+from spark_jobs.lake_spec.tables import Nulls
 
 DEFAULT_EVENTS_PER_FILE = 10_000
 

@@ -11,8 +11,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.events import ALL_COLUMNS, Event
+from spark_jobs.lake_spec.tables import Nulls
 
 _AT: Final = {name: place for place, name in enumerate(ALL_COLUMNS)}
 _HOUR_MS: Final = 3_600_000

@@ -12,9 +12,9 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import InstantRange
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import ROW_ORDER
-from spark_jobs.contracts.versions import history_columns
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import ROW_ORDER
+from spark_jobs.lake_spec.versions import history_columns
 from spark_jobs.pipelines.column_forms import stored_forms
 from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
 from spark_jobs.storage.lake_specs import read_lake_spec

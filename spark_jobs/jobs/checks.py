@@ -17,14 +17,14 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
-from spark_jobs.contracts.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
 from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.temporary_views import register_tables
+from spark_jobs.spec_files.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
 from spark_jobs.storage.catalog.athena import ask
 from spark_jobs.storage.catalog.view_ddl import Engine, database_of
 from spark_jobs.storage.lake_specs import read_lake_spec

@@ -15,8 +15,8 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.doctor.ahead import check_kept, way_back

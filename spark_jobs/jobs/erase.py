@@ -11,18 +11,18 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, LakehouseError, TerminalError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.people import STAND_IN, Person
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnType
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.people import STAND_IN, Person
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.erasure.giving_up import check_cut_off, give_up
 from spark_jobs.pipelines.erasure.rows import is_stand_in_taken
 from spark_jobs.pipelines.erasure.trials import check_beforehand
 from spark_jobs.sources.erasure import problems_of
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.lake_specs import read_lake_spec
 

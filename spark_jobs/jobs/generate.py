@@ -12,10 +12,10 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clo
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.generation import generate
 from spark_jobs.generator.plan import DEFAULT_DAYS, DEFAULT_EVENTS, DEFAULT_TOPIC, Rates
 from spark_jobs.generator.request import DEFAULT_EVENTS_PER_FILE, Request
+from spark_jobs.lake_spec.tables import Nulls
 
 _LOG = logging.getLogger(__name__)
 _RATES = {

@@ -15,8 +15,8 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.rereading import Rereading, may_supplement, supplement
 from spark_jobs.pipelines.ingestion.run import ingest_delivery, ingest_new
 from spark_jobs.sources.again import HEADER, plan_again

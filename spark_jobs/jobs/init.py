@@ -8,7 +8,7 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.names import show_path
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.lake_names import make_lake, make_landing
 
 

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.loads import FileFormat, LoadOperation, LoadSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.loading import Loading, known_loads
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of

@@ -16,11 +16,11 @@ from spark_jobs.contracts.errors import (
     TablesFailedError,
     TerminalError,
 )
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.lake_specs import read_lake_spec

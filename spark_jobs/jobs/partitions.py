@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.loads import LoadSpec, first_kept_day, is_day, is_partition
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.loads import LoadSpec, first_kept_day, is_day, is_partition
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import choose_layouts, load_layout
 from spark_jobs.storage.lease import hold_whole

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.lake_plan import HEADER, Action, DefinitionChange
 from spark_jobs.contracts.names import one_of, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.lake_plan import HEADER, Action, DefinitionChange
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.plan_files import keep_plan, write_plan

@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.lake_plan import LakePlan
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.previews import PREVIEW_HEADER
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.lake_plan import LakePlan
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.preview import Preview, preview
 from spark_jobs.pipelines.planning import make_plan

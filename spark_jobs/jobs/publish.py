@@ -15,8 +15,8 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.holds import Acceptance, Hold, Holds
 from spark_jobs.storage.lake_specs import read_lake_spec
 

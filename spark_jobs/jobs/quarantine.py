@@ -22,7 +22,7 @@ from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.replay import Replay, commit_marks
 from spark_jobs.pipelines.quarantine_pages import print_kinds, print_record
 from spark_jobs.sources.records import MAX_RECORD_BYTES

@@ -13,10 +13,10 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.views import load_views
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
 from spark_jobs.pipelines.temporary_views import register_tables, register_versions, register_views
+from spark_jobs.spec_files.views import load_views
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import parse_moment

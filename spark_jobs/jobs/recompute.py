@@ -11,17 +11,17 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import MartSpec, TimeUnit
 from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.marts import MartSpec, TimeUnit
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.plan import HEADER, RewritePlan
 from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo
+from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
 from spark_jobs.storage.unfinished import check_nothing_unfinished

@@ -8,12 +8,12 @@ import logging
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.epoch_steps import lost_epochs
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided, lost_decisions
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.epoch_steps import lost_epochs
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.kept_rows import drop_kept, kept_commits

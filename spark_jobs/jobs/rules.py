@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.rules import RuleBook, first_day
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.rules import RuleBook, first_day
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.rule_diff import Change, Comparison, RuleDiff
 from spark_jobs.marts.views import Views
+from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.storage.lake_specs import read_lake_spec
 
 DEFAULT_ROWS = 50

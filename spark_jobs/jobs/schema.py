@@ -17,16 +17,16 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.resolving import columns_of
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
-from spark_jobs.contracts.schema_plan import PlannedChange, apply_changes, plan_changes
-from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, TableSchema, pack_book
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import matches
-from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.resolving import columns_of
+from spark_jobs.lake_spec.schema_plan import PlannedChange, apply_changes, plan_changes
+from spark_jobs.lake_spec.schemas import SCHEMAS_KEY, SchemaBook, TableSchema, pack_book
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_sources import matches
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told

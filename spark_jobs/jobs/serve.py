@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.serving import serve_marts
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.storage.lake_specs import read_lake_spec

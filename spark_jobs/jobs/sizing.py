@@ -9,11 +9,11 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sizing.load import Load
 from spark_jobs.sizing.sheets import evenness, files_over_time, partitioned, what_to_set
 from spark_jobs.sizing.simulation import Advice
 from spark_jobs.sizing.weights import RESULTS, load_weights
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

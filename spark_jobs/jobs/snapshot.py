@@ -17,7 +17,7 @@ from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, Snapshots, SourceTa
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.run import Ingested, ingest_delivery
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase

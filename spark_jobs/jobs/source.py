@@ -1,6 +1,6 @@
 """source: where the lake's events come from and how far they are; and what to do when positions begin again.
 
-What is known is in the log's commits (:mod:`spark_jobs.contracts.origins`); a decision is a commit of the log without a
+What is known is in the log's commits (:mod:`spark_jobs.lake_spec.origins`); a decision is a commit of the log without a
 row.
 """
 
@@ -12,16 +12,16 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
-from spark_jobs.contracts.epoch_steps import keep_epoch, open_epoch
-from spark_jobs.contracts.epochs import iso_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.origins import NEVER, SOURCES_KEY, SourceBook, pack_sources
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.epoch_steps import keep_epoch, open_epoch
+from spark_jobs.lake_spec.epochs import iso_of
+from spark_jobs.lake_spec.origins import NEVER, SOURCES_KEY, SourceBook, pack_sources
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.lake_specs import read_lake_spec, source_book_of
 from spark_jobs.storage.layouts import log_layout

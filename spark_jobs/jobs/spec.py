@@ -12,17 +12,17 @@ from pathlib import Path
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Expectation
-from spark_jobs.contracts.lake_check import check_lake
-from spark_jobs.contracts.loads import LoadSpec
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_patterns import TablePattern
-from spark_jobs.contracts.table_sources import ORIGIN
-from spark_jobs.contracts.table_spec import TableSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.expectations import Expectation
+from spark_jobs.lake_spec.loads import LoadSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_patterns import TablePattern
+from spark_jobs.lake_spec.table_sources import ORIGIN
+from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.spec_files.lake_check import check_lake
 
 _HEAD = ("mart", "layer", "mode", "reads", "grain", "result")
 _TABLES = ("table", "from", "key", "columns", "nulls", "deletes", "partition", "result")

@@ -12,9 +12,9 @@ from spark_jobs.contracts.errors import ContractError, LakehouseError, TablesFai
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import matches, parts_of, schema_in
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_sources import matches, parts_of, schema_in
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import Merged

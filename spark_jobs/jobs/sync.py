@@ -14,8 +14,8 @@ from spark_jobs.contracts.catalogs import HELD, Action, CatalogChange, CatalogTa
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import GLUE, Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.catalog.ddl import create_table
 from spark_jobs.storage.catalog.glue import Glue

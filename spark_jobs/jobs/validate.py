@@ -17,18 +17,18 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
 from spark_jobs.contracts.errors import AuditFailedError, ContractError
-from spark_jobs.contracts.expectation_sql import expectations_of
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.stored_columns import expected_of_stored
 from spark_jobs.pipelines.validation import Ask, Found, Validation, is_increment, plan_asks
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import Outcome, Verdict, told_of
+from spark_jobs.sql_analysis.expectation_sql import expectations_of
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.lake_specs import read_lake_spec
 

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.marts.modes import aggregate_difference, compute_full
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.windows import TimeRange

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from spark_jobs.contracts.definitions import changed_parts, mart_parts
 from spark_jobs.contracts.errors import DefinitionChangedError
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.definitions import changed_parts, mart_parts
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.clocks import CLOCK_KEY
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX

@@ -12,13 +12,11 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError, DefinitionChangedError
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.marts import MartMode, MartSpec
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartMode, MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.cache import move_cut, rebuild
 from spark_jobs.marts.modes import aggregate_difference, append_rows, full_difference
 from spark_jobs.marts.ranges import range_difference
@@ -30,6 +28,8 @@ from spark_jobs.marts.sources import ChangesUnknownError
 from spark_jobs.marts.stitch import CacheBrokenError, stitch, window_of
 from spark_jobs.marts.views import Views
 from spark_jobs.quality.verdicts import told_of
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.change_feed import forget_changes
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.transforms.aggregates import IN_DOUBT, add_up, check_exact, finish_cells, has_extremes, merge_cells
 from spark_jobs.transforms.cells import with_cell_id

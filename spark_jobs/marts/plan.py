@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.transforms.cells import AFTER, BEFORE
 

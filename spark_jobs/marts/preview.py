@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, IntegralType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.previews import ColumnPreview, Number
+from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes import compute_full, full_difference
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.marts import MartMode
+from spark_jobs.lake_spec.marts import MartMode
 from spark_jobs.marts.modes import compute_full
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.scoped import recompute

@@ -14,18 +14,18 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.clocks import is_ahead, machine_now
-from spark_jobs.contracts.definitions import mart_parts
-from spark_jobs.contracts.mart_sql import MartQuery
-from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.definitions import mart_parts
+from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION, FULL_SECONDS, definition_changes
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.views import Views
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
+from spark_jobs.sql_analysis.mart_sql import MartQuery
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout

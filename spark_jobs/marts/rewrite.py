@@ -8,8 +8,8 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.marts import MartSpec, TimeUnit
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.lake_spec.marts import MartSpec, TimeUnit
 from spark_jobs.marts.cache import rebuild
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes import full_difference

@@ -12,13 +12,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql import analyse_mart, expression_sql
-from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.rules import RuleBook
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.rules import RuleBook
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.versions import versions_at
 from spark_jobs.marts.views import Views
+from spark_jobs.sql_analysis.mart_sql import analyse_mart, expression_sql
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows

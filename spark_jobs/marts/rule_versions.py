@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.rules import RuleBook
+from spark_jobs.lake_spec.rules import RuleBook
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline

@@ -8,10 +8,8 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.mart_sql_columns import lookup_key
-from spark_jobs.contracts.mart_sql_text import names_in
-from spark_jobs.contracts.versions import key_columns
 from spark_jobs.frames import union
+from spark_jobs.lake_spec.versions import key_columns
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import versions_of
 from spark_jobs.marts.scopes import (
@@ -28,6 +26,8 @@ from spark_jobs.marts.scopes import (
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.versions import KEY, OfKeys
 from spark_jobs.marts.windows import TimeRange
+from spark_jobs.sql_analysis.mart_sql_columns import lookup_key
+from spark_jobs.sql_analysis.mart_sql_text import names_in
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.transforms.cells import with_cell_id
 

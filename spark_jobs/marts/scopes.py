@@ -15,16 +15,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.mart_sql import expression_sql
-from spark_jobs.contracts.mart_sql_columns import lookup_key
-from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeUnit
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import NO_FOLDER, VALID
 from spark_jobs.frames import literal_frame, union
+from spark_jobs.lake_spec.marts import MartSpec, ReadSpec, TimeUnit
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import NO_FOLDER, VALID
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Changes, Source
 from spark_jobs.marts.versions import FROM, KEY, TO, changed_spans
 from spark_jobs.marts.windows import TimeRange, in_utc, interval_range, values_of, window_range
+from spark_jobs.sql_analysis.mart_sql import expression_sql
+from spark_jobs.sql_analysis.mart_sql_columns import lookup_key
 
 SCOPE = "__scope"
 _MOST_BROADCAST = 200_000

@@ -13,14 +13,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.contracts.mart_sql import MartQuery
-from spark_jobs.contracts.marts import ReadSpec
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.marts import ReadSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
+from spark_jobs.sql_analysis.mart_sql import MartQuery
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.lake_specs import read_kept

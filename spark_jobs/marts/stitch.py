@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql import expression_sql
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.marts.cache import fingerprint_of_files, is_intact
 from spark_jobs.marts.modes import cell_changes, changed_cells, compute_full
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.windows import TimeRange, window_range
+from spark_jobs.sql_analysis.mart_sql import expression_sql
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.transforms.cells import with_cell_id
 from spark_jobs.transforms.visible import visible_rows

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
 from spark_jobs.marts.engine import Engine
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key

@@ -1,6 +1,6 @@
 """Versions of a table's rows as marts read them: those at an instant, and those that are others at a later one.
 
-They are found in the table's history (:mod:`spark_jobs.contracts.versions`), which only grows. So what changes them
+They are found in the table's history (:mod:`spark_jobs.lake_spec.versions`), which only grows. So what changes them
 between two instants is events of a few keys, however long ago these happened: the versions of these keys are found as
 of both instants and compared. The rest of the history is looked at for its keys, and not sorted.
 """
@@ -13,9 +13,9 @@ from functools import partial
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import VALID, TableSpec
-from spark_jobs.contracts.versions import history_columns, key_columns, versions_select
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import VALID, TableSpec
+from spark_jobs.lake_spec.versions import history_columns, key_columns, versions_select
 from spark_jobs.marts.views import Views
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline

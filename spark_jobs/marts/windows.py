@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.marts import TimeUnit, WindowSpec
+from spark_jobs.lake_spec.marts import TimeUnit, WindowSpec
 
 _HOUR = timedelta(hours=1)
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.rejections import Reason
-from spark_jobs.contracts.resolving import resolve, settle
-from spark_jobs.contracts.schemas import (
+from spark_jobs.lake_spec.resolving import resolve, settle
+from spark_jobs.lake_spec.schemas import (
     SCHEMAS_KEY,
     Arrived,
     Change,
@@ -27,8 +27,8 @@ from spark_jobs.contracts.schemas import (
     evolve,
     pack_book,
 )
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.sources.decoding import KEY_COLUMNS
 from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from spark_jobs.contracts.definitions import fixed_parts, table_parts
 from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.definitions import fixed_parts, table_parts
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.marts.definitions import DECLARED
 from spark_jobs.storage.forms import TableForm
 from spark_jobs.storage.layouts import history_layout, table_layout

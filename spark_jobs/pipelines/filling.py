@@ -13,10 +13,10 @@ from spark_jobs.contracts.names import plain, show_all
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.said import said_by
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import lake_name
-from spark_jobs.contracts.tables import ColumnSpec
-from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY, KeptColumns, filled, pack_kept, to_fill, unfit_types
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import lake_name
+from spark_jobs.lake_spec.tables import ColumnSpec
+from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY, KeptColumns, filled, pack_kept, to_fill, unfit_types
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.filling import fill, tables_with
 

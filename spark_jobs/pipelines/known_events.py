@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.frames import union
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.decoding import SOURCE_ORIGIN
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.transforms.log import is_usable

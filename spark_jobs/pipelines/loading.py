@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.loads import LoadOperation, LoadSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.ingestion.intake import commit_rejections
 from spark_jobs.quality.gate import Gate, judge_rows

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.definitions import Parts, changed_parts, digest_of, is_rebuildable, table_parts
-from spark_jobs.contracts.lake_plan import Action, DefinitionChange, LakePlan
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
-from spark_jobs.contracts.rules import RuleBook
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.definitions import Parts, changed_parts, digest_of, is_rebuildable, table_parts
+from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange, LakePlan
+from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.rules import RuleBook
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.marts.definitions import FULL_SECONDS, definition_changes
 from spark_jobs.marts.plan import newest_bytes
 from spark_jobs.marts.rule_versions import edited_versions
 from spark_jobs.pipelines.definitions import blocking_changes, stored_form
 from spark_jobs.pipelines.merge.tables import targets_of
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.forms import TableForm

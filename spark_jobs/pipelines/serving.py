@@ -8,10 +8,10 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, parse_clock
-from spark_jobs.contracts.marts import MartSpec
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.holds import Hold
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables

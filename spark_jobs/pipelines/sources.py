@@ -11,7 +11,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.epochs import (
+from spark_jobs.contracts.names import plain
+from spark_jobs.contracts.rejections import Reason
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.epochs import (
     Came,
     Fall,
     Judged,
@@ -20,12 +23,9 @@ from spark_jobs.contracts.epochs import (
     judge,
     told_of_fall,
 )
-from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.origins import NEVER, SOURCES_KEY, WIDE, SourceBook, pack_sources
-from spark_jobs.contracts.rejections import Reason
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import is_pattern
+from spark_jobs.lake_spec.origins import NEVER, SOURCES_KEY, WIDE, SourceBook, pack_sources
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_sources import is_pattern
 from spark_jobs.sources.decoding import SOURCE_IDENTITY, SOURCE_MARK, SOURCE_ORIGIN
 from spark_jobs.storage.lake_specs import source_book_of
 from spark_jobs.storage.reader import read_snapshot

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from spark_jobs.contracts.mirror_expectations import Expected
-from spark_jobs.contracts.resolving import columns_of as columns_of_source
-from spark_jobs.contracts.schemas import Column, SchemaBook
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.resolving import columns_of as columns_of_source
+from spark_jobs.lake_spec.schemas import Column, SchemaBook
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.column_forms import stored_forms
+from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.versions import history_columns, versions_select
-from spark_jobs.contracts.views import load_views
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.versions import history_columns, versions_select
+from spark_jobs.spec_files.views import load_views
 from spark_jobs.storage.reader import read_as_of, read_snapshot
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import find_state, parse_moment

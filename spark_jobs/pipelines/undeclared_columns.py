@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared_columns import (
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.undeclared_columns import (
     LONG_TYPE,
     UNDECLARED_KEY,
     Found,

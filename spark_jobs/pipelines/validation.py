@@ -12,18 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
 from spark_jobs.contracts.instants import BEGINNING, moment_of
-from spark_jobs.contracts.mirror_expectations import Expected
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import Asked, QualityRecord
 from spark_jobs.quality.results import Place, QualityResult, Stage, result_of, results_of_commit, results_of_hold
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict
+from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import instant_of
-from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
-from spark_jobs.contracts.marts import MartMode
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.freshness import FreshnessPromise
+from spark_jobs.lake_spec.marts import MartMode
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import (
     SPLIT,
     ConsumerRegistry,

@@ -11,11 +11,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from spark_jobs.contracts.expectation_sql import expectations_of
-from spark_jobs.contracts.expectations import BATCH_KINDS, ROW_KINDS, Action, Expectation, Figure, Kind
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.expectations import BATCH_KINDS, ROW_KINDS, Action, Expectation, Figure, Kind
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.rules import asked, broken
 from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.sql_analysis.expectation_sql import expectations_of
 
 BROKEN_RULES = "broken_rules"
 """Names of the expectations that a record is to be quarantined for."""

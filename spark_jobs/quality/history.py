@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from spark_jobs.contracts.expectations import Expectation, Figure
+from spark_jobs.lake_spec.expectations import Expectation, Figure
 from spark_jobs.quality.anomalies import Judgement, judge_newest
 from spark_jobs.quality.gate import outcome_of
 from spark_jobs.quality.record import DayFigure

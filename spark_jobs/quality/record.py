@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments, parse_clock
-from spark_jobs.contracts.expectations import Expectation, Figure
 from spark_jobs.contracts.instants import BEGINNING
-from spark_jobs.contracts.quality import RESULT_SCHEMA
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.frames import literal_frame
+from spark_jobs.lake_spec.expectations import Expectation, Figure
+from spark_jobs.lake_spec.quality import RESULT_SCHEMA
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.results import WRITTEN, QualityResult, Stage
 from spark_jobs.storage.layouts import quality_layout
 from spark_jobs.storage.lease import hold_tables

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from spark_jobs.contracts.expectations import Action, Expectation
+from spark_jobs.lake_spec.expectations import Action, Expectation
 from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.verdicts import Outcome, Verdict, observed_of
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from spark_jobs.contracts.expectations import Expectation, Kind
+from spark_jobs.lake_spec.expectations import Expectation, Kind
 
 
 def asked(expectation: Expectation) -> Column:

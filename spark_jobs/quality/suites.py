@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Expectation, Kind
+from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.quality.gate import judge_rows
 from spark_jobs.quality.rules import is_within
 from spark_jobs.quality.verdicts import Outcome, Verdict

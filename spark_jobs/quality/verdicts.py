@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contracts.expectations import Expectation
+from spark_jobs.lake_spec.expectations import Expectation
 
 QUALITY_KEY = "quality"
 """Under which a commit keeps what :func:`to_metadata` gives."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.lake_spec.services import ServiceTargets
 
 MB = 1024 * 1024
 ALL = 1e-9

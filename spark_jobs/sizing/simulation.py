@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.services import ServiceTargets
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.services import ServiceTargets
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.sizing.files import MB, History, KeyedFiles, LogFiles
 from spark_jobs.sizing.hashing import even_number, unevenness
 from spark_jobs.sizing.load import DAY_MINUTES, GB, Load, TableLoad

@@ -16,7 +16,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Progress, Start, unpack_progress
 from spark_jobs.contracts.names import plain, show_all, spell
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.delivery import PROGRESS_KEY, Delivery, KafkaDelivery, LandingDelivery
 from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.file_scan import LedgerEntry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 
 if TYPE_CHECKING:
     import pyarrow

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, Reason, RejectedRecordError
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ROW_COLUMNS
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ROW_COLUMNS
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.file_lines import iter_chunk, read_broken

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.kafka import TopicProgress, pack_progress
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.frames import union
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.decoding import decode_chunks, read_lines
 from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import KafkaPlan

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from spark_jobs.contracts.errors import MessagesLostError
 from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
-from spark_jobs.contracts.origins import SOURCES_KEY
-from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY
+from spark_jobs.lake_spec.origins import SOURCES_KEY
+from spark_jobs.lake_spec.schemas import SCHEMAS_KEY
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY
 from spark_jobs.sources.delivery import (
     LEDGER_KEY,
     PROGRESS_KEY,

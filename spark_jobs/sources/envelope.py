@@ -4,7 +4,7 @@ Event order is text that sorts as the source orders its changes: ``<position>-<t
 connector (:mod:`spark_jobs.sources.positions`). Real events tie on it (snapshot rows share one), so it ends in a hash
 of what belongs to the change itself: op, key and row images without their nulls. Where and when it was delivered has no
 part in it. Where a source's positions began again, the number of the epoch stands before the position
-(:mod:`spark_jobs.contracts.origins`).
+(:mod:`spark_jobs.lake_spec.origins`).
 
 Messages of the connector itself are no events and are passed over: heartbeats, changes of the schema, and PostgreSQL's
 logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine: which rows it had, it does not say.
@@ -17,13 +17,13 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.origins import BY_TIME, epoch_at, order_prefix, stream_of
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_patterns import NewTables
-from spark_jobs.contracts.table_sources import matches
-from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, OriginRule
+from spark_jobs.lake_spec.origins import BY_TIME, epoch_at, order_prefix, stream_of
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_patterns import NewTables
+from spark_jobs.lake_spec.table_sources import matches
+from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, OriginRule
 from spark_jobs.sources.identity import tie_of
 from spark_jobs.sources.mirrored import MirroredRow, MirrorReader
 from spark_jobs.sources.placeholders import build_detector

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.names import spell
-from spark_jobs.contracts.people import Person
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.people import Person
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.content_hash import ContentHash
 from spark_jobs.sources.file_blocks import (
     GZIP_MAGIC,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, TransientError
-from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.contracts.names import plain, show, show_all, show_path, spell
+from spark_jobs.lake_spec.loads import FileFormat, LoadOperation, LoadSpec
 from spark_jobs.sources.file_blocks import BLOCK_BYTES, CutOffError, DamagedError, is_gzip, iter_blocks
 from spark_jobs.sources.kept_bytes import GrowingHash, TooLarge
 from spark_jobs.sources.records import MAX_RECORD_BYTES

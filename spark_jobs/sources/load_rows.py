@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.contracts.loads import FileFormat
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
+from spark_jobs.lake_spec.loads import FileFormat
 from spark_jobs.sources.kept_bytes import BATCH_BYTES, GrowingHash, TooLarge
 from spark_jobs.sources.load_files import iter_texts, open_bytes
 from spark_jobs.sources.records import MAX_RECORD_BYTES, parse_record

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.loads import FileFormat, LoadOperation, LoadSpec, is_day, is_partition
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.lake_spec.loads import FileFormat, LoadOperation, LoadSpec, is_day, is_partition
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.kept_bytes import BATCH_BYTES
 from spark_jobs.sources.load_files import LoadFiles, needed_columns

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from spark_jobs.contracts.column_types import reads
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.schemas import UNKNOWN_TYPE
-from spark_jobs.contracts.table_patterns import NO_KEY
-from spark_jobs.contracts.table_sources import ORIGIN
-from spark_jobs.contracts.table_spec import MASK, TableSpec
-from spark_jobs.contracts.tables import PLACEHOLDER, ColumnSpec, ColumnType
+from spark_jobs.lake_spec.column_types import reads
+from spark_jobs.lake_spec.schemas import UNKNOWN_TYPE
+from spark_jobs.lake_spec.table_patterns import NO_KEY
+from spark_jobs.lake_spec.table_sources import ORIGIN
+from spark_jobs.lake_spec.table_spec import MASK, TableSpec
+from spark_jobs.lake_spec.tables import PLACEHOLDER, ColumnSpec, ColumnType
 from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
 from spark_jobs.sources.values import build_converter, build_schema_converter

@@ -30,7 +30,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from spark_jobs.contracts.tables import PLACEHOLDER
+from spark_jobs.lake_spec.tables import PLACEHOLDER
 
 Detector = Callable[[Any], bool]
 """True for a value of a record that stands for one that did not travel."""

@@ -11,7 +11,7 @@ Real events tie on it (snapshot rows share one place), so an event's order ends 
 (:mod:`spark_jobs.sources.envelope`).
 
 Places of one stream can be compared: of one server, and of one database where each has a log of its own
-(:mod:`spark_jobs.contracts.origins`).
+(:mod:`spark_jobs.lake_spec.origins`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from spark_jobs.contracts.origins import escaped
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.table_sources import Ways, names_of, origin_of
+from spark_jobs.lake_spec.origins import escaped
+from spark_jobs.lake_spec.table_sources import Ways, names_of, origin_of
 
 MAX_ORIGIN = 1000
 BINLOG_CONNECTORS = frozenset({"mysql", "mariadb"})
@@ -46,7 +46,7 @@ class Origin:
     """A table at the source, with everything that names it.
 
     Attributes:
-        name: connector, server, database, schema and table (:mod:`spark_jobs.contracts.origins`).
+        name: connector, server, database, schema and table (:mod:`spark_jobs.lake_spec.origins`).
         id_start: what ids of its events begin with.
         id_end: what they end with.
     """

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.contracts.naming import event_namings
-from spark_jobs.contracts.people import STAND_IN, Person
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_sources import Ways
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.lake_spec.naming import event_namings
+from spark_jobs.lake_spec.people import STAND_IN, Person
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_sources import Ways
+from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.positions import names_in
 from spark_jobs.sources.records import is_keyed

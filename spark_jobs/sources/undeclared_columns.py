@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.schemas import UNKNOWN_TYPE
-from spark_jobs.contracts.tables import SourceSpec
-from spark_jobs.contracts.undeclared_columns import JSON_TYPE, LONG_TYPE
+from spark_jobs.lake_spec.schemas import UNKNOWN_TYPE
+from spark_jobs.lake_spec.tables import SourceSpec
+from spark_jobs.lake_spec.undeclared_columns import JSON_TYPE, LONG_TYPE
 from spark_jobs.sources.placeholders import build_detector
 from spark_jobs.sources.source_types import MOST_TEXT, Reader, column_by_value, column_of
 

@@ -11,7 +11,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Never
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
 
 Converter = Callable[[Any], Any]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import BEGINNING
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline

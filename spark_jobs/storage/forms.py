@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.options import METADATA_PREFIX

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from spark_jobs.contracts.origins import SOURCES_KEY, SourceBook, unpack_sources
-from spark_jobs.contracts.resolving import resolve
-from spark_jobs.contracts.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.undeclared_columns import UNDECLARED_KEY, Kept, unpack_kept
+from spark_jobs.lake_spec.origins import SOURCES_KEY, SourceBook, unpack_sources
+from spark_jobs.lake_spec.resolving import resolve
+from spark_jobs.lake_spec.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY, Kept, unpack_kept
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.loads import LoadSpec
-from spark_jobs.contracts.marts import CELL_ID, MartMode, MartSpec
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import ROW_KEY, ROW_PARTITION, TableSpec
-from spark_jobs.contracts.tables import TableType
-from spark_jobs.contracts.versions import HISTORY_KEY
+from spark_jobs.lake_spec.loads import LoadSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import ROW_KEY, ROW_PARTITION, TableSpec
+from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.lake_spec.versions import HISTORY_KEY
 
 EVENT_DATE = "event_date"
 COMMIT_TIME = "_hoodie_commit_time"

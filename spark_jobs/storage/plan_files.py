@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.lake_plan import LakePlan, is_plan_id
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.lake_plan import LakePlan, is_plan_id
 from spark_jobs.storage.filesystem import Filesystem
 
 FOLDER = ".plans"

@@ -23,7 +23,7 @@ from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.commit_times import is_in_order, put_in_order
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
 from spark_jobs.storage.filesystem import Filesystem

@@ -26,8 +26,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.frames import union
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot

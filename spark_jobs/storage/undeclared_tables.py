@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import all_layouts
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import StringType
 from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.table_spec import NO_FOLDER
+from spark_jobs.lake_spec.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import check_lease

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, StructType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql import Measure, MeasureKind
-from spark_jobs.contracts.marts import CELL_ID, ROWS_COUNT
+from spark_jobs.lake_spec.marts import CELL_ID, ROWS_COUNT
+from spark_jobs.sql_analysis.mart_sql import Measure, MeasureKind
 
 IN_DOUBT = "__in_doubt"
 _EXTREMES = (MeasureKind.MIN, MeasureKind.MAX)

@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.marts import CELL_ID
+from spark_jobs.lake_spec.marts import CELL_ID
 
 BEFORE, AFTER = "before", "after"
 CELL_DELETED = "_hoodie_is_deleted"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER, TableSpec
-from spark_jobs.contracts.tables import Nulls
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
+from spark_jobs.lake_spec.tables import Nulls
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, TABLE, MergedTable, never_set, padded, slot
 from spark_jobs.transforms.texts import from_text, to_text
 

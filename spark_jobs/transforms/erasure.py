@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.people import STAND_IN, Naming, Person
+from spark_jobs.lake_spec.people import STAND_IN, Naming, Person
 
 _VALUES = "row_values"
 _NUMBER = "decimal(38,9)"

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.table_sources import ORIGIN
-from spark_jobs.contracts.table_spec import ROW_ORDER
-from spark_jobs.contracts.tables import ROW_COLUMNS, Nulls
 from spark_jobs.frames import literal_frame, union
+from spark_jobs.lake_spec.table_sources import ORIGIN
+from spark_jobs.lake_spec.table_spec import ROW_ORDER
+from spark_jobs.lake_spec.tables import ROW_COLUMNS, Nulls
 from spark_jobs.transforms.keyed_rows import (
     DELETED_ORDER,
     KEY,

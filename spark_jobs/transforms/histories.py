@@ -8,8 +8,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER
-from spark_jobs.contracts.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID, named_unsaid
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
+from spark_jobs.lake_spec.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID, named_unsaid
 from spark_jobs.transforms.folding import EVENT_ORDER, EVENT_TIME
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, TABLE, MergedTable
 from spark_jobs.transforms.row_orders import key_texts

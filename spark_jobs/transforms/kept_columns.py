@@ -1,7 +1,7 @@
 """Declared columns of the wide log, filled from what was kept of them before they were declared.
 
 An event that was read when a column was not declared has null in it, and its value beside the declared columns
-(:mod:`spark_jobs.contracts.undeclared_columns`). Here it is read as if the column had been declared then. A kept value
+(:mod:`spark_jobs.lake_spec.undeclared_columns`). Here it is read as if the column had been declared then. A kept value
 that is none of the declared type is not known, and neither is the column of an event of that time that did not have it.
 """
 
@@ -14,8 +14,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
-from spark_jobs.contracts.undeclared_columns import KeptColumns
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
+from spark_jobs.lake_spec.undeclared_columns import KeptColumns
 
 _TYPES, _VALUES, _UNKNOWN = "row_types", "row_values", "row_unknown"
 _DAY_US = 86_400_000_000

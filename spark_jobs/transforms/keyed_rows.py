@@ -19,9 +19,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.schemas import Column as ColumnForm
-from spark_jobs.contracts.table_spec import ROW_ORDER, TableSpec
-from spark_jobs.contracts.tables import Nulls
+from spark_jobs.lake_spec.schemas import Column as ColumnForm
+from spark_jobs.lake_spec.table_spec import ROW_ORDER, TableSpec
+from spark_jobs.lake_spec.tables import Nulls
 
 DELETED_ORDER = "deleted_order"
 TABLE, KEY = "table", "key"

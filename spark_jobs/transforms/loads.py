@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.changes import AFTER, BEFORE
-from spark_jobs.contracts.loads import LoadOperation, LoadSpec
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.rejections import Reason
+from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
+from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.transforms.cells import with_cell_id
 from spark_jobs.transforms.quarantine import with_states
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.rejections import IGNORED, OF_THE_SOURCE, Reason
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.transforms.quarantine import with_states
 
 REJECTION_REASON, REJECTION_DETAIL, RAW = "reason", "detail", "raw"

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED
-from spark_jobs.contracts.table_spec import ROW_ORDER
+from spark_jobs.lake_spec.table_spec import ROW_ORDER
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, SLOT_TYPE, TABLE
 
 _NEWEST = "newest"

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.schemas import Column as ColumnForm
-from spark_jobs.contracts.table_spec import (
+from spark_jobs.lake_spec.schemas import Column as ColumnForm
+from spark_jobs.lake_spec.table_spec import (
     DELETED_PARTITION,
     IS_DELETED,
     NO_FOLDER,
@@ -29,7 +29,7 @@ from spark_jobs.contracts.table_spec import (
     Deletes,
     Transform,
 )
-from spark_jobs.contracts.versions import HISTORY_UNSAID, named_unsaid
+from spark_jobs.lake_spec.versions import HISTORY_UNSAID, named_unsaid
 from spark_jobs.transforms.keyed_rows import (
     DELETED_ORDER,
     KEY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_KEY
-from spark_jobs.contracts.visible import hides_deleted, shown_columns
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_KEY
+from spark_jobs.lake_spec.visible import hides_deleted, shown_columns
 
 
 def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bench.history import END, EVENTS_A_SALE, MONTHS, START, History, month_start
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 

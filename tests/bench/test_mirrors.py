@@ -9,8 +9,8 @@ from typing import Any
 
 from bench.mirror_events import Shop
 from bench.mirrors import Round, Watch, tell
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.table_spec import Deletes
+from spark_jobs.lake_spec.table_spec import Deletes
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def test_tables_of_a_shop_differ_and_its_spec_has_them_all(tmp_path: Path):

@@ -25,7 +25,7 @@ from local_stack.stack import Stack
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.lakes import lake_environment
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
 from tests.support.processes import wait_until
 

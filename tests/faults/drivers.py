@@ -20,8 +20,8 @@ from typing import IO, Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval, parse_clock
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.layouts import TableLayout
 from tests.faults.storage import open_faulty_session
 from tests.faults.verdicts import attempt

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
-from spark_jobs.contracts.services import Service
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from tests.faults.drivers import Driver, Task
 from tests.faults.verdicts import TRIES, Point, Tried, left_over, retry, wrong_rows

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spark_jobs.contracts.services import Service
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.restore import TableReturn, restore_table

@@ -19,7 +19,7 @@ from local_stack.engines import TrinoLake
 from local_stack.lake_view import read_with_rust
 from local_stack.truth_check import same_rows
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
 from tests.faults.small_lakes import LAYER, SmallLake, Units, make_small_lake
 from tests.faults.soak_readers import Look, Seen

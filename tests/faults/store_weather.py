@@ -19,8 +19,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from tests.faults import races

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import TableLayout, all_layouts
 from spark_jobs.storage.recovery import MARKERS

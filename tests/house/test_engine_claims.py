@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import ColumnType, TableType
+from spark_jobs.lake_spec.tables import ColumnType, TableType
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE, CHAPTER = ROOT / "docs" / "catalogs.md", "catalogs.md#what-each-engine-shows"

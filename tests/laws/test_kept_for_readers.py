@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.contracts.services import Service, ServiceTargets
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.services import Service, ServiceTargets
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.services.due import Need, find_needs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from spark_jobs.contracts.origins import Epoch, SourceBook, Stream
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.lake_spec.origins import Epoch, SourceBook, Stream
 from spark_jobs.pipelines.sources import decoding_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from tests.support.envelopes import START_MS, line, sqlserver

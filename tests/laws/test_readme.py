@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.lake_check import check_lake
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.spec_files.lake_check import check_lake
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import SpecLake
 from tests.support.mirrors import TYPES, change, line_of

@@ -20,8 +20,8 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import restore, savepoint
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import file_leases
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts

@@ -19,9 +19,9 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import RowsKeptError
 from spark_jobs.contracts.errors import ErasureUnfinishedError, RestoreUnfinishedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import doctor, restore, savepoint
 from spark_jobs.pipelines.erasure.trials import check_beforehand
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import file_leases
 from spark_jobs.storage.erasures import Erasures, Pending
 from spark_jobs.storage.filesystem import Filesystem

@@ -20,7 +20,7 @@ from local_stack.errors import SetupError
 from local_stack.lake_view import TableView
 from local_stack.layer_changes import build_changes, check_correction
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.oracle import read_lines
 
 SPEC = load_lake_spec(Settings().lake_spec)

@@ -16,7 +16,7 @@ from local_stack.lake_view import TableView
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def folders(tmp_path: Path) -> DemoFolders:

@@ -9,7 +9,7 @@ import pytest
 from local_stack.lake_view import TableView, check_lake, rows_of
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 

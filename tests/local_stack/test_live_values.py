@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 
 from local_stack import live_values
 from local_stack.live_values import COLUMNS, PATTERN, Documents, spec_of
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def test_each_type_has_one_value_that_is_stored_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from local_stack.truth_check import Truth, check_count, check_reasons, check_table, same_rows
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 SIGNED = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.lake_names import make_lake, make_landing
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from local_stack.layer_changes import read_marts
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from tests.support import oracle, oracle_slow
 from tests.support.lakes import in_utc
 from tests.support.oracle_marts import daily_deals, hourly_events, stitch_agent_contracts

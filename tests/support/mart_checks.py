@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support import oracle_slow
 from tests.support.lakes import Lake, tables_by_rust_reader
 from tests.support.mart_lakes import cells, logged_events

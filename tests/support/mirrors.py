@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.envelopes import MINUTE_MS, START_MS, Envelope
 from tests.support.oracle import tie
 

@@ -12,10 +12,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from local_stack.lake_view import read_with_rust
-from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
 from spark_jobs.frames import literal_frame
+from spark_jobs.lake_spec.services import Service, ServiceTargets
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from spark_jobs.contracts.arguments import Interval, JobArguments
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.marts import MartSpec
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.views import Views
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.timeline import Timeline
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from spark_jobs.contracts.marts import MartSpec, ReadSpec, TimeSpec, TimeUnit
-from spark_jobs.contracts.rules import RuleBook, RuleValue, RuleVersion
+from spark_jobs.lake_spec.marts import MartSpec, ReadSpec, TimeSpec, TimeUnit
+from spark_jobs.lake_spec.rules import RuleBook, RuleValue, RuleVersion
 from tests.support.shop import mart, scoped
 
 PAID = mart(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.contracts.marts import MartSpec, ReadSpec
+from spark_jobs.lake_spec.marts import MartSpec, ReadSpec
 from tests.support.shop import BUYERS_LOOKED_UP, DAY, scoped
 
 LOG, OF_LOG = ReadSpec(table="order_log", scope="number"), ReadSpec(table="orders", scope="number")

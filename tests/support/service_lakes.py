@@ -11,8 +11,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.lake_spec.services import Service
 from tests.support.lakes import NARROW, Lake, SpecLake, read_shipped_spec, write_spec
 from tests.support.mart_lakes import copy_mart
 

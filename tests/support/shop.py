@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import Deletes, TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec
+from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit, SourceSpec
 
 NUMBER = ColumnSpec(name="number", source="No", type=ColumnType.BIGINT)
 BUYER = ColumnSpec(name="buyer_id", source="BuyerId", type=ColumnType.BIGINT)

@@ -11,7 +11,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.table_spec import TECHNICAL
+from spark_jobs.lake_spec.table_spec import TECHNICAL
 from tests.support.envelopes import Envelope
 from tests.support.lakes import Lake
 from tests.support.mirrors import line_of

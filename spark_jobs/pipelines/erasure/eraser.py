@@ -15,7 +15,7 @@ from spark_jobs.contracts.errors import (
     ErasureUnfinishedError,
     TransientError,
 )
-from spark_jobs.contracts.marts import MartMode, MartSpec
+from spark_jobs.lake_spec.marts import MartMode, MartSpec
 from spark_jobs.marts.definitions import check_definitions
 from spark_jobs.marts.engine import Engine
 from spark_jobs.pipelines.definitions import check_tables

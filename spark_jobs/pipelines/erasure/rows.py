@@ -1,7 +1,7 @@
 """Taking somebody out of the tables: the log, and the tables of newest values. Marts follow by themselves.
 
 Rows keep their keys and the order of their events: what a table says afterwards is what it would say if the events had
-named the stand-in all along (:data:`spark_jobs.contracts.people.STAND_IN`).
+named the stand-in all along (:data:`spark_jobs.lake_spec.people.STAND_IN`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.changes import AFTER, BEFORE
-from spark_jobs.contracts.naming import event_namings, naming_of
-from spark_jobs.contracts.people import STAND_IN, Naming, Person
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import REMOVES, ROW_KEY, Deletes, TableSpec
+from spark_jobs.lake_spec.naming import event_namings, naming_of
+from spark_jobs.lake_spec.people import STAND_IN, Naming, Person
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import REMOVES, ROW_KEY, Deletes, TableSpec
 from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, checkpoint_key, table_checkpoint
 from spark_jobs.storage.filesystem import Filesystem

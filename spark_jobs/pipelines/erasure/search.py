@@ -17,11 +17,11 @@ from spark_jobs.contracts.errors import (
     TransientError,
 )
 from spark_jobs.contracts.names import show_path
-from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import Deletes
+from spark_jobs.lake_spec.people import Person
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import Deletes
 from spark_jobs.pipelines.erasure.rows import condition_in, count_in_files, known_names, rows_about
 from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.erasure import (

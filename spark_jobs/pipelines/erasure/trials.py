@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.lake_errors import UndeclaredTablesError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.erasure.search import Search
 from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.sources.landing_files import find_unwritable

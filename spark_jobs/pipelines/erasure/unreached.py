@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.erasure.search import Search
 from spark_jobs.storage import change_feed, erasures, row_index
 from spark_jobs.storage.erasures import Finding

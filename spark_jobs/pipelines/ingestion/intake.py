@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.schemas import Evolution
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.schemas import Evolution
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.pipelines.columns import (
     column_alerts,

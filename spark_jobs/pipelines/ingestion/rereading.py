@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.pipelines.known_events import with_former_ids

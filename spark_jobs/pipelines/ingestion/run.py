@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.arguments import JobArguments, names_of
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of

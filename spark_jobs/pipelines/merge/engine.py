@@ -23,9 +23,9 @@ from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.lake_spec.tables import ColumnSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import blocking_changes, declared_form
 from spark_jobs.pipelines.merge.gates import Gates

@@ -17,14 +17,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError, GateStoppedError
-from spark_jobs.contracts.expectations import Expectation, Kind
-from spark_jobs.contracts.mirror_expectations import Expected
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_ORDER
+from spark_jobs.lake_spec.expectations import Expectation, Kind
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
+from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.transforms.keyed_rows import KEY, TABLE, MergedTable, slot_names, width_of
 from spark_jobs.transforms.row_orders import to_rows
 from spark_jobs.transforms.texts import from_text

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.versions import HISTORY_KEY
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.versions import HISTORY_KEY
 from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import declared_form
 from spark_jobs.pipelines.merge.merged import Merged

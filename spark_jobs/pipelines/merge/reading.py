@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.tables import ColumnSpec, Nulls
 from spark_jobs.frames import union
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.tables import ColumnSpec, Nulls
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.reader import Pull, read_interval, read_pull, read_snapshot
 from spark_jobs.storage.timeline import Timeline

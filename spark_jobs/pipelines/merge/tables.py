@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.resolving import columns_of, resolve
-from spark_jobs.contracts.schemas import Column, SchemaBook
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import ROW_KEY, Deletes, TableSpec
+from spark_jobs.lake_spec.resolving import columns_of, resolve
+from spark_jobs.lake_spec.schemas import Column, SchemaBook
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import ROW_KEY, Deletes, TableSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import tombstones_layout
 from spark_jobs.storage.pinned import pinned

@@ -8,11 +8,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.contracts.marts import CELL_ID
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import IS_DELETED, ROW_KEY, TECHNICAL
-from spark_jobs.contracts.visible import is_technical
+from spark_jobs.lake_spec.marts import CELL_ID
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_KEY, TECHNICAL
+from spark_jobs.lake_spec.visible import is_technical
 from spark_jobs.marts.plan import count_rewrite, newest_bytes
 from spark_jobs.marts.preview import Preview, compare
 from spark_jobs.pipelines.definitions import stored_form

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.reading import LogReading
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.lake_specs import read_book

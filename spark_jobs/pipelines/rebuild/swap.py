@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.definitions import Parts
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import Deletes, TableSpec
+from spark_jobs.lake_spec.definitions import Parts
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
 from spark_jobs.marts.definitions import DECLARED
 from spark_jobs.marts.undo import metadata_at
 from spark_jobs.pipelines.column_forms import column_forms

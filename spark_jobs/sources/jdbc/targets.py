@@ -8,10 +8,10 @@ from functools import cached_property
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.jdbc import SourceTable
 from spark_jobs.contracts.names import show_all
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_patterns import TablePattern
-from spark_jobs.contracts.table_sources import Ways, matches, names_of
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_patterns import TablePattern
+from spark_jobs.lake_spec.table_sources import Ways, matches, names_of
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.kinds import JdbcColumn
 from spark_jobs.sources.jdbc.positions import ask_database

@@ -12,8 +12,8 @@ from typing import Any
 
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID
 from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
 from spark_jobs.storage.layouts import HUDI_COLUMNS, TableLayout, all_layouts
 from spark_jobs.storage.services.state import TableState

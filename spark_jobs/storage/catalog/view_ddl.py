@@ -12,12 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from spark_jobs.contracts.catalogs import CatalogTable
-from spark_jobs.contracts.naming import columns_of_people
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.versions import history_columns, versions_select
-from spark_jobs.contracts.views import load_views
-from spark_jobs.contracts.visible import hides_deleted, shown_columns
+from spark_jobs.lake_spec.naming import columns_of_people
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.versions import history_columns, versions_select
+from spark_jobs.lake_spec.visible import hides_deleted, shown_columns
+from spark_jobs.spec_files.views import load_views
 from spark_jobs.storage.catalog.tables import find_tables
 from spark_jobs.storage.layouts import all_layouts
 

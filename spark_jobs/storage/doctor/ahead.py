@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.clocks import machine_now
 from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.clocks import commits_ahead
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.filesystem import Filesystem

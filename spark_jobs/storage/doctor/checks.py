@@ -10,9 +10,9 @@ from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.lake_errors import CommitTimesError
-from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.services import ServiceTargets
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.clocks import CLOCK_KEY, commits_ahead
 from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
 from spark_jobs.storage.doctor.findings import Ailment, Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from spark_jobs.contracts.services import Service
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.doctor.ahead import WayBack, take_off
 from spark_jobs.storage.doctor.checks import check_table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.contracts.services import Service, ServiceTargets
+from spark_jobs.lake_spec.services import Service, ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm
 from spark_jobs.storage.services.retention import Retention, newest_with_metadata, plan_retention

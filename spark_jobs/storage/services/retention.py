@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline

@@ -14,8 +14,8 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TransientError
-from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.services import Service, ServiceTargets
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.layouts import TableLayout

@@ -9,8 +9,8 @@ from bench.arrivals import CORRECTIONS, ROUND_EVENTS, corrections, round_events
 from bench.history import EVENTS_A_SALE, History, month_start
 from bench.stitch_peers import SALE_COLUMNS, newest_sales
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.merge.tables import merged_table
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.column_orders import to_columns
 from spark_jobs.transforms.folding import fold_events
 from spark_jobs.transforms.keyed_rows import merge_rows

@@ -24,8 +24,8 @@ from local_stack.stack import Stack
 from local_stack.truth_check import Truth
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
 from tests.support.canaries import new_canary, watching_command_lines
 from tests.support.layer_checks import differing_marts

@@ -16,7 +16,7 @@ from lakehouse_provider.announcements import plan_announcements, plan_reminder
 from lakehouse_provider.assets import LakeAssets, table_of
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def instant(number: int) -> str:

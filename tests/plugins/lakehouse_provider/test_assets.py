@@ -13,9 +13,9 @@ import pytest
 from airflow.sdk import Asset
 
 from lakehouse_provider.assets import LakeAssets, table_of
-from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def mart(name: str, *reads: str, mode: MartMode = MartMode.FULL, **more: Any) -> MartSpec:

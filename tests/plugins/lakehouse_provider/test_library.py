@@ -23,11 +23,11 @@ READ_ALL = """
 import json, sys
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-from spark_jobs.contracts.rules_file import load_rules
+from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.views import load_views
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.spec_files.views import load_views
 from pathlib import Path
 settings = Settings.from_environment()
 spec = load_lake_spec(settings.lake_spec)

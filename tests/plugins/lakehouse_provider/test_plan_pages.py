@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse_provider.plan_pages import MOST_LINES, plan_page
-from spark_jobs.contracts.lake_plan import Action, DefinitionChange
 from spark_jobs.contracts.previews import ColumnPreview
+from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange
 
 CHANGED = DefinitionChange(
     table="agent_totals",

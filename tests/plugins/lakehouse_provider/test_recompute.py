@@ -14,7 +14,7 @@ from lakehouse_provider.operators.approval import PlanApprovalOperator
 from lakehouse_provider.recompute import recompute_params, rules_versions
 from lakehouse_provider.schedules import recompute_dates
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 @dataclass

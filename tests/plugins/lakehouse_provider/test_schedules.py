@@ -20,7 +20,7 @@ from lakehouse_provider.schedules import (
 )
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 VARIABLE = "AIRFLOW_VAR_LAKEHOUSE_INGEST_CRON"
 

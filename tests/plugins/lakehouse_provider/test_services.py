@@ -6,7 +6,7 @@ from lakehouse_provider.assets import LakeAssets
 from lakehouse_provider.services import due_services, retention_task, services_params
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from tests.support.loading_lakes import lake_document
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts import spec_file
-from spark_jobs.contracts.lake_files import LakeFiles, read_lake_files
 from spark_jobs.contracts.lake_names import NAME_FILE
-from spark_jobs.contracts.mistakes import Mistakes
 from spark_jobs.entrypoint import JOBS
+from spark_jobs.spec_files import spec_file
+from spark_jobs.spec_files.lake_files import LakeFiles, read_lake_files
+from spark_jobs.spec_files.mistakes import Mistakes
 from tests.support.commands import end, init
 from tests.support.hostile_names import HOSTILE, is_clear
 

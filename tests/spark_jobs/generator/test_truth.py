@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.tables import Nulls
 from spark_jobs.generator.funnel import CANCELLED
 from spark_jobs.generator.plan import Plan
+from spark_jobs.lake_spec.tables import Nulls
 
 DIMENSIONS = {
     "units": ("UnitId", {"unit_name": "UnitName", "building_id": "BuildingId", "project_id": "ProjectId"}),

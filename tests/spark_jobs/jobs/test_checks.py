@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local_stack.engines import answer_as
-from spark_jobs.contracts.checks import load_checks
 from spark_jobs.contracts.errors import ChecksUndecidedError, ContractError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main, parse_arguments, run_job
 from spark_jobs.jobs.checks import ask_checks, ask_spark
+from spark_jobs.spec_files.checks import load_checks
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support import planted_lake, planted_sql
 from tests.support.athena_api import running_athena
 from tests.support.hand_made_lakes import HandMadeLake

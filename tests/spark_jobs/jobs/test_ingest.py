@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from spark_jobs.contracts.errors import TableVersionError
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.broken import every_broken_record
 from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, START_MS, line, postgres, sqlserver, wrapped
 from tests.support.hostile_names import HOSTILE, fits_file_name

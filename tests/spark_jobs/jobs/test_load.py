@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError, GateStoppedError
-from spark_jobs.contracts.loads import LoadOperation
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.services import Service
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.loads import LoadOperation
+from spark_jobs.lake_spec.services import Service
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.services.run import TableServices
 from tests.support.crashes import CrashError, crash_at_commit

@@ -17,9 +17,9 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments
 from spark_jobs.jobs import partitions
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.partitions import find_partitions
 from spark_jobs.storage.timeline import Timeline

@@ -10,10 +10,10 @@ import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import publish
+from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 

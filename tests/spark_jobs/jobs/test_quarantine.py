@@ -15,8 +15,8 @@ from itertools import pairwise
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.discovery import read_ledger
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.schemas import fields_of
 from spark_jobs.storage.layouts import quarantine_layout
 from spark_jobs.storage.timeline import Timeline

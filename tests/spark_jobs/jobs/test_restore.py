@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.restore import plan_restore, restore_table
 from spark_jobs.storage.savepoints import SavepointRecords

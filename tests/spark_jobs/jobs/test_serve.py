@@ -21,9 +21,9 @@ from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, TableBusyError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
 from spark_jobs.jobs import serve as job
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.lease import hold_tables

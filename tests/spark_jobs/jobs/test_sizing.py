@@ -11,13 +11,13 @@ import pytest
 
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments, run_job
 from spark_jobs.sizing.limits import warnings
 from spark_jobs.sizing.load import Load
 from spark_jobs.sizing.needs import Needs
 from spark_jobs.sizing.simulation import Advice, Outcome, simulate
 from spark_jobs.sizing.weights import RESULTS, load_weights
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 pytestmark = pytest.mark.slice(name="tables")
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.epochs import PositionsFellError
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.epochs import PositionsFellError
 from tests.support.envelopes import MINUTE_MS, SQLSERVER_TOPIC, START_MS, line, sqlserver
 from tests.support.lakes import NARROW, SpecLake, read_shipped_spec, write_spec
 from tests.support.quarantines import act

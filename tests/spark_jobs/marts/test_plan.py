@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.marts.plan import newest_bytes, plan_rewrite
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import mart_layout
 from tests.support.made_tables import MadeTable
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.marts.rule_versions import rule_notes, versions_of
 from spark_jobs.marts.views import Views
+from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.storage.layouts import mart_layout
 from tests.support.made_tables import MadeTable
 from tests.support.refreshes import SPEC, refresh_of, settings_of

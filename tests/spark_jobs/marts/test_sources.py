@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.marts import ReadSpec
+from spark_jobs.lake_spec.marts import ReadSpec
 from spark_jobs.marts.sources import ChangesUnknownError, Source
 from spark_jobs.marts.views import Views
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.layouts import history_layout, table_layout
 from tests.support.made_tables import MadeTable, at

@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.errors import DefinitionChangedError
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.undo import metadata_at
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline

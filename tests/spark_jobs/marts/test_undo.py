@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.marts.undo import metadata_at
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at

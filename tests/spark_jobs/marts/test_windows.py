@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.marts import TimeUnit, WindowSpec
+from spark_jobs.lake_spec.marts import TimeUnit, WindowSpec
 from spark_jobs.marts.windows import in_utc, interval_range, months_before, values_of, window_range
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import UnbalancedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.account import check_balance, measure, newest_event
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.decoding import decoded_schema
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.schemas import Column
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.schemas import Column
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.column_forms import column_forms, has_other_form, stored_forms
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.timeline import Timeline

@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.schemas import Refusal, Seen
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.table_sources import ORIGIN
+from spark_jobs.lake_spec.schemas import Refusal, Seen
+from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.pipelines.columns import _arrived, quarantine_types
 from spark_jobs.sources.decoding import KEY_COLUMNS
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.shop_lakes import shop_spec
 
 pytestmark = pytest.mark.spark

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.known_events import with_former_ids
 from spark_jobs.sources.decoding import decoded_schema
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 A, B = "sqlserver/erp/ERP_A/dbo.SALES", "sqlserver/erp/ERP_B/dbo.SALES"

@@ -17,19 +17,19 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.definitions import mart_parts
 from spark_jobs.contracts.errors import DefinitionChangedError
-from spark_jobs.contracts.lake_plan import Action, DefinitionChange
-from spark_jobs.contracts.marts import MartMode, MartSpec, ReadSpec
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import Deletes
-from spark_jobs.contracts.tables import Nulls, TableType
+from spark_jobs.lake_spec.definitions import mart_parts
+from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange
+from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import Deletes
+from spark_jobs.lake_spec.tables import Nulls, TableType
 from spark_jobs.marts.definitions import changed_marts, check_definitions
 from spark_jobs.pipelines.definitions import blocking_changes, check_tables, declared_form
 from spark_jobs.pipelines.planning import make_plan
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.forms import name_record_key
 from spark_jobs.storage.layouts import StorageForm, TableLayout, history_layout, mart_layout, table_layout

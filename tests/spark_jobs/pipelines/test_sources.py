@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.epochs import PositionsFellError
-from spark_jobs.contracts.origins import WIDE, SourceBook, Stream
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.epochs import PositionsFellError
+from spark_jobs.lake_spec.origins import WIDE, SourceBook, Stream
 from spark_jobs.pipelines.sources import check_sources
 from spark_jobs.sources.decoding import decoded_schema
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 pytestmark = pytest.mark.spark
 

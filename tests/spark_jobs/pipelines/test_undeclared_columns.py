@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.undeclared_columns import Kept
+from spark_jobs.lake_spec.undeclared_columns import Kept
 from spark_jobs.pipelines.undeclared_columns import Undeclared
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def kept(*types: str, declared: str = "") -> Kept:

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.contracts.mirror_expectations import Expected
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import validate
+from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.pipelines.validation import Found, Validation, plan_asks
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable, at
 

@@ -22,13 +22,13 @@ from spark_jobs.contracts.errors import ContractError, StaleTablesError
 from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import freshness
 from spark_jobs.quality.freshness import FreshnessOfLake
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.quality.verdicts import Verdict
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import pack_ledger
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable

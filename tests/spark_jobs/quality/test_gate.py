@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
+from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.verdicts import Outcome
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from spark_jobs.contracts.expectations import Action, Expectation, Figure, Kind
+from spark_jobs.lake_spec.expectations import Action, Expectation, Figure, Kind
 from spark_jobs.quality.history import judge_day, newest_whole_day
 from spark_jobs.quality.record import DayFigure
 from spark_jobs.quality.verdicts import Outcome

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import Row
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.expectations import Expectation, Figure, Kind
+from spark_jobs.lake_spec.expectations import Expectation, Figure, Kind
 from spark_jobs.quality.record import Asked, _figure
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.expectations import Action, Expectation, Kind
+from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.results import (
     BALANCED,

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.expectations import Expectation, Kind
+from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.suites import Suites
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.services import ServiceTargets
+from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.sizing.files import MB, History, KeyedFiles, LogFiles
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.sizing.limits import warnings
 from spark_jobs.sizing.load import Load
 from spark_jobs.sizing.needs import Needs
 from spark_jobs.sizing.simulation import Advice, simulate
 from spark_jobs.sizing.weights import load_weights
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 

@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources import decoding, file_blocks, file_scan
 from spark_jobs.sources.decoding import decode_chunks, decode_records, read_lines
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.kept_bytes import BATCH_BYTES
 from spark_jobs.sources.landing import list_landing, plan_landing
 from spark_jobs.sources.landing_plan import LandingPlan
+from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line

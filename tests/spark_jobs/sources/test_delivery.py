@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.kafka import TopicProgress, unpack_progress
-from spark_jobs.contracts.schemas import SCHEMAS_KEY
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.schemas import SCHEMAS_KEY
 from spark_jobs.sources import delivery
 from spark_jobs.sources.delivery import PROGRESS_KEY, KafkaDelivery
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.sources.kafka_plan import KafkaPlan
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline

@@ -15,8 +15,8 @@ import pytest
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
+from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from tests.support import oracle
 from tests.support.broken import BROKEN, nested
 from tests.support.envelopes import CONNECT_FIELDS, Envelope, envelope, line, postgres, sqlserver, wrapped

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.people import Person, PersonSpec
 from spark_jobs.sources import erasure, file_blocks
 from spark_jobs.sources.content_hash import hash_of
 from spark_jobs.sources.erasure import (
@@ -35,6 +34,7 @@ from spark_jobs.sources.erasure import (
 )
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.redaction import Redactor
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 from tests.support.envelopes import line, sqlserver
 from tests.support.in_process import Frame, rows_of

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import IGNORED
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.kafka_decoding import decode_spans, read_messages
 from spark_jobs.sources.kafka_plan import Span, place_of
+from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
 from tests.support.in_process import Session, rows_of

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError, TransientError
-from spark_jobs.contracts.loads import FileFormat, LoadOperation
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.loads import FileFormat, LoadOperation
 from spark_jobs.sources.load_files import LoadFiles, check_delimiter, find_files
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.loading_lakes import lake_document, write_csv, write_json, write_parquet
 
 RATES = parse_lake_spec(lake_document()).load("merged_rates")

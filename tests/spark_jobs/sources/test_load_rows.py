@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.loads import FileFormat
+from spark_jobs.lake_spec.loads import FileFormat
 from spark_jobs.sources.file_blocks import GZIP_MAGIC
 from spark_jobs.sources.kept_bytes import BATCH_BYTES
 from spark_jobs.sources.load_rows import FileRecord, batch_rows, iter_records

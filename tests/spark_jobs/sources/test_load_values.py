@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.loads import LoadOperation
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.loads import LoadOperation
 from spark_jobs.sources import load_values
 from spark_jobs.sources.load_files import find_files
 from spark_jobs.sources.load_values import AT, DETAIL, FILE, RAW, READ_FROM, REASON, decode_files
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.in_process import Session, rows_of
 from tests.support.lakes import in_utc
 from tests.support.loading_lakes import lake_document, write_json

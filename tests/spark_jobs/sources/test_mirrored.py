@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.sources import mirrored
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.mirrored import MirroredRow
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.broken_mirrors import UNREADABLE
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, line_of, packed
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.placeholders import build_detector
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, line_of
 
 BYTES = [

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
 from spark_jobs.sources.record_keys import key_columns
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import TYPES, change, keyed, line_of
 
 ROW = {"id": 5, "line": 2, "text": None}

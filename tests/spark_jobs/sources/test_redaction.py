@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import ColumnType
+from spark_jobs.lake_spec.people import Person, PersonSpec
+from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.sources.redaction import Redactor
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.envelopes import line, sqlserver, wrapped
 
 SPEC = load_lake_spec(Settings().lake_spec)

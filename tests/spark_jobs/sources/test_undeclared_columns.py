@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.decoding import RecordDecoder
 from spark_jobs.sources.source_types import MOST_TEXT
 from spark_jobs.sources.undeclared_columns import UndeclaredReader
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import TYPES, UNAVAILABLE, change, decimal_field, line_of, packed
 
 

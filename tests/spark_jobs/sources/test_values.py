@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import RejectedRecordError
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.values import (
     CONNECT_DECIMAL,
     build_converter,

@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.contracts.clocks import MARGIN, CommitAheadError
 from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.clocks import await_turn, check_timeline, commits_ahead, engine_clock, newest_of
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.recovery import settled_timeline

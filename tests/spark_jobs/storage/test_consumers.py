@@ -15,7 +15,7 @@ import pytest
 
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import (
     ConsumerRegistry,
     ConsumerState,

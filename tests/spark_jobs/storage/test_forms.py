@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.forms import TableForm, is_rebuilt_after, key_before, name_record_key
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline

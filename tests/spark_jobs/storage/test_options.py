@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.options import (
     Hudi,

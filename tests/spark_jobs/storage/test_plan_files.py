@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.lake_plan import LakePlan
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.lake_plan import LakePlan
 from spark_jobs.storage.plan_files import find_plan_id, keep_plan, read_plan, write_plan
 
 ID = "plan-20260310T120000"

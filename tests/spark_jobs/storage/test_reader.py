@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.procedures import register_table
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull, read_snapshot

@@ -12,7 +12,7 @@ import pytest
 
 from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError, TableVersionError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage import recovery
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.recovery import settled_timeline, settled_timelines

@@ -14,7 +14,7 @@ import yaml
 
 from spark_jobs.contracts.errors import ContractError, TableBusyError, TableVersionError, TransientError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.restore import (

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import row_index
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.writer import commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.undeclared_tables import find_other_folders, find_undeclared_tables
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError, LeaseLostError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage import lease
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline

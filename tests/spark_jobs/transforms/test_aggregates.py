@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DecimalType, DoubleType, LongType, StructField, StructType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.mart_sql import Measure, MeasureKind
-from spark_jobs.contracts.marts import CELL_ID
+from spark_jobs.lake_spec.marts import CELL_ID
+from spark_jobs.sql_analysis.mart_sql import Measure, MeasureKind
 from spark_jobs.transforms.aggregates import (
     IN_DOUBT,
     add_up,

@@ -24,9 +24,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.merge.tables import merged_table, merged_tables
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.changes import to_changes
 from spark_jobs.transforms.column_orders import from_columns, table_columns, to_columns
 from spark_jobs.transforms.folding import fold_events

@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.versions import HISTORY_KEY, history_columns, versions_select
+from spark_jobs.lake_spec.versions import HISTORY_KEY, history_columns, versions_select
 from spark_jobs.pipelines.merge.tables import merged_tables
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.folding import said_rows, select_events
 from spark_jobs.transforms.histories import to_history
 from spark_jobs.transforms.keyed_rows import width_of

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
-from spark_jobs.contracts.undeclared_columns import Kept
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
+from spark_jobs.lake_spec.undeclared_columns import Kept
 from spark_jobs.transforms.kept_columns import has_kept, kept_here, kept_value, with_kept
 from tests.support.lakes import in_utc
 

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.loads import LoadOperation, LoadSpec
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.loads import FATE, Fate, select_rows, set_aside, with_fates, with_keys
 
 pytestmark = pytest.mark.spark

@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import ROW_COLUMNS
+from spark_jobs.lake_spec.tables import ROW_COLUMNS
 from spark_jobs.sources.decoding import LINES, SOURCE_COLUMNS, decoded_schema
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.log import (
     is_set_aside,
     log_columns,

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.quarantine import Attempt, Selection
 from spark_jobs.contracts.rejections import RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.quarantine import (
     QUARANTINE_COLUMNS,
     RECORD_COLUMNS,

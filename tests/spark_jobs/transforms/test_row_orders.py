@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.schemas import Column
-from spark_jobs.contracts.table_spec import Deletes, TableSpec, Transform
-from spark_jobs.contracts.tables import Nulls
+from spark_jobs.lake_spec.schemas import Column
+from spark_jobs.lake_spec.table_spec import Deletes, TableSpec, Transform
+from spark_jobs.lake_spec.tables import Nulls
 from spark_jobs.transforms.folding import fold_events, select_events
 from spark_jobs.transforms.keyed_rows import MergedTable, merge_rows, width_of
 from spark_jobs.transforms.row_orders import (

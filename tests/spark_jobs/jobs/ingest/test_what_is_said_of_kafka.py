@@ -9,8 +9,8 @@ import pytest
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import ingest
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.lakes import CLOCK
 
 

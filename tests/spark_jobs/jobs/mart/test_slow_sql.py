@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.mart_file import load_marts
-from spark_jobs.contracts.mart_sql import analyse_mart
-from spark_jobs.contracts.rules_file import load_rules
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.mart_file import load_marts
+from spark_jobs.spec_files.rules_file import load_rules
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.pinned import pinned
 from tests.support import oracle_slow
 from tests.support.doc_tables import Table, read_tables

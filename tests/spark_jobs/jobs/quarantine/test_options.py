@@ -8,10 +8,10 @@ import pytest
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments
 from spark_jobs.jobs.quarantine import check, left_behind, read_repaired
 from spark_jobs.sources.records import MAX_RECORD_BYTES
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SPEC = load_lake_spec(Settings().lake_spec)
 

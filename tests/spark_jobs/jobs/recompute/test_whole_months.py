@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs.recompute import check
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SETTINGS = Settings()
 SPEC = load_lake_spec(SETTINGS.lake_spec)

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.lake_errors import CommitTimesError
-from spark_jobs.contracts.services import Service
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.doctor.findings import Ailment
 from spark_jobs.storage.savepoints import SavepointRecords
 from tests.support.lakes import SpecLake, assert_equals_oracle

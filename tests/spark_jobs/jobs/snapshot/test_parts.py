@@ -17,12 +17,12 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.jdbc import Snapshot
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import snapshot
 from spark_jobs.jobs.snapshot import Reading
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.kinds import ColumnKind
 from spark_jobs.sources.jdbc.parts import cut
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 SETTINGS = Settings(jdbc_url="jdbc:postgresql://host/erp", max_events=70)
 SPEC = load_lake_spec(SETTINGS.lake_spec)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import main
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.commands import end, run, run_well
 
 INCLUDE = PROJECT_ROOT / "include"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.marts import TimeUnit
+from spark_jobs.lake_spec.marts import TimeUnit
 from spark_jobs.marts import scopes
 from spark_jobs.marts.scopes import SCOPE, gather
 from spark_jobs.marts.views import Views

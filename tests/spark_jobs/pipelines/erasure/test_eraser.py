@@ -15,15 +15,15 @@ import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import TransientError
-from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.people import Person
 from spark_jobs.pipelines.erasure import eraser as module
 from spark_jobs.pipelines.erasure import search
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.sources.erasure import FileFinding
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable

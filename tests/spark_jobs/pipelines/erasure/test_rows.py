@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.people import Person, PersonSpec
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.people import Person, PersonSpec
 from spark_jobs.pipelines.erasure.rows import condition_in, count_in_files
+from spark_jobs.spec_files.spec_file import load_lake_spec
 
 pytestmark = pytest.mark.spark
 

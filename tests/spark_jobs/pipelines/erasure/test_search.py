@@ -11,13 +11,13 @@ import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ConsumersBehindError, ContractError, ErasureUnfinishedError
-from spark_jobs.contracts.marts import MartMode, ReadSpec, TimeSpec, TimeUnit
-from spark_jobs.contracts.people import Person
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.marts import MartMode, ReadSpec, TimeSpec, TimeUnit
+from spark_jobs.lake_spec.people import Person
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.sources.file_scan import LedgerEntry
 from spark_jobs.sources.landing import unpack_ledger
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.erasures import Erasures, Pending, check_no_erasure
 from spark_jobs.storage.layouts import all_layouts

@@ -11,10 +11,10 @@ import pytest
 from spark_jobs.contracts.errors import RestoreUnfinishedError, SettingsError
 from spark_jobs.contracts.lake_errors import UndeclaredTablesError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.erasure import trials
 from spark_jobs.pipelines.erasure.trials import check_beforehand, check_writable
 from spark_jobs.sources.erasure import FileFinding
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable

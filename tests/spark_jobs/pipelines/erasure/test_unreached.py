@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.erasure import unreached
 from spark_jobs.pipelines.erasure.unreached import find_unreached, forget_versions, remove_versions
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.s3_versions import OldVersions
 

@@ -17,13 +17,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import GateStoppedError
-from spark_jobs.contracts.expectation_file import parse_expectation
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.pipelines.merge.gates import Gates, Passed
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome
+from spark_jobs.spec_files.expectation_file import parse_expectation
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.folding import fold_events
 from spark_jobs.transforms.keyed_rows import merge_rows, width_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from spark_jobs.contracts.resolving import resolve
-from spark_jobs.contracts.schemas import Arrived, Seen, evolve
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.resolving import resolve
+from spark_jobs.lake_spec.schemas import Arrived, Seen, evolve
 from spark_jobs.pipelines.merge.tables import merged_tables, rows_an_event
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 
 ENTRIES = [
     {"name": "orders", "from": {"database": "shop", "table": "orders_*"}, "key": ["id"], "origin": "shard"},

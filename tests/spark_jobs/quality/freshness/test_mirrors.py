@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.freshness import FreshnessPromise
 from spark_jobs.contracts.instants import BEGINNING, format_instant
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.made_tables import MadeTable

@@ -17,12 +17,12 @@ from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import AuditFailedError, GateStoppedError
 from spark_jobs.contracts.instants import moment_of
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.jobs import validate
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import QualityRecord
 from spark_jobs.quality.results import WRITTEN, Place, QualityResult, Stage
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline

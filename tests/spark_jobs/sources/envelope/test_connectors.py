@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, NumberUnit
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.positions import transaction_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.envelopes import START_MS, Envelope, envelope, line, postgres, sqlserver, wrapped
 from tests.support.mirrors import UNAVAILABLE
 

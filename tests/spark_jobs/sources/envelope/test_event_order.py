@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support import oracle
 from tests.support.envelopes import Envelope, envelope, line, postgres, sqlserver, wrapped
 from tests.support.mirrors import TYPES, change, shop_of

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import OtherTableError, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.sources.envelope import EnvelopeDecoder
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.envelopes import CONNECT_FIELDS, line, postgres, sqlserver, wrapped
 from tests.support.hostile_names import HOSTILE
 

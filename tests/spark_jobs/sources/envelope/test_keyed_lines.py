@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import OtherTableError, Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec, parse_lake_spec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
+from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import CONNECT_FIELDS, line, postgres, wrapped
 from tests.support.mirrors import TYPES, UNAVAILABLE, change

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.origins import Epochs
 from spark_jobs.contracts.rejections import OtherTableError
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_entries import entry_of
-from spark_jobs.contracts.table_patterns import TablePattern
-from spark_jobs.contracts.tables import OriginRule, SourceSpec
+from spark_jobs.lake_spec.origins import Epochs
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_patterns import TablePattern
+from spark_jobs.lake_spec.tables import OriginRule, SourceSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
+from spark_jobs.spec_files.table_entries import entry_of
 from tests.support.envelopes import Envelope, envelope, line, postgres, sqlserver
 from tests.support.shop import SOURCE, shop
 

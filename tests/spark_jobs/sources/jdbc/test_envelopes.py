@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
-from spark_jobs.contracts.specs import LakeSpec
-from spark_jobs.contracts.table_spec import TableSpec
-from spark_jobs.contracts.tables import ColumnSpec, ColumnType, SourceSpec
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, SourceSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn

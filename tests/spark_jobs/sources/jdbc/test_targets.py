@@ -10,9 +10,9 @@ import pytest
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.jdbc import Dialect, SourceTable
-from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.targets import SnapshotTarget
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import shop_of
 
 COLUMNS = [

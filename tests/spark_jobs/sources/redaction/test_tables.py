@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.people import Naming, Person, PersonSpec
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.people import Naming, Person, PersonSpec
 from spark_jobs.sources.redaction import Redactor
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import TYPES, change, keyed, line_of
 
 SPEC = parse_lake_spec(

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError, TransientError
-from spark_jobs.contracts.expectations import Expectation, Kind
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
+from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from tests.support.glue_api import GlueApi, running_glue

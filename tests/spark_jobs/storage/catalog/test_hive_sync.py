@@ -15,12 +15,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED
 from spark_jobs.contracts.errors import CatalogConflictError, SettingsError, TransientError
-from spark_jobs.contracts.expectations import Expectation, Kind
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.glue_inputs import table_input
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables
 from spark_jobs.storage.layouts import choose_layouts

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables
 from spark_jobs.storage.layouts import load_layout
 from tests.support.loading_lakes import lake_document

@@ -18,9 +18,9 @@ import pytest
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.visible import hides_deleted
 from spark_jobs.jobs import views
+from spark_jobs.lake_spec.visible import hides_deleted
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.athena_api import running_athena, statements

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.clocks import commits_ahead
 from spark_jobs.storage.doctor import ahead
 from spark_jobs.storage.doctor.ahead import (

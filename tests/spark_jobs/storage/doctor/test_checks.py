@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.services import ServiceTargets
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.doctor.checks import (
     check_checkpoints,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.row_index import RowIndex, drop_row_index
 from spark_jobs.storage.timeline import Timeline

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import LeaseLostError, TableBusyError
 from spark_jobs.contracts.instants import BEGINNING
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables

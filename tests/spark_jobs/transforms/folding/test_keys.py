@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.schemas import Column, TableSchema
-from spark_jobs.contracts.spec_file import parse_lake_spec
+from spark_jobs.lake_spec.schemas import Column, TableSchema
 from spark_jobs.pipelines.merge.tables import merged_tables
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.folding import fold_events, select_events
 from spark_jobs.transforms.keyed_rows import KEY, TABLE, width_of
 

@@ -18,8 +18,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.pipelines.merge.tables import merged_tables
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.folding import fold_events, select_events, with_unknown_nulls
 from spark_jobs.transforms.keyed_rows import MergedTable, merge_rows, width_of
 from spark_jobs.transforms.row_orders import from_tombstones, to_tombstones

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.resolving import resolve
-from spark_jobs.contracts.schemas import Arrived, Seen, evolve
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.table_sources import ORIGIN
 from spark_jobs.frames import literal_frame
+from spark_jobs.lake_spec.resolving import resolve
+from spark_jobs.lake_spec.schemas import Arrived, Seen, evolve
+from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.pipelines.merge.tables import merged_tables
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.folding import fold_events, select_events
 from spark_jobs.transforms.keyed_rows import merge_rows, width_of
 from spark_jobs.transforms.stored_rows import from_stored, to_stored

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from spark_jobs.contracts.schemas import Column
-from spark_jobs.contracts.table_spec import TableSpec
+from spark_jobs.lake_spec.schemas import Column
+from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.transforms.keyed_rows import MergedTable
 from spark_jobs.transforms.row_orders import with_columns_of
 

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.schemas import Column
-from spark_jobs.contracts.table_spec import TableSpec, Transform
+from spark_jobs.lake_spec.schemas import Column
+from spark_jobs.lake_spec.table_spec import TableSpec, Transform
 from spark_jobs.transforms.keyed_rows import MergedTable
 from spark_jobs.transforms.row_orders import partition_of
 

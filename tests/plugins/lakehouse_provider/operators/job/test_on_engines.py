@@ -28,7 +28,7 @@ from local_stack.demo_data import TOPIC, generate
 from local_stack.services import RunFolder, Service
 from local_stack.truth_check import Truth, check_table
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.canaries import canaries_in, new_canary, search_files, watching_command_lines
 from tests.support.commands import init
 from tests.support.operators import run_operator

@@ -13,9 +13,9 @@ import pytest
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import parse_lake_spec
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 
 SPEC = parse_lake_spec(
     {

@@ -18,12 +18,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import AuditFailedError, TablesFailedError
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import QualityRecord
 from spark_jobs.quality.results import Place, QualityResult, Stage
 from spark_jobs.quality.verdicts import Outcome
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.writer import commit

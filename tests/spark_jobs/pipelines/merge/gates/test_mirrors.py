@@ -19,13 +19,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.expectation_file import parse_expectation
-from spark_jobs.contracts.schemas import Column
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import parse_lake_spec
-from spark_jobs.contracts.specs import LakeSpec
+from spark_jobs.lake_spec.schemas import Column
+from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.gates import Gates, Passed
 from spark_jobs.quality.holds import Acceptance, Holds
+from spark_jobs.spec_files.expectation_file import parse_expectation
+from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.keyed_rows import SLOT_TYPE, MergedTable, slot_names
 from tests.support.shop_lakes import shop_spec
 

@@ -18,9 +18,9 @@ import pytest
 from local_stack.bucket import make_bucket
 from spark_jobs.contracts.catalogs import OWNER
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
 from spark_jobs.entrypoint import parse_arguments
 from spark_jobs.jobs import views
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.athena_api import running_athena
 from tests.support.aws import BUCKET, right_for
 from tests.support.glue_api import GlueApi, running_glue

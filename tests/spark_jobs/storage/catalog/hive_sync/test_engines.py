@@ -22,13 +22,13 @@ from pyspark.sql import functions as F
 from local_stack import trino_server
 from local_stack.engines import TrinoLake
 from local_stack.truth_check import same_rows
-from spark_jobs.contracts.checks import load_checks
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.views import load_views
 from spark_jobs.jobs.checks import ask_checks, ask_spark
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.pipelines.temporary_views import register_tables
+from spark_jobs.spec_files.checks import load_checks
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.spec_files.views import load_views
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.timeline import Timeline

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.services import ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.spec_file import load_lake_spec
-from spark_jobs.contracts.tables import TableType
+from spark_jobs.lake_spec.services import ServiceTargets
+from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.doctor.checks import check_restores, check_undeclared_tables, check_version
 from spark_jobs.storage.doctor.findings import Ailment

@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TableVersionError
-from spark_jobs.contracts.services import Service, ServiceTargets
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.contracts.tables import TableType
 from spark_jobs.frames import literal_frame
+from spark_jobs.lake_spec.services import Service, ServiceTargets
+from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.procedures import call

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.instants import InstantRange
-from spark_jobs.contracts.services import Service
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.services import Service
 from spark_jobs.sizing.hashing import bucket_of
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables

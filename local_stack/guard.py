@@ -7,34 +7,15 @@ killed cannot say anything: the input ends, and the guard stops what is left.
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from local_stack.layout import PROJECT_ROOT
+from local_stack.guarding import DONE
+from local_stack.services import RunFolder
 
-DONE = b"done"
-_END_SECONDS = 30.0
 _IN_ORDER_SECONDS = 3.0
 """That services have to end in order when nobody waits for it: the next start may come at any moment."""
-
-
-@contextmanager
-def guarding(folder: Path) -> Iterator[None]:
-    """Have a guard over the stack of a run folder until this block has ended, however it ends."""
-    command = [sys.executable, "-m", "local_stack.guard", str(folder.absolute())]
-    with (folder / "logs" / "guard.log").open("ab") as log:
-        guard = subprocess.Popen(
-            command, cwd=PROJECT_ROOT, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
-        )
-    try:
-        yield
-    finally:
-        with suppress(OSError, subprocess.TimeoutExpired):
-            guard.communicate(DONE, timeout=_END_SECONDS)
 
 
 def run(folder: Path) -> None:
@@ -42,8 +23,6 @@ def run(folder: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever ends a whole group means the starter
     if sys.stdin.buffer.read() != DONE:
-        from local_stack.services import RunFolder
-
         deadline = time.monotonic() + _IN_ORDER_SECONDS
         stopped = RunFolder(folder).stop_all(is_urgent=lambda: time.monotonic() > deadline)
         print(f"who started the stack is gone; stopped {stopped}", flush=True)

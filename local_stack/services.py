@@ -16,7 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from local_stack.errors import SetupError
-from local_stack.guard import guarding
+from local_stack.guarding import guarding
 from local_stack.layout import PROJECT_ROOT
 from local_stack.processes import birth, kill_rest, marked
 

@@ -22,6 +22,7 @@ from typing import Any, Never
 from spark_jobs.contracts.arguments import Interval, JobArguments, parse_clock
 from spark_jobs.contracts.clocks import check_run_clock, machine_now
 from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.job_errors import ReportedError
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.results import JobResult
@@ -177,7 +178,7 @@ def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
     begun = time.monotonic()
     try:
         result = _run(job, arguments, settings)
-    except LakehouseError as error:
+    except ReportedError as error:
         error.result = error.result and _timed(error.result, begun)
         raise
     return _timed(result, begun)
@@ -255,7 +256,7 @@ def _run_to_its_end(run: Callable[[], JobOutcome]) -> JobOutcome:
     try:
         return run()
     except LakehouseError as error:
-        if error.result is not None:
+        if isinstance(error, ReportedError) and error.result:
             print(error.result.to_json(), flush=True)
         told = hide(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", find_secrets(os.environ))
         return JobOutcome(exit_code=error.exit_code, line=told)

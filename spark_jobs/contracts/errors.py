@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.places import Place, Steps
-
-if TYPE_CHECKING:
-    from spark_jobs.contracts.results import JobResult
-
-
-_MOST_TOLD = 3
 
 
 class LakehouseError(Exception):
@@ -22,8 +16,6 @@ class LakehouseError(Exception):
     """
 
     exit_code = 2
-    result: JobResult | None = None
-    """Of a job that was done to its end and found what must not be: what it reports all the same."""
     place: Place | None = None
     """Of what is wrong with a file: where."""
 
@@ -193,76 +185,12 @@ class ConsumersBehindError(TerminalError):
         )
 
 
-class GateStoppedError(TerminalError):
-    """Rows that were about to be written break what is expected of their tables; none of them was written.
-
-    ``stopped`` says of each table what was expected and seen.
-    """
-
-    def __init__(self, *, stopped: Mapping[str, Sequence[str]], result: JobResult | None = None) -> None:
-        self.stopped, self.result = stopped, result
-        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in stopped.items())
-        super().__init__(
-            f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
-            f"and run again, or accept it once: publish accept --table {next(iter(stopped), '')} --because …"
-        )
-
-
-class DefinitionChangedError(TerminalError):
-    """The files define marts or tables otherwise than their rows; ``changed`` says which parts. None was written."""
-
-    def __init__(self, *, changed: Mapping[str, Sequence[str]], result: JobResult | None = None) -> None:
-        self.changed, self.result = changed, result
-        parts = "; ".join(f"{table}: {', '.join(names)} changed" for table, names in changed.items())
-        super().__init__(
-            f"blocked, the rows stay as they were computed: {parts}; see what that would change with the DAG "
-            f"apply_changes, or with: plan, then: preview and apply; or put the files back"
-        )
-
-
 class StalePlanError(TerminalError):
     """A plan is of another state of the lake or of its files."""
 
     def __init__(self, *, plan: str, reason: str) -> None:
         self.plan, self.reason = plan, reason
         super().__init__(f"{plan} is stale, nothing was changed: {reason}; make a new one with: plan")
-
-
-class AuditFailedError(TerminalError):
-    """Committed rows break what is expected of their tables; ``failed`` says of each what was expected and seen."""
-
-    def __init__(self, *, failed: Mapping[str, Sequence[str]], result: JobResult) -> None:
-        self.failed, self.result = failed, result
-        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in failed.items())
-        super().__init__(
-            f"held after the commit, the serving store keeps its last state: {told}; correct the source, or accept it: "
-            f"publish accept --table {next(iter(failed), '')} --because …"
-        )
-
-
-class TablesFailedError(LakehouseError):
-    """Some tables could not be written, and the others were; ``failed`` says of each why."""
-
-    def __init__(self, *, failed: Mapping[str, str], result: JobResult, exit_code: int) -> None:
-        self.failed, self.result, self.exit_code = failed, result, exit_code
-        lines = [f"{table}: {what}" for table, what in failed.items()]
-        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
-        super().__init__(
-            f"{len(failed)} of {len(result.tables)} tables failed, the others were written: {told}; the next run of "
-            f"the job continues from their checkpoints"
-        )
-
-
-class StaleTablesError(TerminalError):
-    """Tables are older than they promise to be; ``late`` says of each what is the matter."""
-
-    def __init__(self, *, late: Mapping[str, str], result: JobResult) -> None:
-        self.late, self.result = late, result
-        lines = [f"{table}: {what}" for table, what in late.items()]
-        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
-        super().__init__(
-            f"{len(late)} tables are older than they promise to be: {told}; docs/runbooks/freshness.md says what to do"
-        )
 
 
 class UnbalancedError(TerminalError):
@@ -273,27 +201,4 @@ class UnbalancedError(TerminalError):
         super().__init__(
             f"{table}: {read:,} rows were read, and {told} do not add up to them; run the job again, and when "
             f"that does not help look at the lake with doctor check"
-        )
-
-
-class ChecksFailedError(TerminalError):
-    """Rows break rules of their tables."""
-
-    def __init__(self, *, broken: dict[str, int], result: JobResult) -> None:
-        self.broken, self.result = broken, result
-        told = ", ".join(f"{check} ({rows:,})" for check, rows in broken.items())
-        super().__init__(
-            f"{len(broken)} of {result.counters['checks']} checks found rows: {told}; look at the rows by their keys "
-            f"with query, and correct them where they come from"
-        )
-
-
-class ChecksUndecidedError(TransientError):
-    """No check found a row, and some could not be asked: what they read was never made."""
-
-    def __init__(self, *, tables: list[str], result: JobResult) -> None:
-        self.tables, self.result = tables, result
-        super().__init__(
-            f"{result.counters['missing']} of {result.counters['checks']} checks cannot be run: there is no commit "
-            f"of {', '.join(tables)} yet; run the jobs that make them, or name other tables (--tables)"
         )

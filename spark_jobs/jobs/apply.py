@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.errors import DefinitionChangedError
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.lake_plan import APPLY, LakePlan

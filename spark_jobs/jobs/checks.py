@@ -17,8 +17,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
-from spark_jobs.contracts.errors import ChecksFailedError, ChecksUndecidedError, ContractError
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
+from spark_jobs.contracts.job_errors import ChecksFailedError, ChecksUndecidedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table

@@ -9,7 +9,8 @@ import argparse
 from datetime import datetime
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
-from spark_jobs.contracts.errors import ContractError, StaleTablesError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import StaleTablesError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings

@@ -9,13 +9,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.clocks import MartAheadError
-from spark_jobs.contracts.errors import (
-    ContractError,
-    DefinitionChangedError,
-    GateStoppedError,
-    TablesFailedError,
-    TerminalError,
-)
+from spark_jobs.contracts.errors import ContractError, TerminalError
+from spark_jobs.contracts.job_errors import DefinitionChangedError, GateStoppedError, TablesFailedError
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings

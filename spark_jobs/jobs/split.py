@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
-from spark_jobs.contracts.errors import ContractError, LakehouseError, TablesFailedError
+from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
 from spark_jobs.contracts.settings import Settings

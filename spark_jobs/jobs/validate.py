@@ -16,7 +16,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
-from spark_jobs.contracts.errors import AuditFailedError, ContractError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import AuditFailedError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings

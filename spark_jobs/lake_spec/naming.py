@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import one_of, show
+from spark_jobs.lake_spec.lake_parts import LakeParts
 from spark_jobs.lake_spec.people import Naming, PersonSpec
 
-if TYPE_CHECKING:
-    from spark_jobs.lake_spec.specs import LakeSpec
 
-
-def naming_of(person: PersonSpec, table: str, spec: LakeSpec) -> Naming | None:
+def naming_of(person: PersonSpec, table: str, spec: LakeParts) -> Naming | None:
     """By which stored columns a table of the lake names people of a kind; None when it names none.
 
     Marts may have any of the columns by the names that these have in the tables they read.
@@ -35,7 +32,7 @@ def naming_of(person: PersonSpec, table: str, spec: LakeSpec) -> Naming | None:
     return Naming(key=person.key, columns=tuple(dict.fromkeys(names)))
 
 
-def event_namings(person: PersonSpec, spec: LakeSpec) -> dict[str, tuple[Naming, ...]]:
+def event_namings(person: PersonSpec, spec: LakeParts) -> dict[str, tuple[Naming, ...]]:
     """By table at the source, the columns there by which its events name people of a kind."""
     found = defaultdict[str, list[Naming]](list)
     for table, naming in person.tables:
@@ -45,14 +42,14 @@ def event_namings(person: PersonSpec, spec: LakeSpec) -> dict[str, tuple[Naming,
     return {origin: tuple(namings) for origin, namings in found.items() if namings}
 
 
-def columns_of_people(spec: LakeSpec, table: str | None = None) -> frozenset[str]:
+def columns_of_people(spec: LakeParts, table: str | None = None) -> frozenset[str]:
     """The columns of a table that hold people's names; of all tables when none is given."""
     tables = [table] if table else [*spec.table_names]
     namings = (naming_of(person, name, spec) for person in spec.people for name in tables)
     return frozenset(column for naming in namings if naming for column in naming.columns)
 
 
-def mistakes_of_people(spec: LakeSpec) -> Iterator[ContractError]:
+def mistakes_of_people(spec: LakeParts) -> Iterator[ContractError]:
     """What does not fit in the tables that people are named in; places are from the entry of the people."""
     for person in spec.people:
         for table, naming in person.tables:
@@ -69,7 +66,7 @@ def mistakes_of_people(spec: LakeSpec) -> Iterator[ContractError]:
                 )
 
 
-def _mistakes(person: PersonSpec, table: str, naming: Naming, spec: LakeSpec) -> Iterator[ContractError]:
+def _mistakes(person: PersonSpec, table: str, naming: Naming, spec: LakeParts) -> Iterator[ContractError]:
     who = f"people: {person.role}: {table}"
     mirror, load = spec.mirror(table), spec.find_load(table)
     if not mirror and not load and spec.may_yield(table):

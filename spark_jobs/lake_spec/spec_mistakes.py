@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from spark_jobs.contracts.errors import ContractError
@@ -15,15 +14,13 @@ from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import one_of, show, show_all
 from spark_jobs.contracts.places import Steps
 from spark_jobs.lake_spec.expectations import names_twice
+from spark_jobs.lake_spec.lake_parts import LakeParts
 from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec, sort_marts
 from spark_jobs.lake_spec.naming import mistakes_of_people
 from spark_jobs.lake_spec.table_spec import VERSIONS_SUFFIX, TableSpec
 
-if TYPE_CHECKING:
-    from spark_jobs.lake_spec.specs import LakeSpec
 
-
-def mistakes_of(spec: LakeSpec) -> Iterator[ContractError]:
+def mistakes_of(spec: LakeParts) -> Iterator[ContractError]:
     """All of a lake whose parts are right, each on its own."""
     yield from _of_the_lake(spec)
     yield from _names_twice(spec)
@@ -43,7 +40,7 @@ def mistakes_of(spec: LakeSpec) -> Iterator[ContractError]:
     yield from names_twice(spec.expectations)
 
 
-def _of_the_lake(spec: LakeSpec) -> Iterator[ContractError]:
+def _of_the_lake(spec: LakeParts) -> Iterator[ContractError]:
     for name, what in ((spec.lake, "lake"), (spec.log, "log"), (spec.quarantine, "quarantine")):
         yield from wrong_identifier(name, what, at=(what,))
     try:
@@ -54,7 +51,7 @@ def _of_the_lake(spec: LakeSpec) -> Iterator[ContractError]:
         )
 
 
-def _named(spec: LakeSpec) -> list[tuple[str, Steps]]:
+def _named(spec: LakeParts) -> list[tuple[str, Steps]]:
     """Every name that the files give a table, with its place."""
     places: list[tuple[str, Steps]] = [(spec.log, ("log",)), (spec.quarantine, ("quarantine",))]
     places += [(table.name, ("tables", number, "name")) for number, table in enumerate(spec.tables)]
@@ -71,7 +68,7 @@ def _made(table: TableSpec) -> tuple[str, ...]:
     return (table.history_name, table.versions_name) if table.history else ()
 
 
-def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
+def _names_twice(spec: LakeParts) -> Iterator[ContractError]:
     places = _named(spec)
     views = (table.versions_name for table in spec.tables if table.history)
     names = Counter((*spec.table_names, *views, *(pattern.name for pattern in spec.patterns)))
@@ -81,7 +78,7 @@ def _names_twice(spec: LakeSpec) -> Iterator[ContractError]:
             yield ContractError(f"table names used twice: {show_all([name])}; rename one of them", at=at)
 
 
-def _of_tables_together(spec: LakeSpec) -> Iterator[ContractError]:
+def _of_tables_together(spec: LakeParts) -> Iterator[ContractError]:
     if not spec.tables and not spec.patterns:
         yield ContractError("the lake has no tables; add one below tables (docs/tables.md)", lacks=("tables", ""))
     if spec.wide_tables and not spec.source.columns:
@@ -102,7 +99,7 @@ def _of_tables_together(spec: LakeSpec) -> Iterator[ContractError]:
             yield error.inside("tables", number)
 
 
-def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
+def _of_table(table: TableSpec, spec: LakeParts) -> Iterator[ContractError]:
     if table.is_mirror:
         return
     wanted: list[tuple[str, Steps]] = [(table.key_column, ("key",))]
@@ -124,7 +121,7 @@ def _of_table(table: TableSpec, spec: LakeSpec) -> Iterator[ContractError]:
         )
 
 
-def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
+def _of_mart(mart: MartSpec, spec: LakeParts) -> Iterator[ContractError]:
     known = spec.readable
     for number, read in enumerate(mart.reads):
         at = ("reads", number, "table")
@@ -155,7 +152,7 @@ def _of_mart(mart: MartSpec, spec: LakeSpec) -> Iterator[ContractError]:
         )
 
 
-def _of_versions(mart: MartSpec, read: ReadSpec, number: int, spec: LakeSpec) -> Iterator[ContractError]:
+def _of_versions(mart: MartSpec, read: ReadSpec, number: int, spec: LakeParts) -> Iterator[ContractError]:
     """What does not fit a read of versions, and a read that should be one."""
     what = f"mart {mart.name} reads {read.table}"
     if kept := spec.history_of(read.table):
@@ -176,25 +173,25 @@ def _of_versions(mart: MartSpec, read: ReadSpec, number: int, spec: LakeSpec) ->
         )
 
 
-def _lacks_history(name: str, spec: LakeSpec) -> TableSpec | None:
+def _lacks_history(name: str, spec: LakeParts) -> TableSpec | None:
     """The table without ``history`` whose versions would be called so."""
     table = spec.find_table(name.removesuffix(VERSIONS_SUFFIX)) if name.endswith(VERSIONS_SUFFIX) else None
     is_of_its_own = spec.find_table(name) is not None or spec.may_yield(name)
     return table if table and not table.history and not is_of_its_own else None
 
 
-def _is_cells(table: str, spec: LakeSpec) -> bool:
+def _is_cells(table: str, spec: LakeParts) -> bool:
     return any(mart.name == table and mart.mode is MartMode.AGGREGATE and mart.time for mart in spec.marts)
 
 
-def _circles(spec: LakeSpec) -> Iterator[ContractError]:
+def _circles(spec: LakeParts) -> Iterator[ContractError]:
     try:
         sort_marts(spec.marts)
     except ContractError as error:
         yield error
 
 
-def _unknown_tables(spec: LakeSpec) -> Iterator[ContractError]:
+def _unknown_tables(spec: LakeParts) -> Iterator[ContractError]:
     """Services and expectations of a table that the lake does not have."""
     names, asked = spec.table_names, spec.asked_tables
     for name, _ in spec.table_services:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from spark_jobs.contracts.errors import DefinitionChangedError
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import changed_parts, mart_parts
 from spark_jobs.lake_spec.marts import MartSpec

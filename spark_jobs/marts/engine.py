@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import MartAheadError
-from spark_jobs.contracts.errors import ContractError, DefinitionChangedError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import HISTORY_KINDS
 from spark_jobs.quality.verdicts import Outcome, Verdict

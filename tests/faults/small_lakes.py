@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.consumers import ConsumerRegistry

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.errors import TablesFailedError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER
 from tests.support.broken_mirrors import every_broken_change

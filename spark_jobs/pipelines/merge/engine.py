@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
-from spark_jobs.contracts.errors import DefinitionChangedError
 from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec

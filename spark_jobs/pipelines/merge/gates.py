@@ -16,7 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import ContractError, GateStoppedError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.lake_spec.specs import LakeSpec

@@ -19,7 +19,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import ContractError, DefinitionChangedError, StalePlanError, TablesFailedError
+from spark_jobs.contracts.errors import ContractError, StalePlanError
+from spark_jobs.contracts.job_errors import DefinitionChangedError, TablesFailedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.storage.savepoints import SavepointRecords
 from tests.support.crashes import crash_at_commit, run_and_crash

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local_stack.engines import answer_as
-from spark_jobs.contracts.errors import ChecksUndecidedError, ContractError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import ChecksUndecidedError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import main, parse_arguments, run_job

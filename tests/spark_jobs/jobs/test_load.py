@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import ContractError, GateStoppedError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.lake_spec.loads import LoadOperation
 from spark_jobs.lake_spec.services import Service

@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import AuditFailedError, ContractError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import AuditFailedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.jobs import publish
 from spark_jobs.quality.docs_site import DOCS

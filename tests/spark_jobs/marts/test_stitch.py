@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.errors import DefinitionChangedError
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.undo import metadata_at
 from spark_jobs.spec_files.spec_file import load_lake_spec

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.errors import DefinitionChangedError
+from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import mart_parts
 from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.errors import ContractError, StaleTablesError
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.job_errors import StaleTablesError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import freshness

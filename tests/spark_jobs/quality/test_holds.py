@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Action, Expectation, Figure, Kind
 from spark_jobs.quality.holds import Acceptance, Holds, accepted_of, let_pass

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import TablesFailedError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import row_index

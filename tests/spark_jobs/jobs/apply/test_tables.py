@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import ContractError, StalePlanError, TablesFailedError
+from spark_jobs.contracts.errors import ContractError, StalePlanError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.storage.savepoints import SavepointRecords
 from tests.support.crashes import crash_at_commit, run_and_crash
 from tests.support.redefined import Shop, expected, order, sums

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import ContractError, TablesFailedError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import mart, recompute
 from spark_jobs.storage.lake_specs import read_lake_spec

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import GateStoppedError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.pipelines.merge.gates import Gates, Passed
 from spark_jobs.pipelines.merge.tables import merged_tables

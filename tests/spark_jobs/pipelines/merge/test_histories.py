@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.errors import TablesFailedError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.pipelines.merge import engine
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.writer import Commit

@@ -16,7 +16,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import ContractError, GateStoppedError
+from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.jobs import publish
 from spark_jobs.quality.holds import Holds

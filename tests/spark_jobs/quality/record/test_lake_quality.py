@@ -14,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import AuditFailedError, GateStoppedError
 from spark_jobs.contracts.instants import moment_of
+from spark_jobs.contracts.job_errors import AuditFailedError, GateStoppedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.jobs import validate
 from spark_jobs.quality.holds import Holds

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import TablesFailedError
+from spark_jobs.contracts.job_errors import TablesFailedError
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import NARROW, Lake, SpecLake, assert_equals_oracle
 from tests.support.mart_lakes import read_bare_spec

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.errors import TablesFailedError
 from spark_jobs.contracts.instants import InstantRange
+from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.storage.reader import read_pull
 from spark_jobs.storage.row_index import RowIndex

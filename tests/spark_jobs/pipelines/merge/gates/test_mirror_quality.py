@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.contracts.errors import AuditFailedError, TablesFailedError
+from spark_jobs.contracts.job_errors import AuditFailedError, TablesFailedError
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import QualityRecord

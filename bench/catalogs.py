@@ -22,8 +22,8 @@ from bench.lake import run_job, stage
 from bench.race import say
 from bench.report import Figures
 from bench.session import open_bench_session
-from local_stack.aws_server import start_aws, wait_for_aws
-from local_stack.services import RunFolder
+from local_stack.servers.aws_server import start_aws, wait_for_aws
+from local_stack.servers.services import RunFolder
 from spark_jobs.contracts.settings import GLUE, Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import TableType

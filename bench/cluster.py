@@ -20,8 +20,8 @@ from bench.lake import HistoryLake, run_job
 from bench.race import differing, say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
-from local_stack.cluster import start_cluster
-from local_stack.services import LOOPBACK, RunFolder
+from local_stack.servers.cluster import start_cluster
+from local_stack.servers.services import LOOPBACK, RunFolder
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.reader import read_stored

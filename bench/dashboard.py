@@ -17,11 +17,11 @@ from bench.lake import run_job, stage
 from bench.race import say
 from bench.report import Race
 from bench.session import open_bench_session
-from local_stack.engines import TrinoLake
-from local_stack.metastore import start_metastore, wait_for_metastore
-from local_stack.services import RunFolder
-from local_stack.trino_install import install_trino
-from local_stack.trino_server import start_trino, wait_for_trino
+from local_stack.demos.engines import TrinoLake
+from local_stack.install.trino_install import install_trino
+from local_stack.servers.metastore import start_metastore, wait_for_metastore
+from local_stack.servers.services import RunFolder
+from local_stack.servers.trino_server import start_trino, wait_for_trino
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.spec_files.spec_file import load_lake_spec

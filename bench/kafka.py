@@ -16,8 +16,8 @@ from bench.kafka_ways import Count, Ways
 from bench.race import differing, say
 from bench.report import Race, Races
 from bench.session import CORES, PEER_JARS, open_bench_session
-from local_stack.kafka import KafkaBroker
-from local_stack.services import RunFolder
+from local_stack.servers.kafka import KafkaBroker
+from local_stack.servers.services import RunFolder
 from spark_jobs.contracts.settings import Settings
 
 KAFKA_EVENTS, BATCH, TIMES = 1_000_000, 20_000, 10

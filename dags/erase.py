@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
+from lakehouse_provider.connections.kafka import KAFKA_CONN_ID
+from lakehouse_provider.connections.serving import SERVING_CONN_ID
 from lakehouse_provider.forms import dry_run_param, key_param
-from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.schedules import START_DATE, within
-from lakehouse_provider.serving import SERVING_CONN_ID
 from lakehouse_provider.tasks import approved_tasks
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.alerts import all_clear, ongoing_alert
-from lakehouse_provider.kafka import KAFKA_CONN_ID
+from lakehouse_provider.connections.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, TEN_MINUTELY, clock_schedule, within

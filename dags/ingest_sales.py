@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from airflow.sdk import Param, dag
 
+from lakehouse_provider.connections.kafka import KAFKA_CONN_ID
 from lakehouse_provider.forms import topics_param
-from lakehouse_provider.kafka import KAFKA_CONN_ID
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, backlog_schedule, within

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from airflow.sdk import dag
 
+from lakehouse_provider.connections.source import SOURCE_CONN_ID
 from lakehouse_provider.forms import snapshot_params
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, within
-from lakehouse_provider.source import SOURCE_CONN_ID
 
 TEXTS = {
     name: f"{{{{ (params.{name} or '') | tojson }}}}"  # so that a table 2026.10 does not become a number

@@ -22,19 +22,21 @@ class Command:
 
 
 COMMANDS = {
-    "setup": Command("installation", "make .venv/, find or install Java 17, fetch the jars"),
-    "java-home": Command("java", "print the JAVA_HOME to use"),
-    "serve": Command("serve", "run one server: Spark Connect, a Hive metastore, a cluster's master or worker"),
-    "secrets": Command("secrets_folder", "make the secrets that docker-compose.yaml reads, those that are missing"),
-    "bucket": Command("bucket", "make a bucket on the S3 server, unless it is there"),
-    "sbom": Command("sbom", "write the list of every package and jar, with the day each was released"),
-    "demo": Command("demo", "run the whole pipeline through Airflow on generated data and check the result"),
-    "company": Command("company", "a company's databases, files and sales in one lake; every step is checked"),
-    "cloud": Command("cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
-    "live": Command("live", "follow statements from a real database through Debezium and Kafka into the lake"),
-    "up": Command("updown", "the same, with Airflow's pages left running", ("up",)),
-    "down": Command("updown", "stop what `up` left running", ("down",)),
-    "airflow": Command("airflow_command", "Airflow's own command line for what `up` left running"),
+    "setup": Command("install.installation", "make .venv/, find or install Java 17, fetch the jars"),
+    "java-home": Command("install.java", "print the JAVA_HOME to use"),
+    "serve": Command("servers.serve", "run one server: Spark Connect, a Hive metastore, a cluster's master or worker"),
+    "secrets": Command(
+        "install.secrets_folder", "make the secrets that docker-compose.yaml reads and that are missing"
+    ),
+    "bucket": Command("servers.bucket", "make a bucket on the S3 server, unless it is there"),
+    "sbom": Command("install.sbom", "write the list of every package and jar, with the day each was released"),
+    "demo": Command("demos.demo", "run the whole pipeline through Airflow on generated data and check the result"),
+    "company": Command("demos.company", "a company's databases, files and sales in one lake; every step is checked"),
+    "cloud": Command("demos.cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),
+    "live": Command("demos.live", "follow statements from a real database through Debezium and Kafka into the lake"),
+    "up": Command("demos.updown", "the same, with Airflow's pages left running", ("up",)),
+    "down": Command("demos.updown", "stop what `up` left running", ("down",)),
+    "airflow": Command("servers.airflow_command", "Airflow's own command line for what `up` left running"),
 }
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from local_stack.databases import MariaDB, PostgreSQL, Server, running
-from local_stack.ports import free_port
+from local_stack.servers.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.servers.ports import free_port
 from tests.run import recorder, shared_spark, spreading
 from tests.support.aws import S3_SERVERS, running_s3
 from tests.support.local_rows import keep_local_rows

@@ -19,7 +19,7 @@ from airflow.sdk.exceptions import (
     AirflowSecretsBackendAccessDenied,
 )
 
-from lakehouse_provider.connections import own_conn_id
+from lakehouse_provider.connections.names import own_conn_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
-from lakehouse_provider.source import SOURCE_CONN_ID
+from lakehouse_provider.connections.source import SOURCE_CONN_ID
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 
 _MOST_KEY = 4000

@@ -9,9 +9,9 @@ from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowFailException
 
 from lakehouse_provider.assets import table_of
+from lakehouse_provider.connections.serving import SERVING_CONN_ID
 from lakehouse_provider.operators.approval import PlanApprovalOperator
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from lakehouse_provider.serving import SERVING_CONN_ID
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset

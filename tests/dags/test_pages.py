@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.dag_pages import DAGS, PAGE, build_page
 from local_stack.errors import SetupError
+from local_stack.pages.dag_pages import DAGS, PAGE, build_page
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == build_page(DAGS), "run: python -m local_stack.dag_pages"
+    assert PAGE.read_text(encoding="utf-8") == build_page(DAGS), "run: python -m local_stack.pages.dag_pages"
 
 
 def test_it_has_a_section_for_each_dag_in_the_order_of_the_flow() -> None:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.airflow_api import ApiUnreachableError
-from local_stack.airflow_home import DATABASE_VARIABLE, AirflowHome
-from local_stack.databases import Server
 from local_stack.lakes import make_lakes
-from local_stack.ports import free_port
-from local_stack.services import RunFolder
+from local_stack.servers.airflow_api import ApiUnreachableError
+from local_stack.servers.airflow_home import DATABASE_VARIABLE, AirflowHome
+from local_stack.servers.databases import Server
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.alert_services import AlertService, running_alert_service
 from tests.support.processes import wait_until

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.connect_server import start_connect_server, wait_for_connect_server
-from local_stack.environment import STAMP, environment_digest
-from local_stack.jars import RUN_JARS
+from local_stack.install.environment import STAMP, environment_digest
+from local_stack.install.jars import RUN_JARS
 from local_stack.layout import PROJECT_ROOT
-from local_stack.ports import free_port
-from local_stack.services import RunFolder
+from local_stack.servers.connect_server import start_connect_server, wait_for_connect_server
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import RunFolder
 from tests.support.documents import groups, tracked
 from tests.support.followed import CODES, FOLLOWED, FUNCTIONS, why_left_out, with_own_values
 from tests.support.git import IDENTITY

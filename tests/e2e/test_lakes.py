@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.airflow_api import AirflowApi
-from local_stack.airflow_home import DATABASE_VARIABLE
-from local_stack.databases import Server
-from local_stack.demo_data import TOPIC, generate
-from local_stack.lake_view import check_lake, read_with_rust, view_lake
-from local_stack.ports import free_port
-from local_stack.stack import Stack
-from local_stack.truth_check import Truth
+from local_stack.demos.demo_data import TOPIC, generate
+from local_stack.demos.lake_view import check_lake, read_with_rust, view_lake
+from local_stack.demos.truth_check import Truth
+from local_stack.servers.airflow_api import AirflowApi
+from local_stack.servers.airflow_home import DATABASE_VARIABLE
+from local_stack.servers.databases import Server
+from local_stack.servers.ports import free_port
+from local_stack.servers.stack import Stack
 from spark_jobs.contracts.lakes import lake_environment
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.airflow_home import DATABASE_VARIABLE
-from local_stack.databases import Server
-from local_stack.kafka_connect import NAME as KAFKA_CONNECT
-from local_stack.ports import free_port
-from local_stack.services import RunFolder
+from local_stack.servers.airflow_home import DATABASE_VARIABLE
+from local_stack.servers.databases import Server
+from local_stack.servers.kafka_connect import NAME as KAFKA_CONNECT
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import RunFolder
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.processes import belong_to, descendants, wait_until, wait_until_gone
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.airflow_api import AirflowApi
-from local_stack.ports import free_port
-from local_stack.services import RunFolder
+from local_stack.servers.airflow_api import AirflowApi
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import RunFolder
 from spark_jobs.contracts.dag_ids import DAG_IDS
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.processes import belong_to, wait_until_gone

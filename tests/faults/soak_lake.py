@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from local_stack.engines import TrinoLake
-from local_stack.lake_view import read_with_rust
-from local_stack.truth_check import same_rows
+from local_stack.demos.engines import TrinoLake
+from local_stack.demos.lake_view import read_with_rust
+from local_stack.demos.truth_check import same_rows
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline

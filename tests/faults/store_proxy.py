@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from local_stack.services import LOOPBACK
+from local_stack.servers.services import LOOPBACK
 from tests.faults.http_streams import LIMIT, Message, error_answer, read_answer, read_request
 from tests.faults.store_faults import Decision, Fault, Request, Switch
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from local_stack.lake_view import read_with_rust
+from local_stack.demos.lake_view import read_with_rust
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.row_index import FOLDER as ROW_INDEX

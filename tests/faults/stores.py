@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from local_stack.aws_server import REGION
-from local_stack.bucket import make_bucket, open_s3
+from local_stack.servers.aws_server import REGION
+from local_stack.servers.bucket import make_bucket, open_s3
 from spark_jobs.storage import s3_leases
 from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.options import heartbeat_seconds

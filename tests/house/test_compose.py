@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from local_stack.secrets_folder import CHOSEN, DERIVED
+from local_stack.install.secrets_folder import CHOSEN, DERIVED
 from spark_jobs.contracts.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

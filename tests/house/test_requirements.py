@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from local_stack.jars import BENCH_JARS, RUN_JARS
+from local_stack.install.jars import BENCH_JARS, RUN_JARS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = [("requirements.in", "requirements.txt"), ("requirements-dev.in", "requirements-dev.txt")]

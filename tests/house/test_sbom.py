@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from local_stack.jars import read_lock
-from local_stack.sbom import LOCKS, MOST_DAYS, read, read_reasons, too_old
+from local_stack.install.jars import read_lock
+from local_stack.install.sbom import LOCKS, MOST_DAYS, read, read_reasons, too_old
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,6 +1,6 @@
 """Whoever starts servers ends them: every command of local_stack that starts some does it where they are stopped.
 
-That stopping itself leaves nothing, however the end comes, is in tests/local_stack/test_guard.py.
+That stopping itself leaves nothing, however the end comes, is in tests/local_stack/servers/test_guard.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STARTS = {"start", "start_aws", "start_connect_server", "start_gateway", "start_
 
 def names_called(module: str) -> set[str]:
     """The last parts of the names of what a module calls, the methods of ``with`` statements among them."""
-    tree = ast.parse((FOLDER / f"{module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((FOLDER / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
 
@@ -32,5 +32,6 @@ def test_every_command_that_starts_servers_stops_them_however_it_ends() -> None:
 
 def test_only_a_run_folder_leaves_a_process_running() -> None:
     """A process that is neither waited for, nor of a run folder, is one that nobody stops."""
-    opened = {path.name for path in FOLDER.glob("*.py") if "Popen" in names_called(path.stem)}
-    assert opened == {"services.py", "guard.py", "databases.py", "keep_running.py"}
+    modules = {path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.py")}
+    opened = {module for module in modules if "Popen" in names_called(module)}
+    assert opened == {"servers/services", "servers/guarding", "servers/databases", "servers/keep_running"}

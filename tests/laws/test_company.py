@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local_stack.company_check import differences
-from local_stack.company_data import Company, land
+from local_stack.demos.company_check import differences
+from local_stack.demos.company_data import Company, land
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.crashes import CRASHES, run_and_crash
 from tests.support.lakes import CLOCK, SpecLake, write_spec

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from local_stack.connect_server import spark_home
 from local_stack.errors import SetupError, find_reason
-from local_stack.jars import RUN_JARS
-from local_stack.java import find_java
-from local_stack.scala_jar import build_scala_jar
+from local_stack.install.jars import RUN_JARS
+from local_stack.install.java import find_java
+from local_stack.install.scala_jar import build_scala_jar
+from local_stack.servers.connect_server import spark_home
 from tests.run.levels import ROOT
 
 JARS = ROOT / ".run" / "jars"

@@ -13,7 +13,7 @@ from typing import Never
 
 import pytest
 
-from local_stack.ports import free_port
+from local_stack.servers.ports import free_port
 from spark_jobs import entrypoint
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.aws_server import start_aws, wait_for_aws
-from local_stack.bucket import make_bucket
-from local_stack.s3_gateway import install_gateway, start_gateway
-from local_stack.services import RunFolder
+from local_stack.servers.aws_server import start_aws, wait_for_aws
+from local_stack.servers.bucket import make_bucket
+from local_stack.servers.s3_gateway import install_gateway, start_gateway
+from local_stack.servers.services import RunFolder
 
 BUCKET = "lakehouse"
 S3_SERVERS = ("moto", pytest.param("gateway", marks=pytest.mark.slice(name="stores")))

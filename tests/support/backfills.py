@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from local_stack.airflow_api import AirflowApi
-from local_stack.stack import Stack
+from local_stack.servers.airflow_api import AirflowApi
+from local_stack.servers.stack import Stack
 from spark_jobs.contracts.arguments import parse_clock
 from tests.support.processes import wait_until
 

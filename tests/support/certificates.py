@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from local_stack.services import LOOPBACK
+from local_stack.servers.services import LOOPBACK
 
 
 def make_certificates() -> dict[str, str]:

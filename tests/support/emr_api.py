@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import boto3
 
-from local_stack.services import LOOPBACK
+from local_stack.servers.services import LOOPBACK
 from tests.support.http_servers import running_server
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"

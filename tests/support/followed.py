@@ -57,7 +57,7 @@ CODES: Mapping[str, frozenset[int]] = {
 """Exit codes that a page says a command has; of all others it is 0."""
 
 _AIRFLOW = "needs a running Airflow: the slices airflow-backfills and airflow-approvals do the same"
-_DOCKER = "needs a container engine; tests/local_stack/services/test_compose.py starts what the file starts"
+_DOCKER = "needs a container engine; tests/local_stack/servers/services/test_compose.py starts what the file starts"
 _AWS = "needs AWS; the slice cloud does the same with servers of this machine"
 _KAFKA = "the slice live runs it"
 _OWN_TABLES = "needs a table of the reader's own; the slice company does the same with its lake"
@@ -83,7 +83,9 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/checks.md", "Checks: rules of the tables, as SQL"): {
         "python -m spark_jobs.entrypoint checks run --engine athena": _AWS
     },
-    ("docs/cluster.md", "Standalone"): {"": "tests/plugins/lakehouse_provider/engines/test_cluster_page.py reads it"},
+    ("docs/cluster.md", "Standalone"): {
+        "": "tests/plugins/lakehouse_provider/launch/engines/test_cluster_page.py reads it"
+    },
     ("docs/cluster.md", "YARN, EMR on EC2"): {"": "the same test reads it"},
     ("docs/cluster.md", "EMR Serverless"): {"": "the same test reads it"},
     ("docs/cluster.md", "Kubernetes"): {"": "the same test reads it"},

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from local_stack.services import LOOPBACK
+from local_stack.servers.services import LOOPBACK
 from tests.support.http_servers import running_server
 
 _WRITES = ("Create", "Update", "Delete", "BatchCreate", "BatchUpdate", "BatchDelete")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from local_stack.services import LOOPBACK
+from local_stack.servers.services import LOOPBACK
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 """A WSGI application."""

@@ -12,8 +12,8 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, ResourceType
 
-from local_stack.kafka import KafkaBroker
-from local_stack.services import RunFolder
+from local_stack.servers.kafka import KafkaBroker
+from local_stack.servers.services import RunFolder
 
 _SECONDS = 30.0
 

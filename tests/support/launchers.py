@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from lakehouse_provider.job_process import LAUNCHER
+from lakehouse_provider.launch.job_process import LAUNCHER
 
 
 def launch(

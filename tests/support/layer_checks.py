@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from local_stack.layer_changes import read_marts
+from local_stack.demos.layer_changes import read_marts
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from tests.support import oracle, oracle_slow

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from local_stack.metastore import start_metastore, wait_for_metastore
-from local_stack.services import RunFolder
+from local_stack.servers.metastore import start_metastore, wait_for_metastore
+from local_stack.servers.services import RunFolder
 from spark_jobs.storage.catalog.metastore import Metastore
 
 

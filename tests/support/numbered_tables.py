@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from local_stack.lake_view import read_with_rust
+from local_stack.demos.lake_view import read_with_rust
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import literal_frame
 from spark_jobs.lake_spec.services import Service, ServiceTargets

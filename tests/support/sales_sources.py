@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from local_stack.databases import Server
+from local_stack.servers.databases import Server
 
 _COLUMNS: dict[str, Any] = {
     "SaleId": sa.BigInteger(),

@@ -15,7 +15,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 from pyspark.sql import types as T
 
-from local_stack.databases import Server
+from local_stack.servers.databases import Server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, parse_address
 from spark_jobs.storage.serving.store import MartState, ServingStore

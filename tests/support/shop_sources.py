@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql
 
-from local_stack.databases import Server
+from local_stack.servers.databases import Server
 
 KEYS = {"orders": ("id",), "order_lines": ("order_id", "line")}
 DECLARED: list[dict[str, Any]] = [

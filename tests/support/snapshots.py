@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from local_stack.databases import PASSWORD, USER, Server
-from local_stack.services import LOOPBACK
+from local_stack.servers.databases import PASSWORD, USER, Server
+from local_stack.servers.services import LOOPBACK
 from spark_jobs.contracts.jdbc import Snapshot
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_stack.services import RunFolder
-from local_stack.trino_install import install_trino
-from local_stack.trino_server import start_trino, wait_for_trino
+from local_stack.install.trino_install import install_trino
+from local_stack.servers.services import RunFolder
+from local_stack.servers.trino_server import start_trino, wait_for_trino
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_stack.ports import free_port
-from local_stack.services import LOOPBACK, RunFolder, wait_for_server
-from local_stack.spark_class import build_spark_class
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import LOOPBACK, RunFolder, wait_for_server
+from local_stack.servers.spark_class import build_spark_class
 
 TICK_MS = 500
 """Sessions may be as short as two of these."""

@@ -21,13 +21,13 @@ from airflow.sdk.log import mask_secret
 
 from lakehouse_provider.alerts import tell_to_decide
 from lakehouse_provider.announcements import plan_announcements, plan_reminder, read_last_facts
-from lakehouse_provider.connections import find_connection
-from lakehouse_provider.engines import build_job_command
-from lakehouse_provider.job_process import JobExit, JobProcess
-from lakehouse_provider.kafka import KAFKA_VARIABLES, kafka_environment
+from lakehouse_provider.connections.kafka import KAFKA_VARIABLES, kafka_environment
+from lakehouse_provider.connections.names import find_connection
+from lakehouse_provider.connections.serving import STORE_VARIABLES, store_environment
+from lakehouse_provider.connections.source import SOURCE_VARIABLES, source_environment
+from lakehouse_provider.launch.engines import build_job_command
+from lakehouse_provider.launch.job_process import JobExit, JobProcess
 from lakehouse_provider.schedules import event_interval
-from lakehouse_provider.serving import STORE_VARIABLES, store_environment
-from lakehouse_provider.source import SOURCE_VARIABLES, source_environment
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.lakes import lake_environment

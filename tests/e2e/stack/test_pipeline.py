@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from local_stack.demo_data import generate
-from local_stack.lake_view import check_lake, read_with_rust
-from local_stack.layer_changes import read_marts
+from local_stack.demos.demo_data import generate
+from local_stack.demos.lake_view import check_lake, read_with_rust
+from local_stack.demos.layer_changes import read_marts
 from spark_jobs.storage.timeline import Timeline
 from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
 from tests.support.commands import run

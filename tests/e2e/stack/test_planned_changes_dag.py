@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local_stack.layer_changes import read_marts
+from local_stack.demos.layer_changes import read_marts
 from tests.support.approvals import ask, decide, states
 
 if TYPE_CHECKING:

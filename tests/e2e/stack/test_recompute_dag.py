@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local_stack.chain import ChainError
-from local_stack.layer_changes import read_marts
+from local_stack.demos.chain import ChainError
+from local_stack.demos.layer_changes import read_marts
 from tests.support.approvals import ask, decide, states
 from tests.support.backfills import backfill_states, create_backfill
 from tests.support.commands import run_well

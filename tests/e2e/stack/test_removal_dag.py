@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from local_stack.lake_view import read_with_rust
-from local_stack.layer_changes import read_marts
+from local_stack.demos.lake_view import read_with_rust
+from local_stack.demos.layer_changes import read_marts
 from tests.support.approvals import ask, decide, states
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from local_stack.airflow_home import DATABASE_VARIABLE
-from local_stack.ports import free_port
+from local_stack.servers.airflow_home import DATABASE_VARIABLE
+from local_stack.servers.ports import free_port
 from tests.support.canaries import canaries_in, new_canary, search_database, search_files
 from tests.support.commands import run
 

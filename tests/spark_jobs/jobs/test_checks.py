@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from local_stack.engines import answer_as
+from local_stack.demos.engines import answer_as
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import ChecksUndecidedError
 from spark_jobs.contracts.results import JobResult

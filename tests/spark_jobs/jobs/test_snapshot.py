@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
-from local_stack.databases import PASSWORD, MariaDB, Server, running
-from local_stack.ports import free_port
+from local_stack.servers.databases import PASSWORD, MariaDB, Server, running
+from local_stack.servers.ports import free_port
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
 from tests.support.envelopes import START_MS, Envelope, envelope, line
 from tests.support.expecting_lakes import make_expecting_lake

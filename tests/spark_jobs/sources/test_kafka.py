@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka.admin import AdminClient
 
-from local_stack.ports import free_port
+from local_stack.servers.ports import free_port
 from spark_jobs.contracts.errors import LakehouseError, SettingsError, TransientError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.secrets import find_secrets

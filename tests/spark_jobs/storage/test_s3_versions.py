@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local_stack.bucket import make_bucket
+from local_stack.servers.bucket import make_bucket
 from spark_jobs.storage.s3_leases import open_client
 from spark_jobs.storage.s3_versions import remove_old_versions
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from lakehouse_provider.hooks import athena as athena_hook
 from lakehouse_provider.hooks.athena import AthenaHook, estimate_usd, to_literal
 from lakehouse_provider.operators.athena import AthenaQueryOperator
-from local_stack.engines import answer_as
+from local_stack.demos.engines import answer_as
 from spark_jobs.contracts.errors import ContractError
 from tests.support.glue_api import GlueApi, running_glue
 from tests.support.hostile_names import HOSTILE, is_clear

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from lakehouse_provider.engines import build_job_command
-from lakehouse_provider.job_command import JobCommand
+from lakehouse_provider.launch.engines import build_job_command
+from lakehouse_provider.launch.job_command import JobCommand
 from lakehouse_provider.operators.job import LakehouseJobOperator
-from local_stack.ports import free_port
+from local_stack.servers.ports import free_port
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.lake_names import make_lake
 

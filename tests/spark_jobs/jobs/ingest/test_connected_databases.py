@@ -19,11 +19,11 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from local_stack.databases import MariaDB, PostgreSQL, Server, running
-from local_stack.kafka import KafkaBroker
-from local_stack.kafka_connect import NAME, ConnectWorker, connector_of
-from local_stack.ports import free_port
-from local_stack.services import RunFolder
+from local_stack.servers.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.servers.kafka import KafkaBroker
+from local_stack.servers.kafka_connect import NAME, ConnectWorker, connector_of
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import RunFolder
 from tests.support.expecting_lakes import make_expecting_lake
 from tests.support.kafka import running_kafka
 from tests.support.kafka_lakes import KafkaLake

@@ -13,7 +13,7 @@ from itertools import chain
 import pytest
 from pyspark.sql import SparkSession
 
-from local_stack.kafka import KafkaBroker
+from local_stack.servers.kafka import KafkaBroker
 from spark_jobs.contracts.errors import MessagesLostError, TransientError
 from spark_jobs.sources import kafka
 from spark_jobs.sources.discovery import find_delivery

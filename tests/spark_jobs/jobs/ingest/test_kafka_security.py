@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.kafka import KafkaBroker
+from local_stack.servers.kafka import KafkaBroker
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.certificates import make_certificates
 from tests.support.commands import init

@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
-from local_stack.databases import Server
+from local_stack.servers.databases import Server
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.storage.lake_specs import read_lake_spec
 from tests.support.envelopes import envelope, line, wrapped

@@ -18,8 +18,8 @@ from typing import Any
 import boto3
 import pytest
 
-from local_stack.bucket import make_bucket
-from local_stack.lake_view import read_with_rust
+from local_stack.demos.lake_view import read_with_rust
+from local_stack.servers.bucket import make_bucket
 from spark_jobs.contracts.results import DONE
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support.aws import right_for

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_stack.databases import PASSWORD
+from local_stack.servers.databases import PASSWORD
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, ServingAddress, parse_address

@@ -19,14 +19,14 @@ from urllib.parse import quote
 import pytest
 from pyarrow import csv, parquet
 
-from lakehouse_provider.engines import INTERRUPT
-from lakehouse_provider.job_command import JobCommand
-from lakehouse_provider.job_process import JobProcess
-from local_stack.cluster import start_cluster
-from local_stack.connect_server import start_connect_server, wait_for_connect_server
-from local_stack.demo_data import TOPIC, generate
-from local_stack.services import RunFolder, Service
-from local_stack.truth_check import Truth, check_table
+from lakehouse_provider.launch.engines import INTERRUPT
+from lakehouse_provider.launch.job_command import JobCommand
+from lakehouse_provider.launch.job_process import JobProcess
+from local_stack.demos.demo_data import TOPIC, generate
+from local_stack.demos.truth_check import Truth, check_table
+from local_stack.servers.cluster import start_cluster
+from local_stack.servers.connect_server import start_connect_server, wait_for_connect_server
+from local_stack.servers.services import RunFolder, Service
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.canaries import canaries_in, new_canary, search_files, watching_command_lines

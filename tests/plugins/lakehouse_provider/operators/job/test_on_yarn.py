@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.connect_server import spark_home
-from local_stack.demo_data import TOPIC, generate
-from local_stack.services import RunFolder
-from local_stack.yarn import Yarn, start_yarn
+from local_stack.demos.demo_data import TOPIC, generate
+from local_stack.servers.connect_server import spark_home
+from local_stack.servers.services import RunFolder
+from local_stack.servers.yarn import Yarn, start_yarn
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.commands import init
 from tests.support.operators import run_operator

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.databases import PASSWORD, USER, Server
-from local_stack.lake_view import read_with_rust
+from local_stack.demos.lake_view import read_with_rust
+from local_stack.servers.databases import PASSWORD, USER, Server
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.commands import make_lake_at
 from tests.support.operators import run_task

@@ -15,7 +15,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_stack.bucket import make_bucket
+from local_stack.servers.bucket import make_bucket
 from spark_jobs.contracts.catalogs import OWNER
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.entrypoint import parse_arguments

@@ -19,9 +19,9 @@ import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from local_stack import trino_server
-from local_stack.engines import TrinoLake
-from local_stack.truth_check import same_rows
+from local_stack.demos.engines import TrinoLake
+from local_stack.demos.truth_check import same_rows
+from local_stack.servers import trino_server
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs.checks import ask_checks, ask_spark
 from spark_jobs.lake_spec.services import Service

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import types as T
 from sqlalchemy import Engine, event
 
-from local_stack.databases import PASSWORD, Server
+from local_stack.servers.databases import PASSWORD, Server
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.storage.serving.store import ServingStore

@@ -1,0 +1,1 @@
+"""Pages and pictures of docs/ that are made from the code or from what runs."""

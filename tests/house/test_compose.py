@@ -177,7 +177,7 @@ def test_no_secret_is_in_the_file(name):
 
 def test_every_lakehouse_variable_is_a_setting():
     known = {f"{PREFIX}{field.name.upper()}" for field in fields(Settings)}
-    sources = [path.read_text() for path in (ROOT / "local_stack").glob("*.py")]
+    sources = [path.read_text() for path in (ROOT / "local_stack").rglob("*.py")]
     own = {name for text in sources for name in re.findall(rf'"({PREFIX}[A-Z_]+)"', text)}
     assert lakehouse_variables().keys() - known - own == set()
     for name in AIRFLOW | SPARK - {"spark-master"}:

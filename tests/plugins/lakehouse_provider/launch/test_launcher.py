@@ -118,7 +118,7 @@ def test_what_a_killed_command_began_elsewhere_is_ended(tmp_path: Path, code: st
 def test_a_kernel_that_cannot_promise_it_is_told_and_nothing_is_started(tmp_path: Path, option: str) -> None:
     """Else a job would outlive its task there, and nobody would know."""
     line = [sys.executable, "-c", STRANGE_KERNEL, option, str(os.getpid()), "[]", "touch", str(tmp_path / "begun")]
-    environment = {**os.environ, "PYTHONPATH": str(LAUNCHER.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(LAUNCHER.parents[2])}
     done = subprocess.run(line, env=environment, capture_output=True, text=True)
     assert done.returncode != 0
     assert "OSError: [Errno 22] prctl failed" in done.stderr

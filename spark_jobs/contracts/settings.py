@@ -41,59 +41,80 @@ class Settings:
     """
 
     base_path: str = DEFAULT_PLACES[BASE_PATH]
+    """Where the tables are, each at ``<base>/<table>``."""
     landing_path: str = DEFAULT_PLACES[LANDING_PATH]
+    """Where files of events arrive, at ``<landing>/<topic>/`` (docs/tables.md)."""
     kafka_servers: str = ""
-    """Kafka's brokers, as ``host:port,host:port``: `ingest` reads their topics beside the landing path; empty: none."""
+    """Kafka's brokers as ``host:port,host:port``: `ingest` reads their topics beside the landing path
+    (docs/kafka.md)."""
     kafka_properties: str = field(default="", repr=False)
-    """How Kafka lets us in: librdkafka's properties as a JSON object; it may hold a password, so it is never shown."""
+    """How to log in to Kafka: librdkafka's properties as a JSON object; may hold a password, so it is never shown."""
     kafka_start: str = "earliest"
     """Where a topic begins that was never read: ``earliest``, a time, or offsets as a JSON object; ``latest`` is for
     the topics of the first run alone."""
     jdbc_url: str = field(default="", repr=False)
-    """The database whose tables `snapshot` reads, such as ``jdbc:postgresql://host/database``; without a login."""
+    """The database whose tables `snapshot` reads, such as ``jdbc:postgresql://host/database``; without a login
+    (docs/snapshot.md)."""
     jdbc_user: str = ""
+    """The user that reads there."""
     jdbc_password: str = field(default="", repr=False)
-    """Never shown."""
+    """The user's password; never shown."""
     jdbc_timeout_seconds: int = 600
-    """How long `snapshot` waits for a database that gives nothing, and for the answer to a question about a table."""
+    """How long `snapshot` waits for a database that is silent, and for the answer to a question about a table."""
     lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
+    """The file that declares the lake (docs/tables.md)."""
     views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
+    """The folder of the views that `query` and `views` know (docs/catalogs.md)."""
     checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
+    """The folder of the checks that `checks run` runs (docs/checks.md)."""
     rules_path: str = str(PROJECT_ROOT / "include" / "rules")
+    """The folder of the versions of business rules (docs/rules.md)."""
     spark_remote: str = field(default="", repr=False)
-    """A Spark Connect server as ``sc://host:port``; it may hold a token, so it is never shown. Empty: none."""
+    """A Spark Connect server as ``sc://host:port``; it may hold a token, so it is never shown. Empty: Spark runs in the
+    job's own process."""
     spark_master: str = "local[*]"
+    """The master of a session in the job's own process."""
     jars_path: str = str(PROJECT_ROOT / ".jars")
+    """The folder of the jars that Spark is started with: Hudi, Spark Connect, Kafka, S3."""
     driver_memory: str = "4g"
+    """The memory of the driver of a session that a job starts."""
     shuffle_partitions: int = 2
+    """Tasks of a shuffle."""
     max_events: int = 200_000
-    """Most events one ingest run takes; the rest waits for the next run."""
+    """Most events that one `ingest` reads, of landing files also at most 8 KB for each; the rest waits for the next
+    run."""
     max_pull_mb: int = 1024
-    """Most of the log that split folds at a time; what is beyond is folded next, in the same run."""
+    """Most of the log that `split` merges at a time, in MB; a larger commit is read in parts, in the same run."""
     write_threads: int = 7
-    """Tables written side by side by one job."""
+    """Tables that one job writes side by side."""
     lease_wait_seconds: int = 300
-    """How long a job waits for another writer of the same table before it gives up (and may be retried)."""
+    """How long a job waits for another writer of the same table before it fails and may be retried
+    (docs/concurrency.md)."""
     lock_servers: str = ""
-    """ZooKeeper, as ``host:port,host:port``, for writers on several machines; empty: locks of this machine."""
+    """ZooKeeper as ``host:port,host:port``, for writers on several machines (docs/concurrency.md). Empty: leases of
+    this machine, or objects beside a lake on S3."""
     truncated_after_seconds: int = 600
-    """A last line that does not parse is awaited this long after the file's last change, then quarantined."""
+    """How long after a file's last change an unfinished last line counts as broken and is quarantined."""
     source_skew_seconds: int = 10
-    """So much the times of a source may disagree with its positions before an event counts as fallen."""
+    """By how much times of a source may disagree with its positions before an event counts as fallen
+    (docs/sources.md)."""
     s3_encryption: str = ""
-    """What is written to ``s3a://`` is to be encrypted by: ``AES256`` or ``SSE-KMS``; empty: as the bucket says."""
+    """How Spark encrypts what it writes to ``s3a://``: ``AES256`` or ``SSE-KMS``. Empty: as the bucket says."""
     s3_kms_key: str = ""
-    """The key for ``SSE-KMS``, as its ARN; empty: the account's own for S3."""
+    """The key for ``SSE-KMS``, as its ARN. Empty: the account's own key for S3."""
     catalog: str = ""
-    """Where `sync` keeps the tables: ``glue``, or a Hive metastore as ``thrift://host:port``; empty: nowhere."""
+    """Where `sync` keeps the tables for Athena, Trino and Hive: ``glue``, or a Hive metastore as
+    ``thrift://host:port`` (docs/catalogs.md). Empty: nowhere."""
     catalog_database: str = ""
-    """Database of the catalog in which `sync` keeps the tables; empty: the lake's name."""
+    """The database of that catalog. Empty: the lake's name."""
     athena_workgroup: str = ""
-    """The workgroup in which Athena makes the views; empty: ``primary``, and nothing is made there by itself."""
+    """The workgroup in which Athena makes the views; with one set, the DAG `catalog_sync` makes them too. Empty:
+    ``primary``, for `views apply` alone."""
     athena_results: str = ""
-    """Where Athena puts results, as ``s3://bucket/folder/``; empty: where the workgroup says."""
+    """Where Athena puts results, as ``s3://bucket/folder/``. Empty: where the workgroup says."""
     serving_url: str = field(default="", repr=False)
-    """SQLAlchemy URL of the serving store; it may hold a password, so it is never shown. Empty: a file of the lake."""
+    """SQLAlchemy URL of the serving store, the database of the dashboards (docs/serving.md); it may hold a password, so
+    it is never shown. Empty: a SQLite file of the lake."""
 
     def __post_init__(self) -> None:
         if not _MEMORY.fullmatch(self.driver_memory):

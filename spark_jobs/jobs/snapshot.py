@@ -11,19 +11,21 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.connectors.address import JdbcAddress
+from spark_jobs.connectors.source_table import SourceTable, check_server_name
+from spark_jobs.connectors.values import ColumnKind, JdbcColumn
 from spark_jobs.contracts.arguments import JobArguments, format_clock
 from spark_jobs.contracts.errors import ContractError, SettingsError
-from spark_jobs.contracts.jdbc import JdbcAddress, Snapshot, Snapshots, SourceTable, check_server_name
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.snapshots import Snapshot, Snapshots
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.run import Ingested, ingest_delivery
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.delivery import JdbcDelivery
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
 from spark_jobs.sources.jdbc.targets import SnapshotTarget

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from spark_jobs.connectors.registry import connector_of
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.names import plain, shell_word
 from spark_jobs.lake_spec.origins import NEVER, WIDE, SourceBook, Stream, former_name, stream_of, table_in
@@ -26,7 +27,6 @@ from spark_jobs.lake_spec.tables import OriginRule
 MOST_FALLEN = 3
 """So many events of a stream that fell in one batch go to the quarantine; more of them stop the run."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_OF_COMMITS = frozenset({"sqlserver", "postgresql"})
 
 
 class PositionsFellError(TerminalError):
@@ -214,7 +214,7 @@ def _former(book: SourceBook, groups: Sequence[Came]) -> Stream:
 def _laid_over(name: str, known: Stream, groups: Sequence[Came], skew_ms: int) -> tuple[Stream, Suspect | None]:
     newest = max(groups, key=lambda each: (each.mark, each.mark_time))
     mark, time = known.mark, known.time
-    if name.split("/")[0] in _OF_COMMITS and newest.mark > mark:
+    if connector_of(name.split("/")[0]).rises_by_commit and newest.mark > mark:
         mark, time = newest.mark, max(time, newest.mark_time)
     strangers = tuple(
         sorted(

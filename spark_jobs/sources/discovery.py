@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.errors import MessagesLostError
-from spark_jobs.contracts.jdbc import Snapshot, unpack_snapshots
 from spark_jobs.contracts.kafka import Start, unpack_progress
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.snapshots import Snapshot, unpack_snapshots
 from spark_jobs.lake_spec.origins import SOURCES_KEY
 from spark_jobs.lake_spec.schemas import SCHEMAS_KEY
 from spark_jobs.lake_spec.specs import LakeSpec

@@ -98,7 +98,7 @@ def test_each_dag_file_declares_the_one_dag_it_is_named_after_for_each_lake():
     assert declared == {**{dag_id: ([dag_id], 1, 1) for dag_id in DAG_IDS}, **of_no_lake}
 
 
-OPEN = {"contracts", "lake_spec", "sql_analysis", "spec_files"}
+OPEN = {"contracts", "connectors", "lake_spec", "sql_analysis", "spec_files"}
 """Parts of the library that DAGs and the provider may import: pure Python."""
 
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spark_jobs
+from spark_jobs.connectors.address import JdbcAddress
 from spark_jobs.contracts.errors import LakehouseError
-from spark_jobs.contracts.jdbc import JdbcAddress
 from spark_jobs.contracts.kafka import parse_properties
 from spark_jobs.contracts.secrets import find_secrets, hide
 from spark_jobs.contracts.settings import PREFIX, Settings

@@ -7,9 +7,9 @@ from typing import Any
 
 from local_stack.servers.databases import PASSWORD, USER, Server
 from local_stack.servers.services import LOOPBACK
-from spark_jobs.contracts.jdbc import Snapshot
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.snapshots import Snapshot
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.storage.timeline import Timeline
 from tests.support.lakes import SpecLake

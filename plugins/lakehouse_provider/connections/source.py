@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from spark_jobs.connectors.address import JdbcAddress, connection_url
 from spark_jobs.contracts.errors import SettingsError
-from spark_jobs.contracts.jdbc import JdbcAddress
 from spark_jobs.contracts.settings import PREFIX
 
 if TYPE_CHECKING:
@@ -15,13 +14,6 @@ if TYPE_CHECKING:
 SOURCE_CONN_ID = "lakehouse_source"
 _URL, _USER, _PASSWORD = (f"{PREFIX}JDBC_{name}" for name in ("URL", "USER", "PASSWORD"))
 SOURCE_VARIABLES = (_URL, _USER, _PASSWORD)
-_SCHEMES: Mapping[str, str] = {
-    "postgres": "postgresql",
-    "postgresql": "postgresql",
-    "mysql": "mysql",
-    "mariadb": "mariadb",
-    "mssql": "sqlserver",
-}
 
 
 def source_environment(connection: StoreFacts) -> dict[str, str]:
@@ -38,19 +30,16 @@ def source_environment(connection: StoreFacts) -> dict[str, str]:
 
 
 def _url(connection: StoreFacts) -> str:
-    scheme = _SCHEMES.get(connection.conn_type or "")
-    if not scheme or not connection.host or not connection.schema:
+    parameters = [f"{name}={_text(value)}" for name, value in connection.extra_dejson.items()]
+    host = f"[{connection.host}]" if connection.host and ":" in connection.host else connection.host
+    address = f"{host}:{connection.port}" if connection.port else host
+    url = connection_url(connection.conn_type or "", address or "", connection.schema or "", parameters)
+    if not url or not connection.host or not connection.schema:
         raise SettingsError(
             f"connection {connection.conn_id} names no database that can be read; give it the type postgres, mysql, "
             f"mariadb or mssql, a host, and the database as its schema, or the type jdbc and the URL as its host"
         )
-    host = f"[{connection.host}]" if ":" in connection.host else connection.host
-    address = f"{host}:{connection.port}" if connection.port else host
-    parameters = [f"{name}={_text(value)}" for name, value in connection.extra_dejson.items()]
-    if scheme == "sqlserver":
-        return ";".join([f"jdbc:{scheme}://{address}", f"databaseName={connection.schema}", *parameters])
-    query = f"?{'&'.join(parameters)}" if parameters else ""
-    return f"jdbc:{scheme}://{address}/{connection.schema}{query}"
+    return url
 
 
 def _text(value: object) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.connectors.address import JdbcAddress
+from spark_jobs.connectors.dialect import Dialect, select
+from spark_jobs.connectors.source_table import SourceTable
+from spark_jobs.connectors.values import JdbcColumn
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
-from spark_jobs.contracts.jdbc import JdbcAddress, SourceTable
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.sources.jdbc.dialects import SESSION_INIT, Sql, select
-from spark_jobs.sources.jdbc.kinds import JdbcColumn
 
 _FETCH_ROWS = "5000"
 """Rows that come at a time; without it some drivers hold a whole part in memory."""
@@ -73,9 +74,9 @@ class JdbcDatabase:
         return self.address.with_timeouts(self.timeout_seconds)
 
     @property
-    def sql(self) -> Sql:
-        """How it wants to be asked."""
-        return Sql(dialect=self.address.dialect)
+    def dialect(self) -> Dialect:
+        """Its SQL."""
+        return self.address.dialect
 
     def ask(self, query: str, *, session_init: str = "") -> list[dict[str, Any]]:
         """The rows of a query by the names of its columns; its session runs ``session_init`` first."""
@@ -90,18 +91,18 @@ class JdbcDatabase:
         Raises:
             ContractError: there is no such table, or the user may not see it.
         """
-        rows = sorted(self.ask(self.sql.columns(table)), key=lambda row: int(row["place"]))
+        rows = sorted(self.ask(self.dialect.columns(table)), key=lambda row: int(row["place"]))
         if not rows:
             raise ContractError(
                 f"--table {table}: {self.address.shown} has no such table, or its user may not see it; give the "
                 f"name as the database keeps it, capitals and small letters apart"
             )
-        columns = {row["name"]: self.sql.column(row["name"], row["type"], row["digits"]) for row in rows}
+        columns = {row["name"]: self.dialect.column(row["name"], row["type"], row["digits"]) for row in rows}
         return [each for each in columns.values() if each], [name for name, each in columns.items() if not each]
 
     def primary_key(self, table: SourceTable) -> tuple[str, ...]:
         """The columns of the table's primary key, in the key's order; none when it has no primary key."""
-        rows = self.ask(self.sql.primary_key(table))
+        rows = self.ask(self.dialect.primary_key(table))
         return tuple(row["name"] for row in sorted(rows, key=lambda row: int(row["place"])))
 
     def read(
@@ -113,11 +114,11 @@ class JdbcDatabase:
             ``part``, the number of the predicate; ``place``, of the row in it; and a column of texts for each of
             ``columns``. Read again, it is what the table has then: whoever uses it twice pins it.
         """
-        sql = self.sql
+        sql = self.dialect
         texts = [f"{column.as_text(sql.quoted(column.name))} AS c{at}" for at, column in enumerate(columns)]
         keys = [f"{sql.quoted(key)} AS {_KEY}"] if key else []
         relation = f"({select([*texts, *keys], sql.table(table))}) snapshot_rows"
-        options = {**self._options(SESSION_INIT.get(self.address.dialect, "")), "fetchsize": _FETCH_ROWS}
+        options = {**self._options(sql.session_init), "fetchsize": _FETCH_ROWS}
         with self.asking():
             rows_df = self.spark.read.jdbc(self.url, relation, predicates=list(predicates), properties=options)
         number = F.monotonically_increasing_id()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.jdbc import Snapshots, pack_snapshots
+from spark_jobs.contracts.snapshots import Snapshots, pack_snapshots
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spark_jobs.sources.jdbc.kinds import JdbcColumn, to_json
+from spark_jobs.connectors.values import JdbcColumn, to_json
 
 
 class EnvelopeBuilder:

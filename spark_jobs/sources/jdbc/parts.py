@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from itertools import pairwise
 
+from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
-from spark_jobs.sources.jdbc.kinds import ColumnKind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_PARTS = 10_000

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spark_jobs.connectors.source_table import SourceTable
+from spark_jobs.connectors.values import JdbcColumn
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.jdbc import Snapshot, SourceTable
 from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.snapshots import Snapshot
 from spark_jobs.sources.jdbc.database import JdbcDatabase
-from spark_jobs.sources.jdbc.kinds import JdbcColumn
 from spark_jobs.sources.jdbc.parts import CUTTABLE, part_count, to_bound
-from spark_jobs.sources.jdbc.positions import ask_position
 
 PART_ROWS = 50_000
 """Rows of a part, where nobody says how many parts there are to be."""
@@ -28,14 +28,14 @@ def begin(
     """
     options = arguments.options
     column = _partition_column(options.get("partition_column") or "", columns, table)
-    position = ask_position(database.address.dialect, table, database.ask)
-    found = database.ask(database.sql.extent(table, column))[0]
+    position = database.dialect.ask_position(table, database.ask)
+    found = database.ask(database.dialect.extent(table, column))[0]
     rows = int(found["counted"])
     moment = int(arguments.clock.timestamp() * 1000)
     source = {**position, "name": options["server_name"], "ts_ms": moment, "snapshot": "true"}
     if column is None or found["low"] is None:
         return _snapshot(source, rows=rows)
-    kind = database.sql.cut_kind(column)
+    kind = database.dialect.cut_kind(column)
     low, high = (to_bound(kind, found[end], column.name) for end in ("low", "high"))
     parts = part_count(low, high, options.get("parts") or -(-rows // PART_ROWS))
     return _snapshot(source, rows=rows, column=column.name, kind=kind.value, low=low, high=high, parts=parts)

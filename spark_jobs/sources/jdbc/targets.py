@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from spark_jobs.connectors.source_table import SourceTable
+from spark_jobs.connectors.values import JdbcColumn
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.jdbc import SourceTable
 from spark_jobs.contracts.names import show_all
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_patterns import TablePattern
 from spark_jobs.lake_spec.table_sources import Ways, matches, names_of
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.sources.jdbc.database import JdbcDatabase
-from spark_jobs.sources.jdbc.kinds import JdbcColumn
-from spark_jobs.sources.jdbc.positions import ask_database
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +28,7 @@ class SnapshotTarget:
     @cached_property
     def database_name(self) -> str:
         """The name of the database that the table is in, as its events have it."""
-        return ask_database(self.database.address.dialect, self.table, self.database.ask)
+        return self.database.dialect.ask_database(self.table, self.database.ask)
 
     @cached_property
     def found_key(self) -> tuple[str, ...]:

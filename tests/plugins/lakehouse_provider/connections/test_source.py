@@ -9,8 +9,9 @@ import pytest
 from airflow.sdk import Connection
 
 from lakehouse_provider.connections.source import source_environment
+from spark_jobs.connectors.address import JdbcAddress
+from spark_jobs.connectors.registry import DIALECTS
 from spark_jobs.contracts.errors import SettingsError
-from spark_jobs.contracts.jdbc import Dialect, JdbcAddress
 from spark_jobs.contracts.settings import Settings
 
 PASSWORD = 'p@ss "w:rd'
@@ -35,7 +36,7 @@ def environment_of(**facts: Any) -> dict[str, str]:
 def test_every_kind_of_database(kind: str, extra: dict[str, Any], url: str) -> None:
     found = environment_of(conn_type=kind, host="db", schema="erp", extra=extra)
     assert found == {"LAKEHOUSE_JDBC_URL": url}
-    assert JdbcAddress.parse(url).dialect in Dialect
+    assert JdbcAddress.parse(url).dialect in DIALECTS
 
 
 def test_login_and_port_come_through() -> None:

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.jdbc import Snapshot
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.snapshots import Snapshot
 from spark_jobs.jobs import snapshot
 from spark_jobs.jobs.snapshot import Reading
 from spark_jobs.sources.jdbc.database import JdbcDatabase
-from spark_jobs.sources.jdbc.kinds import ColumnKind
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.spec_files.spec_file import load_lake_spec
 

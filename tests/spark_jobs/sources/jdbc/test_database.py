@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.connectors.address import JdbcAddress
 from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
-from spark_jobs.contracts.jdbc import JdbcAddress
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 
 NO_SPARK: Any = None

@@ -8,10 +8,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.connectors.values import ColumnKind, JdbcColumn
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sources.jdbc.delivery import JdbcDelivery
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.spec_files.spec_file import load_lake_spec, parse_lake_spec
 from tests.support.envelopes import START_MS
 from tests.support.in_process import Frame, Session, rows_of

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.connectors.values import ColumnKind, JdbcColumn
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, SourceSpec
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.values import unpack_decimal
 from tests.support.envelopes import START_MS, line, postgres, wrapped

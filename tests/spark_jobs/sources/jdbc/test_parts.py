@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.sources.jdbc.kinds import ColumnKind
 from spark_jobs.sources.jdbc.parts import MOST_PARTS, Part, cut, part_count, to_bound
 
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, tzinfo=UTC)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from spark_jobs.connectors import mysql
+from spark_jobs.connectors.dialect import Dialect
+from spark_jobs.connectors.source_table import SourceTable
+from spark_jobs.connectors.values import ColumnKind, JdbcColumn
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.jdbc import Dialect, SourceTable
-from spark_jobs.sources.jdbc.kinds import ColumnKind, JdbcColumn
 from spark_jobs.sources.jdbc.targets import SnapshotTarget
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.mirrors import shop_of
@@ -28,7 +29,7 @@ class Answers:
     left_out: list[str] = field(default_factory=list)
     key: tuple[str, ...] = ("id",)
     asked: list[str] = field(default_factory=list)
-    address: Any = field(default_factory=lambda: SimpleNamespace(dialect=Dialect.MYSQL))
+    dialect: Dialect = mysql.DIALECT
 
     def columns(self, table: SourceTable) -> tuple[list[JdbcColumn], list[str]]:
         self.asked.append(f"columns of {table}")

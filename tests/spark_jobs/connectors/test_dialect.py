@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.connectors import mysql, postgresql, sqlserver
+from spark_jobs.connectors.dialect import Ask
+from spark_jobs.connectors.registry import DIALECTS
+from spark_jobs.connectors.source_table import SourceTable
+from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import SettingsError, TransientError
-from spark_jobs.contracts.jdbc import Dialect, SourceTable
-from spark_jobs.sources.jdbc import positions
-from spark_jobs.sources.jdbc.dialects import FORMS, Sql
-from spark_jobs.sources.jdbc.kinds import ColumnKind
-from spark_jobs.sources.jdbc.positions import Ask, ask_position
 from spark_jobs.sources.positions import position_of
 from spark_jobs.sources.source_types import column_of
 
@@ -26,29 +26,29 @@ TABLE = SourceTable(schema="dbo", name="SALES")
 @pytest.mark.parametrize(
     ("dialect", "quoted"),
     [
-        (Dialect.POSTGRESQL, '"a""b`c]d"'),
-        (Dialect.MYSQL, '`a"b``c]d`'),
-        (Dialect.SQLSERVER, '[a"b`c]]d]'),
+        (postgresql.DIALECT, '"a""b`c]d"'),
+        (mysql.DIALECT, '`a"b``c]d`'),
+        (sqlserver.DIALECT, '[a"b`c]]d]'),
     ],
 )
 def test_a_name_is_quoted_whatever_is_in_it(dialect, quoted):
-    assert Sql(dialect=dialect).quoted('a"b`c]d') == quoted
+    assert dialect.quoted('a"b`c]d') == quoted
 
 
-@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=str)
 def test_every_dialect_reads_what_most_tables_have(dialect):
-    kinds = {kind for kind, *_ in FORMS[dialect].values()}
+    kinds = {kind for kind, *_ in dialect.forms.values()}
     assert kinds >= set(ColumnKind) - {ColumnKind.JSON, ColumnKind.NANO_TIMESTAMP}
-    for _, before, behind, _ in FORMS[dialect].values():
+    for _, before, behind, _ in dialect.forms.values():
         assert before.count("(") - before.count(")") == behind.count(")") - behind.count("(")
 
 
 def test_a_column_of_another_type_is_not_read():
-    assert Sql(dialect=Dialect.SQLSERVER).column("Place", "geography") is None
+    assert sqlserver.DIALECT.column("Place", "geography") is None
 
 
 MIRRORED = {
-    Dialect.POSTGRESQL: {
+    postgresql.DIALECT: {
         "smallint": "int",
         "integer": "int",
         "bigint": "bigint",
@@ -63,7 +63,7 @@ MIRRORED = {
         "text": "string",
         "jsonb": "string",
     },
-    Dialect.MYSQL: {
+    mysql.DIALECT: {
         "tinyint": "int",
         "int": "int",
         "int unsigned": "bigint",
@@ -79,7 +79,7 @@ MIRRORED = {
         "blob": "binary",
         "enum": "string",
     },
-    Dialect.SQLSERVER: {
+    sqlserver.DIALECT: {
         "tinyint": "int",
         "int": "int",
         "bigint": "bigint",
@@ -99,7 +99,7 @@ MIRRORED = {
     ("dialect", "type_", "mirrored"), [(d, type_, of) for d, types in MIRRORED.items() for type_, of in types.items()]
 )
 def test_a_mirror_gets_the_types_that_the_connector_gives_it(dialect, type_, mirrored):
-    column = Sql(dialect=dialect).column("Value", type_)
+    column = dialect.column("Value", type_)
     assert column is not None
     assert column_of(column.name, column.field)[0] == mirrored
 
@@ -107,21 +107,20 @@ def test_a_mirror_gets_the_types_that_the_connector_gives_it(dialect, type_, mir
 @pytest.mark.parametrize(
     ("dialect", "type_", "kind"),
     [
-        (Dialect.MYSQL, "timestamp", ColumnKind.TIMESTAMP),
-        (Dialect.POSTGRESQL, "timestamp with time zone", ColumnKind.INSTANT),
-        (Dialect.SQLSERVER, "datetime2", ColumnKind.TIMESTAMP),
-        (Dialect.SQLSERVER, "int", ColumnKind.INTEGER),
+        (mysql.DIALECT, "timestamp", ColumnKind.TIMESTAMP),
+        (postgresql.DIALECT, "timestamp with time zone", ColumnKind.INSTANT),
+        (sqlserver.DIALECT, "datetime2", ColumnKind.TIMESTAMP),
+        (sqlserver.DIALECT, "int", ColumnKind.INTEGER),
     ],
 )
 def test_parts_are_made_by_what_the_database_compares(dialect, type_, kind):
-    sql = Sql(dialect=dialect)
-    column = sql.column("At", type_)
+    column = dialect.column("At", type_)
     assert column is not None
-    assert sql.cut_kind(column) is kind
+    assert dialect.cut_kind(column) is kind
 
 
 def test_sqlserver_is_asked_for_its_rows_and_ends():
-    sql = Sql(dialect=Dialect.SQLSERVER)
+    sql = sqlserver.DIALECT
     assert sql.extent(TABLE, sql.column("Day", "date")) == (
         "SELECT CONVERT(varchar(20), COUNT_BIG(*)) AS counted, CONVERT(varchar(10), MIN([Day]), 23) AS low, "
         "CONVERT(varchar(10), MAX([Day]), 23) AS high FROM [dbo].[SALES]"
@@ -129,14 +128,14 @@ def test_sqlserver_is_asked_for_its_rows_and_ends():
 
 
 def test_every_dialect_is_asked_for_the_key_of_one_table_and_for_nothing_that_is_no_primary_key():
-    asked = {dialect: Sql(dialect=dialect).primary_key(TABLE) for dialect in Dialect}
-    assert asked[Dialect.SQLSERVER].endswith("WHERE s.name = 'dbo' AND t.name = 'SALES'")
-    assert "i.is_primary_key = 1" in asked[Dialect.SQLSERVER]
-    assert asked[Dialect.MYSQL].endswith(
+    asked = {dialect: dialect.primary_key(TABLE) for dialect in DIALECTS}
+    assert asked[sqlserver.DIALECT].endswith("WHERE s.name = 'dbo' AND t.name = 'SALES'")
+    assert "i.is_primary_key = 1" in asked[sqlserver.DIALECT]
+    assert asked[mysql.DIALECT].endswith(
         "WHERE s.index_name = 'PRIMARY' AND s.table_schema = 'dbo' AND s.table_name = 'SALES'"
     )
-    assert asked[Dialect.POSTGRESQL].endswith("WHERE c.contype = 'p' AND n.nspname = 'dbo' AND t.relname = 'SALES'")
-    assert "information_schema" not in asked[Dialect.POSTGRESQL], "a user who may only read sees no constraints there"
+    assert asked[postgresql.DIALECT].endswith("WHERE c.contype = 'p' AND n.nspname = 'dbo' AND t.relname = 'SALES'")
+    assert "information_schema" not in asked[postgresql.DIALECT], "a user who may only read sees no constraints there"
 
 
 def answering(*answers: Mapping[str, Any]) -> Ask:
@@ -149,7 +148,7 @@ def answering(*answers: Mapping[str, Any]) -> Ask:
 
 
 def test_the_position_of_sqlserver_is_its_newest_captured_commit():
-    found = ask_position(Dialect.SQLSERVER, TABLE, answering({"db": "erp", "lsn": "0000002700000AC00002"}))
+    found = sqlserver.DIALECT.ask_position(TABLE, answering({"db": "erp", "lsn": "0000002700000AC00002"}))
     assert found["commit_lsn"] == "00000027:00000ac0:0002"
     change = {**found, "change_lsn": "00000027:00000ac0:0001", "event_serial_no": 1}
     earlier = {**change, "commit_lsn": "00000027:00000abf:ffff"}
@@ -160,7 +159,7 @@ def test_the_position_of_sqlserver_is_its_newest_captured_commit():
 def test_mysql_is_asked_in_its_own_way():
     table = SourceTable(schema="erp", name="SALES")
     answers = answering({"version": "8.4.3"}, {"file": "binlog.000007", "pos": "1543"})
-    found = ask_position(Dialect.MYSQL, table, answers)
+    found = mysql.DIALECT.ask_position(table, answers)
     expected = {"connector": "mysql", "db": "erp", "table": "SALES", "file": "binlog.000007", "pos": 1542, "row": 0}
     assert found == expected
 
@@ -168,28 +167,28 @@ def test_mysql_is_asked_in_its_own_way():
 @pytest.mark.parametrize(
     ("dialect", "answers", "said"),
     [
-        (Dialect.SQLSERVER, [{"db": "erp", "lsn": None}], "change data capture"),
-        (Dialect.MYSQL, [{"version": "8.0"}, {"file": None, "pos": None}], "no binlog"),
-        (Dialect.MYSQL, [{"version": "11.4.2-MariaDB"}, {"file": "", "pos": "0"}], "no binlog"),
-        (Dialect.POSTGRESQL, [{"db": "erp", "lsn": None}], "standby"),
+        (sqlserver.DIALECT, [{"db": "erp", "lsn": None}], "change data capture"),
+        (mysql.DIALECT, [{"version": "8.0"}, {"file": None, "pos": None}], "no binlog"),
+        (mysql.DIALECT, [{"version": "11.4.2-MariaDB"}, {"file": "", "pos": "0"}], "no binlog"),
+        (postgresql.DIALECT, [{"db": "erp", "lsn": None}], "standby"),
     ],
 )
 def test_a_database_without_a_position_is_refused(dialect, answers, said):
     with pytest.raises(SettingsError, match=said):
-        ask_position(dialect, TABLE, answering(*answers))
+        dialect.ask_position(TABLE, answering(*answers))
 
 
 def test_postgresql_is_asked_until_the_transactions_of_before_have_ended():
     """What has begun since does not matter."""
     place = {"db": "erp", "lsn": "26371016"}
-    found = ask_position(Dialect.POSTGRESQL, TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
+    found = postgresql.DIALECT.ask_position(TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
     assert found["lsn"] == 26371015, "just below: no record of the log begins there"
 
 
 def test_transactions_that_do_not_end_are_not_waited_for_for_ever(monkeypatch):
     """The snapshot would be older than what they write, and win over it."""
-    monkeypatch.setattr(positions, "WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(positions, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(postgresql, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(postgresql, "_POLL_SECONDS", 0.0)
 
     def ask(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
         return [{"db": "erp", "lsn": "26371016", "number": "727" if "xmin" in query else "729"}]
@@ -197,4 +196,4 @@ def test_transactions_that_do_not_end_are_not_waited_for_for_ever(monkeypatch):
     with pytest.raises(
         TransientError, match=r"have not ended in 0 s; end them \(pg_stat_activity .* run the job again"
     ):
-        ask_position(Dialect.POSTGRESQL, TABLE, ask)
+        postgresql.DIALECT.ask_position(TABLE, ask)

@@ -16,6 +16,7 @@ from spark_jobs.lake_spec.lake_plan import APPLY, LakePlan
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.modes.registry import refresh_mart
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.pipelines.rebuild.swap import Rebuild, targets_of_tables
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry
@@ -128,7 +129,7 @@ def _keep_states(engine: Engine, plan: LakePlan, tables: Sequence[str], marts: S
 def _refresh(engine: Engine, mart: MartSpec) -> list[TableOutcome]:
     """Refresh a mart; one that is blocked by a change that is not of the plan stays as it is, and is reported."""
     try:
-        return engine.refresh(mart)
+        return refresh_mart(engine, mart)
     except DefinitionChangedError as error:
         if mart.name in engine.applies:
             raise

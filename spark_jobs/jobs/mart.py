@@ -17,6 +17,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.modes.registry import refresh_mart
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.lake_specs import read_lake_spec
 
@@ -60,7 +61,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             waiting[mart.name] = f"reads {show_all(missing)}, which no pattern has found in the log so far"
             continue
         try:
-            outcomes += engine.refresh(mart)
+            outcomes += refresh_mart(engine, mart)
         except GateStoppedError as error:  # it stays as it is, and the others are refreshed
             stopped.update(error.stopped)
         except MartAheadError as error:

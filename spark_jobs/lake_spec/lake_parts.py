@@ -12,7 +12,7 @@ from spark_jobs.contracts.names import show
 from spark_jobs.lake_spec.expectations import Expectation, QuarantineLimit
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.loads import LoadSpec
-from spark_jobs.lake_spec.marts import MartMode, MartSpec, sort_marts
+from spark_jobs.lake_spec.marts import MartSpec, sort_marts
 from spark_jobs.lake_spec.origins import Epochs
 from spark_jobs.lake_spec.people import PersonSpec
 from spark_jobs.lake_spec.quality import QualitySpec
@@ -224,7 +224,7 @@ class LakeParts:
     def missing_reads(self, mart: MartSpec) -> tuple[str, ...]:
         """Tables that a mart, or the cache of one, reads and that no pattern has found so far."""
         known = {*self.readable}
-        cached = [cache for cache in self.marts if mart.mode is MartMode.STITCH and cache.name == mart.reads[0].table]
+        cached = [cache for cache in self.marts if cache.name == mart.cache]
         reads = (read.table for each in (mart, *cached) for read in each.reads)
         return tuple(table for table in reads if table not in known)
 
@@ -263,7 +263,7 @@ class LakeParts:
 
     def is_append_only(self, table: str) -> bool:
         """True for the log and for marts of mode append: their rows never change."""
-        return table == self.log or any(m.name == table and m.mode is MartMode.APPEND for m in self.marts)
+        return table == self.log or any(m.name == table and m.mode.traits.is_appended for m in self.marts)
 
     @property
     def fed_tables(self) -> frozenset[str]:
@@ -275,14 +275,14 @@ class LakeParts:
             read.table
             for mart in self.marts
             for read in mart.reads
-            if mart.mode not in (MartMode.FULL, MartMode.STITCH) and not self.versions_of(read.table)
+            if mart.mode.traits.needs_changes and not self.versions_of(read.table)
         }
         return frozenset(name for name in read if not self.is_append_only(name))
 
     @property
     def caches(self) -> Mapping[str, MartSpec]:
         """Marts that are the cache of a stitch mart, with it: only a move of the cut refreshes them."""
-        return {mart.reads[0].table: mart for mart in self.marts if mart.mode is MartMode.STITCH}
+        return {mart.cache: mart for mart in self.marts if mart.cache}
 
     def readers_of(self, *tables: str) -> tuple[MartSpec, ...]:
         """Marts that read one of ``tables`` (versions are of their history), and those that read them."""

@@ -39,6 +39,43 @@ class MartMode(StrEnum):
     STITCH = "stitch"
     """A rolling window over the cells of an aggregate mart (its cache), plus what came after the cache's cut."""
 
+    @property
+    def traits(self) -> Traits:
+        """What follows from the mode, wherever it matters."""
+        return _TRAITS[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What a mode asks of a declaration, and what others have to know of its rows.
+
+    How marts of a mode are refreshed is in the module of its name, :mod:`spark_jobs.marts.modes`.
+    """
+
+    reads_one: bool = False
+    """Its marts read one table."""
+    is_scoped: bool = False
+    """They have a scope, and each read says its own, or is looked up."""
+    is_appended: bool = False
+    """Their rows never change: new ones are added."""
+    adds_up: bool = False
+    """New rows of a table are added to what is there, so that the same row must not come as new twice."""
+    needs_changes: bool = False
+    """What they read keeps its changed rows as they were before."""
+    is_whole: bool = False
+    """Every refresh computes all rows."""
+    has_cache: bool = False
+    """What they read is a cache of their own: an aggregate mart with a time."""
+
+
+_TRAITS = {
+    MartMode.APPEND: Traits(reads_one=True, is_appended=True, adds_up=True, needs_changes=True),
+    MartMode.AGGREGATE: Traits(reads_one=True, adds_up=True, needs_changes=True),
+    MartMode.SCOPED: Traits(is_scoped=True, needs_changes=True),
+    MartMode.FULL: Traits(is_whole=True),
+    MartMode.STITCH: Traits(reads_one=True, has_cache=True),
+}
+
 
 class TimeUnit(StrEnum):
     """Units of a mart's time column: start of the hour (timestamp), ``yyyy-MM-dd`` (text), ``yyyy-MM`` (text)."""
@@ -138,6 +175,11 @@ class MartSpec:
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     @property
+    def cache(self) -> str:
+        """The mart that is its cache; "" when it has none."""
+        return self.reads[0].table if self.mode.traits.has_cache else ""
+
+    @property
     def sql_words(self) -> list[str]:
         """The SQL without comments, and however it is laid out."""
         return [part for part in _SQL_PARTS.findall(self.sql) if not part.startswith("--")]
@@ -166,7 +208,7 @@ class MartSpec:
                 yield self._refused(f"column {show(column)} is a name kept for technical columns; rename it", *at)
 
     def _mistakes_of_mode(self) -> Iterator[ContractError]:
-        is_scoped = self.mode is MartMode.SCOPED
+        is_scoped = self.mode.traits.is_scoped
         if is_scoped != bool(self.scope):
             way = "add scope: column" if is_scoped else "take it out"
             yield self._refused(f"scope is needed in mode scoped, and means nothing in another; {way}", "scope")
@@ -191,14 +233,14 @@ class MartSpec:
                 "time, or take rules out",
                 "rules",
             )
-        if self.mode in (MartMode.APPEND, MartMode.AGGREGATE, MartMode.STITCH) and len(self.reads) > 1:
+        if self.mode.traits.reads_one and len(self.reads) > 1:
             yield self._refused(
                 f"mode {self.mode} reads one table; join in mode scoped (or full), or first make a mart of the join",
                 "reads",
             )
 
     def _mistakes_of_window(self) -> Iterator[ContractError]:
-        if self.mode is MartMode.STITCH:
+        if self.mode.traits.has_cache:
             if self.window is None or self.window.unit is TimeUnit.HOUR:
                 yield self._refused("mode stitch needs a window of days, months or years; correct window", "window")
         elif self.window:

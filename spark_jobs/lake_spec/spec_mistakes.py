@@ -136,12 +136,12 @@ def _of_mart(mart: MartSpec, spec: LakeParts) -> Iterator[ContractError]:
                 lacks=("tables", read.table),
             )
             continue
-        if mart.mode is MartMode.APPEND and not spec.is_append_only(read.table):
+        if mart.mode.traits.is_appended and not spec.is_append_only(read.table):
             yield ContractError(
                 f"mart {mart.name}: rows of {read.table} change, so appending would keep old ones; use mode scoped",
                 at=("mode",),
             )
-        if mart.mode is MartMode.STITCH and not _is_cells(read.table, spec):
+        if mart.cache and not _is_cells(read.table, spec):
             yield ContractError(
                 f"mart {mart.name}: mode stitch reads a mart of mode aggregate that has a time; name one", at=at
             )

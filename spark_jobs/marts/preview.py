@@ -18,14 +18,12 @@ from pyspark.sql.types import DataType, DecimalType, IntegralType
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.previews import ColumnPreview, Number
-from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.engine import Engine
-from spark_jobs.marts.modes import compute_full, full_difference
+from spark_jobs.marts.modes.registry import MODES
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.scoped import scoped_full_difference
-from spark_jobs.marts.stitch import stitched_rows, window_of
-from spark_jobs.transforms.cells import AFTER, BEFORE, with_cell_id
+from spark_jobs.transforms.cells import AFTER, BEFORE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +52,15 @@ def preview(engine: Engine, mart: MartSpec, *, samples: int) -> Preview:
     The sources are read as they were at the mart's checkpoints, so that nothing but the definition differs. Where that
     is no longer possible (a table that it did not read before), and for a stitch mart, they are read as they are now.
     """
-    cache_mart = engine.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else None
-    held = (mart, cache_mart) if cache_mart else (mart,)
-    with engine.holding(*held), engine.refreshing(mart) as now, ExitStack() as stack:
-        refresh = _as_it_was(now)
+    mode = MODES[mart.mode]
+    with engine.holding(*mode.held(engine, mart)), engine.refreshing(mart) as now, ExitStack() as stack:
+        refresh = _as_it_was(now) if mode.reads_past else now
         if absent := [source.table for source in refresh.sources if source.is_absent]:
             raise ContractError(f"{mart.name}: {absent[0]}, which it reads, has no commit yet; fill that table first")
         stored_df = refresh.stored()
         if stored_df is None:
             raise ContractError(f"{mart.name} has no rows to compare with; run: mart --layer {mart.layer}")
-        if cache_mart:
-            cache = stack.enter_context(engine.refreshing(cache_mart))
-            difference_df = _stitch_difference(refresh, cache)
-        else:
-            difference_df = _difference(refresh)
+        difference_df = mode.whole_difference(engine, refresh, stack)
         rewrite = plan_rewrite(difference_df, mart, engine.spec, refresh.timeline.path)
         return compare(rewrite, difference_df, stored_df, samples)
 
@@ -76,25 +69,7 @@ def _as_it_was(refresh: Refresh) -> Refresh:
     clock = refresh.previous_clock or refresh.clock
     held = replace(refresh, is_held=True, arguments=replace(refresh.arguments, clock=clock))
     is_readable = all(source.timeline.holds(source.up_to) for source in held.sources)
-    return held if is_readable and refresh.mart.mode is not MartMode.STITCH else refresh
-
-
-def _difference(refresh: Refresh) -> DataFrame:
-    if refresh.mart.mode is MartMode.SCOPED:
-        return scoped_full_difference(refresh)
-    if refresh.mart.mode is MartMode.APPEND:
-        source = refresh.sources[0]
-        rows_df = refresh.select({source.table: source.snapshot(refresh.views)})
-        return refresh.difference(with_cell_id(rows_df, refresh.mart.grain), refresh.stored())
-    return full_difference(refresh)
-
-
-def _stitch_difference(refresh: Refresh, cache: Refresh) -> DataFrame:
-    window = window_of(refresh, cache, refresh.clock)
-    cells_df = compute_full(cache)
-    if cache.mart.time:
-        cells_df = cells_df.where(window.holds(F.col(cache.mart.time.column)))
-    return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
+    return held if is_readable else refresh
 
 
 def compare(rewrite: RewritePlan, difference_df: DataFrame, stored_df: DataFrame, samples: int) -> Preview:

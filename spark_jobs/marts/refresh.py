@@ -17,7 +17,7 @@ from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import mart_parts
-from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION, FULL_SECONDS, definition_changes
 from spark_jobs.marts.sources import Source
@@ -239,7 +239,7 @@ class Refresh:
         self, rows_df: DataFrame, layout: TableLayout, metadata: Mapping[str, str], operation: Operation | None = None
     ) -> TableOutcome:
         layout, is_first = fit_layout(layout, self.timeline), self.timeline.last is None
-        if not self.is_undo and (self.mart.mode is MartMode.FULL or self.why_full):
+        if not self.is_undo and (self.mart.mode.traits.is_whole or self.why_full):
             metadata = {**metadata, FULL_SECONDS: f"{time.monotonic() - self.begun:.1f}"}
         done = commit(
             rows_df,

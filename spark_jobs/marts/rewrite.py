@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.marts import MartSpec, TimeUnit
-from spark_jobs.marts.cache import rebuild
+from spark_jobs.marts.computing import full_difference
 from spark_jobs.marts.engine import Engine
-from spark_jobs.marts.modes import full_difference
+from spark_jobs.marts.modes.cache import rebuild
+from spark_jobs.marts.modes.registry import MODES, refresh_mart
 from spark_jobs.marts.plan import RewritePlan, plan_rewrite
-from spark_jobs.marts.ranges import range_difference
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import rule_notes
 from spark_jobs.marts.windows import interval_range, values_of
@@ -39,7 +39,7 @@ def rewrite(
     outcomes: list[TableOutcome] = []
     for mart in marts:
         if record is not None and mart.name not in engine.spec.caches:
-            outcomes += [outcome for outcome in engine.refresh(mart) if outcome.is_committed]
+            outcomes += [outcome for outcome in refresh_mart(engine, mart) if outcome.is_committed]
         with engine.holding(mart), engine.refreshing(mart, is_held=True) as refresh:
             difference_df = _difference(refresh, interval)
             if difference_df is None:
@@ -55,7 +55,7 @@ def rewrite(
 def _difference(refresh: Refresh, interval: Interval) -> DataFrame | None:
     """A cache is computed again as a whole, because its checksums are of whole partitions."""
     if refresh.mart.name not in refresh.spec.caches:
-        return range_difference(refresh, interval)
+        return MODES[refresh.mart.mode].range_difference(refresh, interval)
     return None if any(source.is_absent for source in refresh.sources) else full_difference(refresh)
 
 

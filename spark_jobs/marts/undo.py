@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
 from spark_jobs.marts.engine import Engine
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
@@ -51,7 +51,7 @@ def _bring_back(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
             _remember_again(engine, mart, record)
             return TableOutcome(table=mart.name, instant=timeline.last, rows=0, is_committed=False)
         metadata = metadata_at(timeline, instant) | _noted(mart, record)
-        if mart.mode is MartMode.APPEND:
+        if mart.mode.traits.is_appended:
             return refresh.replace_rows(then_df.select(CELL_ID, *columns), metadata)
         return refresh.commit_difference(difference_df, metadata)
 

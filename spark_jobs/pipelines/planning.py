@@ -10,7 +10,7 @@ from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import Parts, changed_parts, digest_of, is_rebuildable, table_parts
 from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange, LakePlan
-from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.lake_spec.rules import RuleBook
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec
@@ -84,7 +84,7 @@ def _of_marts(spec: LakeSpec, book: RuleBook | None, settings: Settings) -> Iter
             continue
         changed = definition_changes(mart, spec, timeline, registry.read(mart.name))
         fixed = _form_changes(mart_layout(mart), timeline)
-        if changed and _is_appended(timeline) is not (mart.mode is MartMode.APPEND):
+        if changed and _is_appended(timeline) is not mart.mode.traits.is_appended:
             fixed += ("mode",)  # rows of the one are found by their bucket, those of the other are in any file
         if fixed:
             yield _change(timeline, spec, fixed, Action.IMPOSSIBLE, _NEW_MART)

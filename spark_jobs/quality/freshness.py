@@ -16,7 +16,6 @@ from spark_jobs.contracts.checkpoints import instant_of
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.freshness import FreshnessPromise
-from spark_jobs.lake_spec.marts import MartMode
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import (
     SPLIT,
@@ -115,7 +114,7 @@ class FreshnessOfLake:
         if table not in self.spec.mart_names:
             return (self.spec.log,)
         mart = self.spec.mart(table)
-        return self.spec.sources_of(self.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else mart)
+        return self.spec.sources_of(self.spec.mart(mart.cache) if mart.cache else mart)
 
     def _newest_event(self, table: str) -> datetime | None:
         """Up to which event time the table, as it is now, knows the business."""

@@ -163,7 +163,7 @@ def _check_partitions(mart: MartSpec, spec: LakeSpec) -> None:
             continue
         at = ("reads", number, "partition")
         known = mart.scope if read.scope else ""
-        if mart.mode is MartMode.STITCH:
+        if mart.cache:
             time = spec.mart(read.table).time
             known = time.column if time else ""
         names = {column.sql("spark").lower() for column in parse_expression(read.partition, at=at).find_all(exp.Column)}

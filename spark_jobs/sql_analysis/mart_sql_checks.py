@@ -184,7 +184,7 @@ def _check_limits(mart: MartSpec, query: exp.Expr) -> None:
     from sqlglot import exp
 
     for limit in query.find_all(exp.Limit, exp.Fetch, exp.Offset):
-        if mart.mode is not MartMode.FULL:
+        if not mart.mode.traits.is_whole:
             raise ContractError(f"its SQL has LIMIT or OFFSET, for which all rows are needed; use mode {MartMode.FULL}")
         if limit.parent is None or not limit.parent.args.get("order"):
             raise ContractError("LIMIT and OFFSET without ORDER BY do not give the same every time; add ORDER BY")

@@ -8,7 +8,7 @@ from enum import StrEnum
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.lake_spec.loads import LoadSpec
-from spark_jobs.lake_spec.marts import CELL_ID, MartMode, MartSpec
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import ROW_KEY, ROW_PARTITION, TableSpec
 from spark_jobs.lake_spec.tables import TableType
@@ -103,7 +103,7 @@ def tombstones_layout(name: str) -> TableLayout:
 
 def mart_layout(mart: MartSpec, form: StorageForm | None = None) -> TableLayout:
     """A mart; its key is text made of the grain, because a group may be unknown (null)."""
-    form = form or (StorageForm.APPENDED if mart.mode is MartMode.APPEND else StorageForm.KEYED)
+    form = form or (StorageForm.APPENDED if mart.mode.traits.is_appended else StorageForm.KEYED)
     return TableLayout(
         name=mart.name,
         record_key=CELL_ID,

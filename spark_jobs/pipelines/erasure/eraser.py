@@ -15,9 +15,10 @@ from spark_jobs.contracts.errors import (
     ErasureUnfinishedError,
     TransientError,
 )
-from spark_jobs.lake_spec.marts import MartMode, MartSpec
+from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.definitions import check_definitions
 from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.modes.registry import refresh_mart
 from spark_jobs.pipelines.definitions import check_tables
 from spark_jobs.pipelines.erasure.rows import erase_in_log, erase_in_table, erase_in_tombstones
 from spark_jobs.pipelines.erasure.search import Places, Search
@@ -206,7 +207,7 @@ class Eraser(Search):
             options = {**self.arguments.options, "move_cut": True, "full": self._needs_all(mart)}
             arguments = replace(self.arguments, options=options, interval=None)
             engine = Engine(spark=self.spark, spec=self.spec, settings=self.settings, arguments=arguments)
-            engine.refresh(mart)
+            refresh_mart(engine, mart)
 
     def _needs_all(self, mart: MartSpec) -> bool:
         """True for marts that take the rows of an append-only table as new: rewritten events would count twice.
@@ -217,9 +218,8 @@ class Eraser(Search):
         own = re.compile(rf"\b({'|'.join(filter(None, words))})\b")
         if any(self.spec.is_append_only(read.table) and own.search(read.scope) for read in mart.reads):
             return True
-        adding = self.spec.mart(mart.reads[0].table) if mart.mode is MartMode.STITCH else mart
-        is_adding = adding.mode in (MartMode.APPEND, MartMode.AGGREGATE)
-        return is_adding and any(self.spec.is_append_only(read.table) for read in adding.reads)
+        adding = self.spec.mart(mart.cache) if mart.cache else mart
+        return adding.mode.traits.adds_up and any(self.spec.is_append_only(read.table) for read in adding.reads)
 
     def _purge(self) -> None:
         marts = [name for name in self.touched if name in self.spec.mart_names]

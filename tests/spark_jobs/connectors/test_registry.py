@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from spark_jobs.connectors.address import JdbcAddress, connection_url
 from spark_jobs.connectors.registry import CONNECTORS, DIALECTS, connector_of
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 
-PLACES = {
+PLACES: dict[str, dict[str, Any]] = {
     "sqlserver": {"commit_lsn": "00000027:00000ac0:0002", "change_lsn": None, "event_serial_no": 1},
     "postgresql": {"lsn": 26371016},
     "mysql": {"file": "binlog.000007", "pos": 1543, "row": 0},

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.versions import key_columns
+from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.modes.mode import Mode
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.marts.rule_versions import versions_of
+from spark_jobs.marts.rule_versions import rule_notes, versions_of
 from spark_jobs.marts.scopes import (
     Scopes,
     changed_scopes,
@@ -30,6 +35,33 @@ from spark_jobs.sql_analysis.mart_sql_columns import lookup_key
 from spark_jobs.sql_analysis.mart_sql_text import names_in
 from spark_jobs.storage.layouts import partition_of
 from spark_jobs.transforms.cells import with_cell_id
+
+
+class Scoped(Mode):
+    """Anything that stays inside a scope: a key, an hour, a month. The dates of an interval are scopes like others."""
+
+    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
+        """Commit the rows of touched scopes that differ."""
+        difference_df = scoped_full_difference(refresh) if why_full else scoped_difference(refresh)
+        if difference_df is None:
+            return refresh.unchanged()
+        return refresh.write(difference_df, rule_notes(refresh, difference_df) if refresh.mart.rules else {})
+
+    def range_difference(self, refresh: Refresh, interval: Interval) -> DataFrame | None:
+        """What computing the scopes of these dates again would change; None when there are none."""
+        if any(source.is_absent for source in refresh.sources):
+            return None
+        window, _ = windows(refresh)
+        scopes = gather(refresh, scopes_of_interval(refresh, interval), window)
+        return recompute(refresh, scopes, None) if scopes.count else None
+
+    def whole_difference(self, engine: Engine, refresh: Refresh, stack: ExitStack) -> DataFrame:
+        """Every scope; of the window alone, when the mart has one."""
+        return scoped_full_difference(refresh)
+
+    def is_due(self, refresh: Refresh) -> bool:
+        """Dates are computed again whatever is new."""
+        return refresh.arguments.interval is not None or super().is_due(refresh)
 
 
 def scoped_difference(refresh: Refresh) -> DataFrame | None:

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.marts import CELL_ID
-from spark_jobs.marts.modes import aggregate_difference, compute_full
+from spark_jobs.marts.computing import compute_full
+from spark_jobs.marts.modes.aggregate import aggregate_difference
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.windows import TimeRange
 from spark_jobs.storage.filesystem import Filesystem

@@ -1,4 +1,4 @@
-"""Modes append, aggregate and full: from what is new in the sources to what has to change in the mart."""
+"""Mode aggregate: what came is added to the cells that it touches, what left is taken away."""
 
 from __future__ import annotations
 
@@ -7,32 +7,19 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.marts import CELL_ID
+from spark_jobs.marts.computing import compute_full, finished, full_difference
+from spark_jobs.marts.modes.mode import ComputedAgain
 from spark_jobs.marts.refresh import Refresh
-from spark_jobs.transforms.aggregates import IN_DOUBT, add_up, check_exact, finish_cells, has_extremes, merge_cells
+from spark_jobs.transforms.aggregates import IN_DOUBT, add_up, check_exact, has_extremes, merge_cells
 from spark_jobs.transforms.cells import with_cell_id
 
 
-def append_rows(refresh: Refresh, why_full: str) -> TableOutcome:
-    """Add the rows that the new rows of the source become; all rows again when it has to be."""
-    source = refresh.sources[0]
-    if why_full:
-        rows_df = source.snapshot(refresh.views)
-    else:
-        rows_df = source.changes(refresh.views, refresh.query).came_df
-    result_df = refresh.views.pin(_with_cell_id(refresh, refresh.select({source.table: rows_df})), "rows")
-    return refresh.append(result_df, is_full=bool(why_full) and refresh.timeline.last is not None)
+class Aggregate(ComputedAgain):
+    """Sums, counts, averages, minima and maxima."""
 
-
-def compute_full(refresh: Refresh) -> DataFrame:
-    """Every row of the mart, from its sources as they are at the checkpoints."""
-    if refresh.query.measures:
-        return finished(refresh, refresh.select_partial(refresh.sources[0].snapshot(refresh.views)))
-    return _with_cell_id(refresh, refresh.select({s.table: s.snapshot(refresh.views) for s in refresh.sources}))
-
-
-def full_difference(refresh: Refresh) -> DataFrame:
-    """Compute everything and compare it with all that is stored."""
-    return refresh.difference(compute_full(refresh), refresh.stored())
+    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
+        """Commit the cells that changed."""
+        return refresh.write(full_difference(refresh) if why_full else aggregate_difference(refresh))
 
 
 def aggregate_difference(refresh: Refresh) -> DataFrame:
@@ -66,15 +53,4 @@ def cell_changes(refresh: Refresh) -> DataFrame:
     check_exact(came_df.schema, refresh.mart.name)
     left_df = None if changes.left_df is None else refresh.select_partial(changes.left_df)
     change_df = add_up(came_df, left_df, refresh.query.groups, refresh.query.measures)
-    return refresh.views.pin(_with_cell_id(refresh, change_df), "cell_changes")
-
-
-def finished(refresh: Refresh, cells_df: DataFrame) -> DataFrame:
-    """Cells with ``cell_id`` and their measures as people read them."""
-    check_exact(cells_df.schema, refresh.mart.name)
-    done_df = finish_cells(cells_df, refresh.query.columns, refresh.query.measures)
-    return done_df if CELL_ID in done_df.columns else _with_cell_id(refresh, done_df)
-
-
-def _with_cell_id(refresh: Refresh, rows_df: DataFrame) -> DataFrame:
-    return with_cell_id(rows_df, refresh.mart.grain)
+    return refresh.views.pin(with_cell_id(change_df, refresh.mart.grain), "cell_changes")

@@ -7,29 +7,123 @@ answer at any moment is the one that recomputing everything would give, wherever
 
 from __future__ import annotations
 
+import logging
+from contextlib import ExitStack
 from datetime import datetime
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.lake_spec.marts import CELL_ID
-from spark_jobs.marts.cache import fingerprint_of_files, is_intact
-from spark_jobs.marts.modes import cell_changes, changed_cells, compute_full
+from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
+from spark_jobs.marts.computing import compute_full
+from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.modes.aggregate import Aggregate, cell_changes, changed_cells
+from spark_jobs.marts.modes.cache import fingerprint_of_files, is_intact, move_cut, rebuild
+from spark_jobs.marts.modes.mode import Mode
 from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.sources import ChangesUnknownError
 from spark_jobs.marts.windows import TimeRange, window_range
 from spark_jobs.sql_analysis.mart_sql import expression_sql
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.transforms.cells import with_cell_id
 from spark_jobs.transforms.visible import visible_rows
 
+log = logging.getLogger(__name__)
+
+AGGREGATE = Aggregate()
+"""The mode of every cache."""
 CHECKED_FILES = "checked_files"
 """The note that says which files of the cache the last refresh found to be as they were committed."""
 
 
 class CacheBrokenError(Exception):
     """The cache does not hold what was committed to it; never leaves the engine."""
+
+
+class Stitch(Mode):
+    """The cache first, when it cannot be trusted or its cut is to be moved; then the mart."""
+
+    reads_past = False
+
+    def refresh(self, engine: Engine, mart: MartSpec) -> list[TableOutcome]:
+        """Refresh the cache and the mart, under both leases."""
+        cache_mart = engine.spec.mart(mart.cache)
+        with engine.holding(mart, cache_mart):
+            cached = self._refresh_cache(engine, mart, cache_mart)
+            why_broken = ""
+            try:
+                self._check_interval(engine, cache_mart)
+                return [cached, self._stitch(engine, mart, cache_mart)]
+            except CacheBrokenError:
+                why_broken = "its cells are not what was committed"
+            except ChangesUnknownError as error:
+                why_broken = str(error)
+            engine.report_full(cache_mart, why_broken)
+            with engine.refreshing(cache_mart) as cache:
+                cached = rebuild(cache)
+            return [cached, self._stitch(engine, mart, cache_mart)]
+
+    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
+        """Not by itself: a stitch mart is written with its cache."""
+        raise NotImplementedError(refresh.mart.name)
+
+    def range_difference(self, refresh: Refresh, interval: Interval) -> DataFrame | None:
+        """Nothing: its rows are rebuilt by every run."""
+        return None
+
+    def held(self, engine: Engine, mart: MartSpec) -> tuple[MartSpec, ...]:
+        """The mart and its cache."""
+        return mart, engine.spec.mart(mart.cache)
+
+    def whole_difference(self, engine: Engine, refresh: Refresh, stack: ExitStack) -> DataFrame:
+        """The mart over cells that are all computed again."""
+        cache = stack.enter_context(engine.refreshing(engine.spec.mart(refresh.mart.cache)))
+        window = window_of(refresh, cache, refresh.clock)
+        cells_df = compute_full(cache)
+        if cache.mart.time:
+            cells_df = cells_df.where(window.holds(F.col(cache.mart.time.column)))
+        return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
+
+    def _refresh_cache(self, engine: Engine, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:
+        with engine.refreshing(cache_mart) as cache:
+            source = cache.sources[0]
+            if source.is_absent:
+                return cache.unchanged()
+            if why_full := cache.why_full:
+                engine.report_full(cache_mart, why_full)
+                return rebuild(cache)
+            after_cut = sum(1 for write in source.timeline.writes if write.time > source.pull.window.after)
+            wants_move = engine.arguments.options.get("move_cut") or after_cut > mart.max_commits_after_cut
+            if not wants_move or not source.has_moved:
+                return TableOutcome(table=cache_mart.name, instant=cache.timeline.last, rows=0, is_committed=False)
+            log.info("%s: moving the cut from %s to %s", cache_mart.name, source.pull.window.after, source.up_to)
+            try:
+                return move_cut(cache)
+            except ChangesUnknownError as error:
+                engine.report_full(cache_mart, str(error))
+                return rebuild(cache)
+
+    def _check_interval(self, engine: Engine, cache_mart: MartSpec) -> None:
+        """Compute the cached cells of a backfill's dates again; CacheBrokenError when they are others."""
+        if engine.arguments.interval:
+            with engine.refreshing(cache_mart, is_held=True) as cache:
+                difference_df = AGGREGATE.range_difference(cache, engine.arguments.interval)
+                if difference_df is not None and not difference_df.isEmpty():
+                    raise CacheBrokenError
+
+    def _stitch(self, engine: Engine, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:
+        with engine.refreshing(cache_mart) as cache:
+            source = cache.sources[0]
+            with engine.refreshing(mart, {source.stored: source.up_to}) as refresh:
+                window, before = window_of(refresh, cache, refresh.clock), refresh.previous_clock
+                is_same_window = before is not None and window == window_of(refresh, cache, before)
+                is_same = is_same_window and not refresh.definition_changes
+                if source.is_absent or (refresh.is_up_to_date and is_same):
+                    return refresh.unchanged()
+                return stitch(refresh, cache, window)
 
 
 def window_of(refresh: Refresh, cache: Refresh, clock: datetime) -> TimeRange:

@@ -19,7 +19,8 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
-from spark_jobs.storage.services.due import Need, find_needs
+from spark_jobs.storage.services.due import find_needs
+from spark_jobs.storage.services.kind import Need
 from spark_jobs.storage.services.run import ServiceRun, TableServices
 from spark_jobs.storage.services.state import TableState
 

@@ -1,6 +1,6 @@
 """The files of tables as commits and services make and remove them: counts and bytes, by the rules of the services.
 
-What is due when is that of storage/services/due.py; every bucket is taken for the mean one.
+What is due when is that of storage/services/kinds; every bucket is taken for the mean one.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from spark_jobs.lake_spec.services import Service, ServiceTargets
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.services.due import Need, find_needs
+from spark_jobs.storage.services.due import find_needs
+from spark_jobs.storage.services.kind import Need
 from spark_jobs.storage.services.retention import plan_retention
 from tests.support.made_tables import MadeTable, at
 

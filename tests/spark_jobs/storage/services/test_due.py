@@ -14,7 +14,8 @@ from spark_jobs.lake_spec.services import Service, ServiceTargets
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.services.due import Need, find_needs
+from spark_jobs.storage.services.due import find_needs
+from spark_jobs.storage.services.kind import Need
 from tests.support.made_tables import MadeTable, at
 
 KEYED = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)

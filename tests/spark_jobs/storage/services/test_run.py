@@ -184,7 +184,7 @@ def test_a_service_that_lost_its_lease_does_not_go_on(
         if len(lost) == 2:
             raise LeaseLostError(table=lease)
 
-    monkeypatch.setattr("spark_jobs.storage.services.run.check_lease", lose)
+    monkeypatch.setattr("spark_jobs.storage.services.served.check_lease", lose)
     with pytest.raises(LeaseLostError, match=name):
         table.numbered.run(Service.COMPACTION)
     assert lost == [name, name], "planned, and not carried out"

@@ -1,0 +1,1 @@
+"""What each table service looks for in a table, and what it does: a module for each."""

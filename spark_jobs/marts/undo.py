@@ -33,12 +33,12 @@ def undo(engine: Engine, record: Record) -> list[TableOutcome]:
     """
     engine = replace(engine, applies=frozenset(record.tables))
     marts = [name for name in record.tables if name in engine.spec.mart_names]
-    outcomes = [_bring_back(engine, engine.spec.mart(name), record) for name in marts]
+    outcomes = [_undo_mart(engine, engine.spec.mart(name), record) for name in marts]
     SavepointRecords(engine.settings).release(engine.spark, record)
     return outcomes
 
 
-def _bring_back(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
+def _undo_mart(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
     instant = record.tables[mart.name]
     with engine.holding(mart), engine.refreshing(mart, is_held=True) as held:
         refresh, timeline = replace(held, is_undo=True), held.timeline

@@ -83,7 +83,7 @@ class Eraser(Search):
                     finish_plans(self.spark, layout, settings)
             eraser, found = self._erase_delivered(found)
             eraser._erase_in_tables()
-            eraser._bring_marts_on()
+            eraser._refresh_marts()
             eraser._purge()
             eraser._serve()
             findings, clock = eraser.prove(found), format_clock(self.arguments.clock)
@@ -202,7 +202,7 @@ class Eraser(Search):
         """Tables whose rows are not computed from others."""
         return (*targets_of(self.spec.tables), *(load.name for load in self.spec.loads))
 
-    def _bring_marts_on(self) -> None:
+    def _refresh_marts(self) -> None:
         for mart in self._marts():
             options = {**self.arguments.options, "move_cut": True, "full": self._needs_all(mart)}
             arguments = replace(self.arguments, options=options, interval=None)

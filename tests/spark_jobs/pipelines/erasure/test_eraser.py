@@ -15,8 +15,11 @@ import pytest
 
 from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import TransientError
+from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.people import Person
+from spark_jobs.marts.engine import Engine
 from spark_jobs.pipelines.erasure import eraser as module
 from spark_jobs.pipelines.erasure import search
 from spark_jobs.pipelines.erasure.eraser import Eraser
@@ -90,21 +93,18 @@ def test_of_every_table_that_could_name_them_older_states_and_the_change_feed_go
 def test_every_mart_of_theirs_that_was_ever_computed_is_refreshed(
     eraser: Eraser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brought: dict[str, bool] = {}
+    refreshed: dict[str, bool] = {}
 
-    class Engine:
-        def __init__(self, *, arguments: JobArguments, **_: object) -> None:
-            self.options = arguments.options
+    def refresh(engine: Engine, mart: MartSpec) -> list[TableOutcome]:
+        assert engine.arguments.options["move_cut"]
+        refreshed[mart.name] = engine.arguments.options["full"]
+        return []
 
-        def refresh(self, mart: Any) -> None:
-            assert self.options["move_cut"]
-            brought[mart.name] = self.options["full"]
-
-    monkeypatch.setattr(module, "Engine", Engine)
-    eraser._bring_marts_on()
+    monkeypatch.setattr(module, "refresh_mart", refresh)
+    eraser._refresh_marts()
     wanted = [mart for mart in SPEC.marts if mart.name in eraser.touched and mart.name not in SPEC.caches]
-    assert brought == {mart.name: eraser._needs_all(mart) for mart in wanted if mart.name != "fast_daily_deals"}
-    assert len(brought) > 5
+    assert refreshed == {mart.name: eraser._needs_all(mart) for mart in wanted if mart.name != "fast_daily_deals"}
+    assert len(refreshed) > 5
 
 
 def prove(eraser: Eraser, patch: pytest.MonkeyPatch, left: dict[str, int], landing: int = 0) -> Sequence[Finding]:

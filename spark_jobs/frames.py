@@ -36,7 +36,9 @@ def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: st
 
 
 def union(parts: Iterable[DataFrame]) -> DataFrame:
-    """The rows of all parts, which have the same columns, in any order; TypeError when there is no part.
+    """The rows of all parts, which have the same columns by name, as the first of ``parts`` has them.
+
+    TypeError when there is no part.
 
     A method of each data frame, not of pyspark's class: those of Spark Connect are of another one.
     """

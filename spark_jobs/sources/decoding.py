@@ -65,7 +65,7 @@ def decode_chunks(
 def read_lines(
     spark: SparkSession, root: str, chunks: tuple[Chunk, ...], wanted: Mapping[str, frozenset[int]]
 ) -> DataFrame:
-    """The bytes of single lines: read_from, read_offset, raw.
+    """The bytes of single lines: ``read_from``, ``read_offset``, ``raw``.
 
     Args:
         spark: where it is read, one task a chunk.

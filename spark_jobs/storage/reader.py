@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def read_snapshot(spark: SparkSession, path: str) -> DataFrame:
-    """The table's columns as of its newest commit, without Hudi's own."""
+    """The table's columns as of its newest commit, without Hudi's own (``_hoodie_…``)."""
     return spark.read.format("hudi").load(path).drop(*META_COLUMNS)
 
 
 def read_stored(spark: SparkSession, path: str, as_of: str = "") -> DataFrame:
-    """The rows in the form in which they were written: a commit of some of them again lacks no column.
+    """The rows as they were written, with ``_hoodie_is_deleted``: a commit of some of them again lacks no column.
 
     Those of now, or of an instant that is on the timeline and not yet cleaned.
     """
@@ -39,12 +39,12 @@ def read_stored(spark: SparkSession, path: str, as_of: str = "") -> DataFrame:
 
 
 def read_as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
-    """The table's columns as of a commit that is on its timeline and not yet cleaned, without Hudi's own."""
+    """The table's columns, without ``_hoodie_…``, as of a commit that is on its timeline and not yet cleaned."""
     return spark.read.format("hudi").option(Hudi.AS_OF_INSTANT, instant).load(path).drop(*META_COLUMNS)
 
 
 def read_interval(spark: SparkSession, path: str, interval: Interval) -> DataFrame:
-    """Every event of the log whose day is in the interval, as of its newest commit."""
+    """Every event of the log whose ``event_date`` is in the interval, as of its newest commit; the log's columns."""
     last = interval.end - timedelta(microseconds=1)
     days = F.col(EVENT_DATE).between(interval.start.date().isoformat(), last.date().isoformat())
     return read_snapshot(spark, path).where(days)
@@ -179,7 +179,7 @@ def _why_not(timeline: Timeline, window: InstantRange) -> str:
 
 
 def read_pull(spark: SparkSession, path: str, pull: Pull) -> DataFrame:
-    """Rows written in the window, or in the part of its commit, without Hudi's own columns."""
+    """Rows written in the window, or in the part of its commit: the table's columns, without ``_hoodie_…``."""
     window = pull.window
     if pull.part:
         return _read_part(spark, path, pull.part).drop(*META_COLUMNS)

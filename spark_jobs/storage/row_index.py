@@ -111,7 +111,7 @@ class RowIndex:
         return self._read(spark, tuple(self._manifest.folders)).join(wanted_df, KEY_HASH, "left_semi")
 
     def write_layer(self, packed_df: DataFrame) -> str:
-        """Write rows that are about to be committed; they count once :meth:`accept` has been told so."""
+        """Write packed rows (``key_hash``, ``packed``), about to be committed; :meth:`accept` makes them count."""
         folder = uuid.uuid4().hex
         packed_df.write.parquet(f"{self._root}/{folder}")
         return folder

@@ -123,7 +123,7 @@ def finish_cells(cells_df: DataFrame, columns: Sequence[str], measures: Sequence
 
 
 def state_columns_of(cells_df: DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
-    """State columns that are merged; the mean itself is made of the others."""
+    """State columns (``<measure>__count``, …) that are merged; the mean itself is made of the others."""
     means = {measure.name for measure in measures if measure.kind is MeasureKind.AVG}
     return tuple(name for name in state_columns(measures) if name not in means)
 

@@ -58,7 +58,7 @@ def difference(result_df: DataFrame, stored_df: DataFrame | None, columns: Seque
 
 
 def is_reshaped(difference_df: DataFrame, stored_df: DataFrame | None) -> bool:
-    """True when the stored rows have a column that the result has not, or has with another type."""
+    """True when the stored rows have a column that ``after`` has not, or has with another type."""
     result = {field.name: field.dataType for field in difference_df.select(f"{AFTER}.*").schema.fields}
     stored = stored_df.schema.fields if stored_df is not None else ()
     return any(result.get(field.name) != field.dataType for field in stored)

@@ -30,7 +30,10 @@ def table_columns(table: TableSpec) -> tuple[str, ...]:
 
 
 def to_columns(rows_df: DataFrame, table: MergedTable) -> DataFrame:
-    """The rows of one table among merged keyed rows, with :func:`table_columns` and their declared types."""
+    """The rows of one table among merged keyed rows, with :func:`table_columns` and their declared types.
+
+    Those are the key, the values, and ``<column>_order`` for each value.
+    """
     slots = list(zip(table.columns, table.slots, strict=True))
     columns = [from_text(F.col(KEY), table.key_type).alias(table.spec.key_column)]
     columns += [from_text(F.col(name)["value"], column.type).alias(column.name) for column, name in slots]
@@ -41,7 +44,10 @@ def to_columns(rows_df: DataFrame, table: MergedTable) -> DataFrame:
 
 
 def from_columns(table_df: DataFrame, table: MergedTable, width: int) -> DataFrame:
-    """Keyed rows of a table's stored rows. Columns declared after these were written may be missing."""
+    """Keyed rows (``table``, ``key``, ``row_order``, ``deleted_order``, ``slot_0`` …) of a table's stored rows.
+
+    Columns declared after these were written may be missing.
+    """
     stored = set(table_df.columns)
     slots: list[Column] = []
     for column in table.columns:

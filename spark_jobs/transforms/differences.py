@@ -43,7 +43,7 @@ def row_differences(before_df: DataFrame, after_df: DataFrame, keys: Sequence[st
 
 
 def inserted_rows(rows_df: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The same of rows that came to a table whose rows never change."""
+    """``op`` (insert), the keys and ``changes`` of rows that came to a table whose rows never change."""
     return row_differences(rows_df.limit(0), rows_df, keys)
 
 

@@ -38,12 +38,12 @@ def names_in_events(person: Person, namings: Mapping[str, Sequence[Naming]]) -> 
 
 
 def without_person(rows_df: DataFrame, naming: Naming) -> DataFrame:
-    """Rows about a person (see :func:`names_person`) with the stand-in for their key, and without their names."""
+    """Rows about a person (see :func:`names_person`), in the same columns: the stand-in as key, names ``null``."""
     return rows_df.select(*forgotten(rows_df, naming))
 
 
 def forgotten(rows_df: DataFrame, naming: Naming) -> list[Column]:
-    """The columns of such rows as they are to be."""
+    """The columns of such rows as they are to be: the stand-in as key, names ``null``, all others as they are."""
     columns = []
     for name, kind in rows_df.dtypes:
         if name == naming.key:
@@ -56,7 +56,7 @@ def forgotten(rows_df: DataFrame, naming: Naming) -> list[Column]:
 
 
 def events_without_person(events_df: DataFrame, person: Person, namings: Mapping[str, Sequence[Naming]]) -> DataFrame:
-    """Events of the log, those that are about the person with the stand-in for their key and without their names."""
+    """Events of the log in its columns; in ``row_values`` of those about the person the stand-in, and no names."""
     values = F.col(_VALUES)
     for origin, of_origin in namings.items():
         for naming in of_origin:

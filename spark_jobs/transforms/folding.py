@@ -67,7 +67,7 @@ def select_events(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times
 
 
 def events_about(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times: bool = False) -> DataFrame:
-    """The same, without events that are about none of these tables where that is easily seen."""
+    """What :func:`select_events` gives, without events whose ``source_table`` is of none of these tables."""
     events_df = select_events(log_df, tables, has_times=has_times)
     if any(not table.spec.is_mirror for table in tables):
         return events_df
@@ -75,7 +75,7 @@ def events_about(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times:
 
 
 def with_unknown_nulls(events_df: DataFrame) -> DataFrame:
-    """Events of the wide log of which nobody noted what did not travel: that is what is null in them.
+    """Events of the wide log that lack ``row_unknown``, with it: what did not travel is what is null in them.
 
     Those of tables in which null says nothing anyway are left as they are.
     """
@@ -87,7 +87,7 @@ def with_unknown_nulls(events_df: DataFrame) -> DataFrame:
 
 
 def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
-    """The events as keyed rows, one per table and key.
+    """The events as keyed rows (``table``, ``key``, ``row_order``, ``deleted_order``, slots), one per table and key.
 
     Args:
         events_df: what :func:`select_events` gives. Events that are about none of the tables are left out.
@@ -98,7 +98,7 @@ def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int)
 
 
 def said_rows(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
-    """What each event says of each row of these tables, as a keyed row of its own, with its order and its time.
+    """A keyed row for each event and row that it is about, with ``event_order`` and ``event_time``.
 
     Args:
         events_df: what :func:`select_events` gives, with times.

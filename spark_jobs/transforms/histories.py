@@ -19,8 +19,8 @@ from spark_jobs.transforms.texts import from_text
 def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
     """The rows of one table's history among what :func:`spark_jobs.transforms.folding.said_rows` gives.
 
-    Those are the order with the key, the key, the values that the event said and null for others, the order, whether
-    the event deleted the row, its time, and the columns that it said nothing of.
+    Those are ``history__key`` (the order with the key), the key, the values of the event and null for others,
+    ``row_order``, ``is_deleted`` (whether the event deleted the row), its time, and the columns that it did not set.
     """
     slots = {column: F.col(name) for column, name in zip(table.columns, table.slots, strict=True)}
     is_deleted = F.col(DELETED_ORDER).isNotNull()

@@ -50,7 +50,7 @@ def has_fate(fate: Fate) -> Column:
 
 
 def with_keys(rows_df: DataFrame, load: LoadSpec) -> DataFrame:
-    """Rows with the columns that only the table has: text that is the key, and the day of the partition."""
+    """Rows with the columns that only the table has: ``cell_id``, text that is the key, and the partition's day."""
     if load.partition_column != load.partition:
         day = F.date_format(load.partition, "yyyy-MM-dd")
         rows_df = rows_df.withColumn(load.partition_column, day)
@@ -95,7 +95,7 @@ def with_fates(rows_df: DataFrame, load: LoadSpec, operation: LoadOperation, sto
 
 
 def select_rows(rows_df: DataFrame, load: LoadSpec) -> DataFrame:
-    """The rows that are written, with the table's columns."""
+    """The rows whose ``__fate`` is written, with the table's columns."""
     key = () if load.record_key in load.shown_columns else (load.record_key,)
     return rows_df.where(has_fate(Fate.WRITTEN)).select(*key, *load.shown_columns)
 
@@ -123,7 +123,7 @@ def to_changes(rows_df: DataFrame, stored_df: DataFrame, load: LoadSpec, *, is_d
 
 
 def select_rejections(rows_df: DataFrame, load: LoadSpec, clock: datetime) -> DataFrame:
-    """Rejected rows as rows of the quarantine, one for each content; the detail names the table and the reason."""
+    """Rejected rows as rows of the quarantine, one for each content; ``detail`` names the table and the reason."""
     detail = F.concat(F.lit(f"{load.name}: "), F.col(_REASON), F.lit(": "), F.col(_DETAIL)).alias("detail")
     rejected_df = rows_df.where(has_fate(Fate.REJECTED)).withColumn("record_hash", F.sha2(F.col(_RAW), 256))
     first = F.min(F.struct(_FILE, _AT, _READ_FROM, detail, _RAW)).alias("first")

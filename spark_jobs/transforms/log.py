@@ -42,7 +42,7 @@ def set_aside(dated_df: DataFrame, broken_rules: Column) -> DataFrame:
 
 
 def with_reason(decoded_df: DataFrame, is_meant: Column, reason: Reason, detail: Column) -> DataFrame:
-    """The records, those that are meant as rejected ones, for this reason."""
+    """The records in the same columns; those that are meant with this ``reason`` and ``detail``."""
     columns = {
         REJECTION_REASON: F.when(is_meant, F.lit(reason.value)).otherwise(F.col(REJECTION_REASON)),
         REJECTION_DETAIL: F.when(is_meant, detail).otherwise(F.col(REJECTION_DETAIL)),
@@ -82,12 +82,12 @@ def _has_reason(*reasons: Reason) -> Column:
 
 
 def select_log_rows(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:
-    """Usable records as rows of the log; one row per event, however often it was delivered."""
+    """Usable records as rows of the log (:func:`log_columns`), one for each ``event_id``."""
     return select_deliveries(dated_df, spec).dropDuplicates(["event_id"])
 
 
 def select_deliveries(dated_df: DataFrame, spec: LakeSpec) -> DataFrame:
-    """Usable records as rows of the log, an event as often as it was delivered."""
+    """Usable records as rows of the log (:func:`log_columns`), an event as often as it was delivered."""
     return dated_df.where(is_usable()).select(*log_columns(spec))
 
 
@@ -95,8 +95,8 @@ def select_rejections(decoded_df: DataFrame, clock: datetime) -> DataFrame:
     """Records that cannot be used, one row for each distinct content.
 
     Returns:
-        record_hash, reason, detail, raw (the bytes as they were), read_from and read_offset (of the first one read),
-        ingest_time; state, history and became, which are not known yet.
+        ``record_hash``, ``reason``, ``detail``, ``raw`` (the bytes as they were), ``read_from`` and ``read_offset`` (of
+        the first one read), ``ingest_time``; ``state``, ``history`` and ``became``, which are not known yet.
     """
     rejected_df = decoded_df.where(is_rejected()).withColumn("record_hash", F.sha2(F.col(RAW), 256))
     first = F.min(F.struct("read_from", "read_offset", REJECTION_REASON, REJECTION_DETAIL, RAW)).alias("first")

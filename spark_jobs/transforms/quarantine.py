@@ -21,7 +21,7 @@ _FIRST_WORDS = r"^((?:[^\s0-9'\"]+\s?){0,5})"
 
 
 def with_states(rows_df: DataFrame) -> DataFrame:
-    """Rows with all columns of the quarantine; those of a lake made before there were states are open."""
+    """Rows with all columns of the quarantine; without ``state``, as in lakes of earlier releases, they are open."""
     there = set(rows_df.columns)
     states = (F.col(name) if name in there else F.lit(None).cast("string").alias(name) for name in STATE_COLUMNS)
     return rows_df.select(*RECORD_COLUMNS, *states)
@@ -67,7 +67,7 @@ def with_about(rows_df: DataFrame) -> DataFrame:
 
 
 def count_kinds(rows_df: DataFrame) -> DataFrame:
-    """reason, about, state, records, and when the first and the last of them was ingested."""
+    """``reason``, ``about``, ``state``, ``records``, and when the ``first`` and the ``last`` of them was ingested."""
     shown_df = with_about(rows_df).withColumn(STATE, F.coalesce(STATE, F.lit(State.OPEN.value)))
     counted_df = shown_df.groupBy("reason", ABOUT, STATE).agg(
         F.count("*").alias("records"), F.min("ingest_time").alias("first"), F.max("ingest_time").alias("last")

@@ -49,9 +49,9 @@ _PATTERNS = {Transform.YEAR: "yyyy", Transform.MONTH: "yyyy-MM", Transform.DAY: 
 def to_rows(rows_df: DataFrame, table: MergedTable) -> DataFrame:
     """The rows of one table among merged keyed rows, in the columns of the table.
 
-    Those are the key as text, the partition if there is one, the source's columns, the orders, whether it is deleted at
-    the source; and of a table that rows are taken out of, whether the row is to go. For such a table the rows come
-    with what was stored (:func:`spark_jobs.transforms.keyed_rows.merge_rows`).
+    Those are ``row_key`` (the key as text), the partition if there is one, the source's columns, ``row_order`` and
+    ``older_orders``, ``is_deleted``; and of a table that rows are taken out of, whether the row is to go. For such a
+    table the rows come with what was stored (:func:`spark_jobs.transforms.keyed_rows.merge_rows`).
     """
     slots = dict(zip(table.columns, map(F.col, table.slots), strict=True))
     keys = key_texts(table)
@@ -132,7 +132,7 @@ def to_tombstones(rows_df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def from_tombstones(tombstones_df: DataFrame, name: str, width: int) -> DataFrame:
-    """Keyed rows of what was deleted of a table."""
+    """Keyed rows, with ``deleted_order`` and empty slots, of what was deleted of a table."""
     return tombstones_df.where(F.col("mirror") == name).select(
         F.lit(name).alias(TABLE),
         F.col(ROW_KEY).alias(KEY),
@@ -144,6 +144,8 @@ def from_tombstones(tombstones_df: DataFrame, name: str, width: int) -> DataFram
 
 def with_columns_of(stored_df: DataFrame, table: MergedTable, stored: Mapping[str, str]) -> DataFrame:
     """The stored rows of a table, or of its history, with the names and types that its columns have now.
+
+    Technical columns (``row_key``, ``row_order``, …) stay as they are.
 
     Args:
         stored_df: the rows as they were written.
@@ -165,7 +167,10 @@ def with_columns_of(stored_df: DataFrame, table: MergedTable, stored: Mapping[st
 
 
 def from_rows(table_df: DataFrame, table: MergedTable, width: int) -> DataFrame:
-    """Keyed rows of a table's stored rows. Columns that came after these were written may be missing."""
+    """Keyed rows (``table``, ``key``, ``row_order``, ``deleted_order``, ``slot_0`` …) of a table's stored rows.
+
+    Columns that came after these were written may be missing.
+    """
     is_live, stored = ~F.col(IS_DELETED), set(table_df.columns)
 
     def stored_slot(column: ColumnForm) -> Column:

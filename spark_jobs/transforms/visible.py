@@ -11,12 +11,12 @@ from spark_jobs.lake_spec.visible import hides_deleted, shown_columns
 
 
 def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
-    """Stored rows of a table, as its readers see them: without tombstones, event orders and technical columns."""
+    """Stored rows of a table, as its readers see them: no tombstones, no ``<column>_order``, no technical columns."""
     return _live_rows(rows_df, table, spec).select(*shown_columns(table, rows_df.columns, spec))
 
 
 def rows_asked(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
-    """The same, for expectations: rows of a table at the source with their key as text too, which is unique."""
+    """The same, for expectations: rows of a table at the source with ``row_key`` too, which is unique."""
     key = [ROW_KEY] if spec.mirror(table) else []
     return _live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))
 

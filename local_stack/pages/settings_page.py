@@ -1,4 +1,4 @@
-"""The table of docs/settings.md from the fields of ``Settings`` and the text below each; nothing is imported for it."""
+"""The table of docs/settings.md from the fields of ``Settings`` and the text below each in its source."""
 
 from __future__ import annotations
 

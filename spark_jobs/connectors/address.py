@@ -57,7 +57,7 @@ class JdbcAddress:
             for name, units in self.dialect.waits.items()
             if name.lower() not in named
         }
-        return with_parameters(self.dialect, self.url, [f"{name}={value}" for name, value in waits.items()])
+        return self.dialect.with_parameters(self.url, [f"{name}={value}" for name, value in waits.items()])
 
     @property
     def shown(self) -> str:
@@ -72,13 +72,5 @@ def connection_url(connection_type: str, host: str, database: str, parameters: S
     scheme, dialect = _TYPES[connection_type]
     url = f"jdbc:{scheme}://{host}"
     if dialect.database_parameter:
-        return with_parameters(dialect, url, [f"{dialect.database_parameter}={database}", *parameters])
-    return with_parameters(dialect, f"{url}/{database}", parameters)
-
-
-def with_parameters(dialect: Dialect, url: str, parameters: Sequence[str]) -> str:
-    """The URL with more parameters, each ``name=value``."""
-    first, next_ = dialect.separators
-    for parameter in parameters:
-        url = f"{url.removesuffix(first)}{next_ if first in url.removesuffix(first) else first}{parameter}"
-    return url
+        return dialect.with_parameters(url, [f"{dialect.database_parameter}={database}", *parameters])
+    return dialect.with_parameters(f"{url}/{database}", parameters)

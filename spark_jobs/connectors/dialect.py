@@ -1,12 +1,12 @@
-"""What a database is asked by JDBC: names, lists of columns, and how each type of value becomes text.
+"""The SQL by which a database is read: names, lists of columns, and how each type of value becomes text.
 
 Every query is a SELECT that may stand in parentheses, because Spark puts each into one of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.connectors.source_table import SourceTable
@@ -42,7 +42,8 @@ class Dialect:
             for ever for a server that was reached and is silent.
         separators: what stands before the first parameter of its URLs, and before each other one.
         database_parameter: the parameter that names the database; "" where it is part of the path.
-        driver_url: its URL as Spark and the driver need it, of what people give.
+        driver_scheme: the scheme that Spark and the driver need, where people give another one.
+        driver_parameter: a parameter that the driver needs in every URL.
         quotes: what stands around a name; the right one is doubled within.
         forms: by the name of a type, the kind of its values and their text; other types are not read.
         columns_sql: asks for place, name, type and digits of columns, up to the schema's name.
@@ -51,7 +52,7 @@ class Dialect:
         count: the function that counts all rows.
         session_init: what every session begins with.
         is_wall_clock: moments are compared as the session's wall clock has them.
-        ask_database: asks for the name of the database that a table is in, as the connector's events have it.
+        database_sql: asks for ``db``, the name of the database; "" where databases are schemas.
         ask_position: asks for connector, database, table and position, as the source block of a snapshot's events has
             them. What it must be: every change below it is in what is read afterwards, and no other event has it: it is
             just below the place that the log grows at. SettingsError: the database has no position, or refuses to
@@ -68,11 +69,12 @@ class Dialect:
     forms: Mapping[str, Form]
     columns_sql: str
     primary_key_sql: str
-    ask_database: Callable[[SourceTable, Ask], str]
     ask_position: Callable[[SourceTable, Ask], dict[str, Any]]
     separators: tuple[str, str] = ("?", "&")
     database_parameter: str = ""
-    driver_url: Callable[[str], str] = field(default=str)
+    driver_scheme: str = ""
+    driver_parameter: str = ""
+    database_sql: str = ""
     table_column: str = "c.table_name"
     count: str = "COUNT(*)"
     session_init: str = ""
@@ -80,6 +82,24 @@ class Dialect:
 
     def __str__(self) -> str:
         return self.name
+
+    def with_parameters(self, url: str, parameters: Iterable[str]) -> str:
+        """The URL with more parameters, each ``name=value`` or a name alone."""
+        first, next_ = self.separators
+        for parameter in parameters:
+            url = url.rstrip(first)
+            url = f"{url}{next_ if first in url else first}{parameter}"
+        return url
+
+    def driver_url(self, url: str) -> str:
+        """The URL as Spark and the driver need it, of what people give."""
+        if self.driver_scheme:
+            url = f"jdbc:{self.driver_scheme}://{url.partition('://')[2]}"
+        return url if self.driver_parameter in url else self.with_parameters(url, [self.driver_parameter])
+
+    def ask_database(self, table: SourceTable, ask: Ask) -> str:
+        """The name of the database that a table is in, as the connector's events have it."""
+        return str(ask(self.database_sql)[0]["db"]) if self.database_sql else table.schema
 
     def quoted(self, name: str) -> str:
         """A name as SQL, whatever is in it."""

@@ -17,7 +17,6 @@ from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 
 _BINLOG = re.compile(r"[^/]{1,200}\.([0-9]{6,10})")
 _MOST_IDENTITY = 100
-_PERMIT = "permitMysqlScheme"
 
 
 class Mysql(Connector):
@@ -102,17 +101,6 @@ _MYSQL_BINLOG = (
 )
 
 
-def _driver_url(url: str) -> str:
-    """Spark quotes names right by MySQL's scheme alone; MariaDB's driver takes that when it is allowed to."""
-    _, separator, rest = url.partition("://")
-    rest = rest if _PERMIT in rest else f"{rest}{'&' if '?' in rest else '?'}{_PERMIT}"
-    return f"jdbc:mysql{separator}{rest}"
-
-
-def _ask_database(table: SourceTable, _ask: Ask) -> str:
-    return table.schema
-
-
 def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
     is_mariadb = "mariadb" in str(ask(_VERSION)[0]["version"]).lower()
     if is_mariadb:
@@ -136,13 +124,13 @@ DIALECT = Dialect(
     example="jdbc:mariadb://host/database, jdbc:mysql://host/database",
     driver="org.mariadb.jdbc.Driver",
     waits={"connectTimeout": 1000, "socketTimeout": 1000},
-    driver_url=_driver_url,
+    driver_scheme="mysql",  # Spark quotes names right by it alone; MariaDB's driver takes it with the parameter
+    driver_parameter="permitMysqlScheme",
     quotes=("`", "`"),
     forms=_FORMS,
     columns_sql=_COLUMNS,
     primary_key_sql=_PRIMARY_KEY,
     session_init="SET time_zone = '+00:00'",  # the text of moments depends on the session's zone
     is_wall_clock=True,
-    ask_database=_ask_database,
     ask_position=_ask_position,
 )

@@ -82,10 +82,6 @@ _NEXT_TRANSACTION = "SELECT CAST(pg_current_xact_id() AS text) AS number"
 _OLDEST_TRANSACTION = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS number"
 
 
-def _ask_database(_table: SourceTable, ask: Ask) -> str:
-    return str(ask(_DATABASE)[0]["db"])
-
-
 def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
     found = ask(_WAL)[0]
     if found["lsn"] is None:
@@ -127,6 +123,6 @@ DIALECT = Dialect(
     forms=_FORMS,
     columns_sql=_COLUMNS,
     primary_key_sql=_PRIMARY_KEY,
-    ask_database=_ask_database,
+    database_sql=_DATABASE,
     ask_position=_ask_position,
 )

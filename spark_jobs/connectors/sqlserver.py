@@ -82,10 +82,6 @@ _DATABASE = "SELECT DB_NAME() AS db"
 _CDC = "SELECT DB_NAME() AS db, CONVERT(varchar(20), sys.fn_cdc_get_max_lsn(), 2) AS lsn"
 
 
-def _ask_database(_table: SourceTable, ask: Ask) -> str:
-    return str(ask(_DATABASE)[0]["db"])
-
-
 def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
     found = ask(_CDC)[0]
     if not found["lsn"]:
@@ -119,6 +115,6 @@ DIALECT = Dialect(
     table_column="c.TABLE_NAME",
     primary_key_sql=_PRIMARY_KEY,
     count="COUNT_BIG(*)",
-    ask_database=_ask_database,
+    database_sql=_DATABASE,
     ask_position=_ask_position,
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from spark_jobs.contracts.errors import LakehouseError, TerminalError, TransientError
 from spark_jobs.contracts.results import JobResult
 
-_MOST_TOLD = 3
+_MOST_TABLES = 3
 
 
 class ReportedError(LakehouseError):
@@ -24,10 +24,10 @@ class GateStoppedError(ReportedError, TerminalError):
 
     def __init__(self, *, stopped: Mapping[str, Sequence[str]], result: JobResult | None = None) -> None:
         self.stopped, self.result = stopped, result
-        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in stopped.items())
         super().__init__(
-            f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {told}; correct the source "
-            f"and run again, or accept it once: publish accept --table {next(iter(stopped), '')} --because …"
+            f"nothing new was written to {', '.join(stopped)}, readers keep what they have: {_each(stopped)}; "
+            f"correct the source and run again, or accept it once: "
+            f"publish accept --table {next(iter(stopped), '')} --because …"
         )
 
 
@@ -48,10 +48,9 @@ class AuditFailedError(ReportedError, TerminalError):
 
     def __init__(self, *, failed: Mapping[str, Sequence[str]], result: JobResult) -> None:
         self.failed, self.result = failed, result
-        told = "; ".join(f"{table}: {', '.join(lines)}" for table, lines in failed.items())
         super().__init__(
-            f"held after the commit, the serving store keeps its last state: {told}; correct the source, or accept it: "
-            f"publish accept --table {next(iter(failed), '')} --because …"
+            f"held after the commit, the serving store keeps its last state: {_each(failed)}; "
+            f"correct the source, or accept it: publish accept --table {next(iter(failed), '')} --because …"
         )
 
 
@@ -60,11 +59,9 @@ class TablesFailedError(ReportedError):
 
     def __init__(self, *, failed: Mapping[str, str], result: JobResult, exit_code: int) -> None:
         self.failed, self.result, self.exit_code = failed, result, exit_code
-        lines = [f"{table}: {what}" for table, what in failed.items()]
-        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
         super().__init__(
-            f"{len(failed)} of {len(result.tables)} tables failed, the others were written: {told}; the next run of "
-            f"the job continues from their checkpoints"
+            f"{len(failed)} of {len(result.tables)} tables failed, the others were written: {_first_few(failed)}; "
+            f"the next run of the job continues from their checkpoints"
         )
 
 
@@ -73,10 +70,9 @@ class StaleTablesError(ReportedError, TerminalError):
 
     def __init__(self, *, late: Mapping[str, str], result: JobResult) -> None:
         self.late, self.result = late, result
-        lines = [f"{table}: {what}" for table, what in late.items()]
-        told = "; ".join(lines[:_MOST_TOLD]) + (f" (and {len(lines) - _MOST_TOLD} more)" * (len(lines) > _MOST_TOLD))
         super().__init__(
-            f"{len(late)} tables are older than they promise to be: {told}; docs/runbooks/freshness.md says what to do"
+            f"{len(late)} tables are older than they promise to be: {_first_few(late)}; docs/runbooks/freshness.md "
+            f"says what to do"
         )
 
 
@@ -101,3 +97,15 @@ class ChecksUndecidedError(ReportedError, TransientError):
             f"{result.counters['missing']} of {result.counters['checks']} checks cannot be run: there is no commit "
             f"of {', '.join(tables)} yet; run the jobs that make them, or name other tables (--tables)"
         )
+
+
+def _each(found: Mapping[str, Sequence[str]]) -> str:
+    """What was found in each table."""
+    return "; ".join(f"{table}: {', '.join(lines)}" for table, lines in found.items())
+
+
+def _first_few(reasons: Mapping[str, str]) -> str:
+    """The reasons of the first tables, and how many more there are."""
+    lines = [f"{table}: {reason}" for table, reason in reasons.items()]
+    more = len(lines) - _MOST_TABLES
+    return "; ".join(lines[:_MOST_TABLES]) + (f" (and {more} more)" if more > 0 else "")

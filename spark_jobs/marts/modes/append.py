@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.marts.engine import Engine
-from spark_jobs.marts.modes.mode import Mode
+from spark_jobs.marts.modes.mode import WrittenAlone
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.transforms.cells import with_cell_id
 
 
-class Append(Mode):
+class Append(WrittenAlone):
     """Rows never change, so there are no dates to compute again."""
 
     def write(self, refresh: Refresh, why_full: str) -> TableOutcome:

@@ -1,4 +1,4 @@
-"""The steps of a refresh; a mode replaces those that differ."""
+"""What every mode of marts does, and the steps of a refresh that most of them share."""
 
 from __future__ import annotations
 
@@ -30,14 +30,9 @@ class Mode(ABC):
     reads_past = True
     """A preview reads the sources as they were at the mart's checkpoints, where that is possible."""
 
+    @abstractmethod
     def refresh(self, engine: Engine, mart: MartSpec) -> list[TableOutcome]:
         """Refresh the mart to the newest state of what it reads, under its lease."""
-        with engine.holding(mart), engine.refreshing(mart) as refresh:
-            return [self._to_newest(engine, refresh)]
-
-    @abstractmethod
-    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
-        """Commit what is new; every row, when ``why_full`` says why."""
 
     def range_difference(self, refresh: Refresh, interval: Interval) -> DataFrame | None:
         """What computing the rows of these dates again would change; None when there is nothing to compute again.
@@ -60,6 +55,19 @@ class Mode(ABC):
     def whole_difference(self, engine: Engine, refresh: Refresh, stack: ExitStack) -> DataFrame:
         """Compute everything and compare it with all that is stored; what that needs stays until ``stack`` ends."""
         return full_difference(refresh)
+
+
+class WrittenAlone(Mode):
+    """A mode whose marts are written by themselves, in steps; a mode replaces those that differ."""
+
+    def refresh(self, engine: Engine, mart: MartSpec) -> list[TableOutcome]:
+        """What is new, when there is something new."""
+        with engine.holding(mart), engine.refreshing(mart) as refresh:
+            return [self._to_newest(engine, refresh)]
+
+    @abstractmethod
+    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
+        """Commit what is new; every row, when ``why_full`` says why."""
 
     def is_due(self, refresh: Refresh) -> bool:
         """True when there is something to do: new rows, a window that moved, or a reason for all rows."""
@@ -84,7 +92,7 @@ class Mode(ABC):
         return self.write(refresh, why_full)
 
 
-class ComputedAgain(Mode):
+class ComputedAgain(WrittenAlone):
     """A mode whose refresh with an interval (a backfill) computes the rows of these dates again after what is new."""
 
     def refresh(self, engine: Engine, mart: MartSpec) -> list[TableOutcome]:

@@ -14,7 +14,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.versions import key_columns
 from spark_jobs.marts.engine import Engine
-from spark_jobs.marts.modes.mode import Mode
+from spark_jobs.marts.modes.mode import WrittenAlone
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import rule_notes, versions_of
 from spark_jobs.marts.scopes import (
@@ -37,7 +37,7 @@ from spark_jobs.storage.layouts import partition_of
 from spark_jobs.transforms.cells import with_cell_id
 
 
-class Scoped(Mode):
+class Scoped(WrittenAlone):
     """Anything that stays inside a scope: a key, an hour, a month. The dates of an interval are scopes like others."""
 
     def write(self, refresh: Refresh, why_full: str) -> TableOutcome:

@@ -66,10 +66,6 @@ class Stitch(Mode):
                 cached = rebuild(cache)
             return [cached, self._stitch(engine, mart, cache_mart)]
 
-    def write(self, refresh: Refresh, why_full: str) -> TableOutcome:
-        """Not by itself: a stitch mart is written with its cache."""
-        raise NotImplementedError(refresh.mart.name)
-
     def range_difference(self, refresh: Refresh, interval: Interval) -> DataFrame | None:
         """Nothing: its rows are rebuilt by every run."""
         return None
@@ -82,9 +78,7 @@ class Stitch(Mode):
         """The mart over cells that are all computed again."""
         cache = stack.enter_context(engine.refreshing(engine.spec.mart(refresh.mart.cache)))
         window = window_of(refresh, cache, refresh.clock)
-        cells_df = compute_full(cache)
-        if cache.mart.time:
-            cells_df = cells_df.where(window.holds(F.col(cache.mart.time.column)))
+        cells_df = compute_full(cache).where(window.holds(F.col(_time(cache))))
         return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
 
     def _refresh_cache(self, engine: Engine, mart: MartSpec, cache_mart: MartSpec) -> TableOutcome:

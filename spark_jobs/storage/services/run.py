@@ -63,7 +63,6 @@ class TableServices(ServedTable):
             log.info("%s: %s: %s", self.name, service.value, need.why)
             if isinstance(kind, HeldKind):
                 return kind.work(self, need)
-            assert isinstance(kind, PlannedKind)
             if not timeline.pending_plans:
                 kind.plan(self, state, is_forced=is_forced)
         return self._carry_out(kind)

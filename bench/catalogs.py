@@ -24,7 +24,8 @@ from bench.report import Figures
 from bench.session import open_bench_session
 from local_stack.servers.aws_server import start_aws, wait_for_aws
 from local_stack.servers.services import RunFolder
-from spark_jobs.contracts.settings import GLUE, Settings
+from spark_jobs.contracts.catalogs import GLUE
+from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.spec_files.spec_file import load_lake_spec

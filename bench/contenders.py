@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from bench.lake import split_context
 from bench.workload import EVENTS, Workload
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
@@ -87,8 +86,8 @@ class Ours(Contender):
         rows_df.write.format("hudi").options(**options).mode("append").save(self.path(table))
 
     def change_all(self, events_df: DataFrame) -> None:
-        spec, run = self.spec, JobArguments(job="split", clock=datetime.now(UTC))
-        merge = Merge(spark=self.spark, spec=spec, arguments=run, settings=self.settings, chosen=spec.tables)
+        spec = self.spec
+        merge = Merge(context=split_context(self.spark, spec, self.settings), chosen=spec.tables)
         tables = merged_tables(spec, {})
         merge.merge_events(events_df, tables, tables, checkpoint="", count=EVENTS)
         merge.merged.raise_failed()

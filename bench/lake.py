@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -16,13 +15,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.history import History
 from bench.race import say
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import JobContext
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.entrypoint import load_job
+from spark_jobs.job_options.registry import options_of
+from spark_jobs.job_options.split import SplitOptions
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.consumers import checkpoint_key
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import EVENT_DATE, log_layout, table_layout
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.writer import commit
@@ -73,8 +76,8 @@ class HistoryLake:
 
     def fold(self, events_df: DataFrame, log_instant: str) -> None:
         """Fold events that are in memory into the tables, as split does."""
-        run, count = JobArguments(job="split", clock=datetime.now(UTC)), events_df.count()
-        merge = Merge(spark=self.spark, spec=self.spec, arguments=run, settings=self.settings, chosen=self.spec.tables)
+        context, count = split_context(self.spark, self.spec, self.settings), events_df.count()
+        merge = Merge(context=context, chosen=self.spec.tables)
         tables = merged_tables(self.spec, {})
         merge.merge_events(events_df, tables, tables, checkpoint=log_instant, count=count)
         merge.merged.raise_failed()
@@ -98,11 +101,19 @@ class HistoryLake:
         return commit(rows_df, log_layout(self.spec), metadata={}, settings=self.settings).instant
 
 
+def split_context(spark: SparkSession, spec: LakeSpec, settings: Settings) -> JobContext[SplitOptions]:
+    """Of a run of ``split`` over all tables, now."""
+    return JobContext(
+        job="split", clock=datetime.now(UTC), options=SplitOptions(), settings=settings, lake=spec, session=spark
+    )
+
+
 def run_job(spark: SparkSession | None, settings: Settings, job: str, clock: datetime, **options: Any) -> JobResult:
     """Run a job in this process, as the entrypoint does."""
-    arguments = JobArguments(job=job, clock=clock, interval=None, options=options)
-    result: JobResult = importlib.import_module(f"spark_jobs.jobs.{job}").run(spark, arguments, settings)
-    return result
+    found, spec = options_of(job).from_values(options), read_lake_spec(settings)
+    return load_job(job).run(
+        JobContext(job=job, clock=clock, options=found, settings=settings, lake=spec, session=spark)
+    )
 
 
 @contextmanager

@@ -19,12 +19,13 @@ Hive metastore (`docs/catalogs.md`); without one this DAG has no schedule.
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
-from lakehouse_provider.forms import choice_param
+from lakehouse_provider.forms import choice_param, option_param
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, catalog_schedule
+from spark_jobs.job_options.sync import SyncOptions
 
 
 def catalog_sync(lake: Lake) -> None:
@@ -46,12 +47,7 @@ def catalog_sync(lake: Lake) -> None:
                 description="One table alone",
                 is_open=bool(lake.spec.patterns),
             ),
-            "all": Param(
-                False,
-                type="boolean",
-                title="All partitions",
-                description="Also compare those of tables without a new commit",
-            ),
+            "all": option_param(SyncOptions, "all", title="All partitions"),
         },
         render_template_as_native_obj=True,
     )

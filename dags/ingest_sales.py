@@ -21,14 +21,15 @@ and reason; the rest of the batch goes on.
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
 from lakehouse_provider.connections.kafka import KAFKA_CONN_ID
-from lakehouse_provider.forms import topics_param
+from lakehouse_provider.forms import option_param, topics_param
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, backlog_schedule, within
 from lakehouse_provider.tasks import quality_task
+from spark_jobs.job_options.ingest import IngestOptions
 
 
 def ingest_sales(lake: Lake) -> None:
@@ -43,13 +44,7 @@ def ingest_sales(lake: Lake) -> None:
         doc_md=lake.page(__doc__),
         tags=lake.tags("ingest"),
         params={
-            "max_events": Param(
-                None,
-                type=["null", "integer"],
-                minimum=1,
-                title="Most events",
-                description="Empty: LAKEHOUSE_MAX_EVENTS",
-            ),
+            "max_events": option_param(IngestOptions, "max_events", title="Most events"),
             "accept_loss": topics_param(),
         },
     )

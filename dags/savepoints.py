@@ -13,13 +13,15 @@ state are only kept from being cleaned.
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
+from lakehouse_provider.forms import option_param
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DAILY, START_DATE, clock_schedule
+from spark_jobs.job_options.savepoint import SavepointOptions
 
-DAYS = Param(3, type="integer", minimum=1, maximum=400, title="Keep", description="Days whose states stay")
+DAYS = option_param(SavepointOptions, "keep", description="Days whose states stay", default=3, maximum=400)
 
 
 def savepoints(lake: Lake) -> None:

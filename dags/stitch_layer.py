@@ -19,11 +19,13 @@ all taken out of the total. Then `serve` copies it to the serving store, as in `
 
 from __future__ import annotations
 
-from airflow.sdk import Param, dag
+from airflow.sdk import dag
 
+from lakehouse_provider.forms import option_param
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
 from lakehouse_provider.tasks import served_layer
+from spark_jobs.job_options.mart import MartOptions
 
 LAYER = "stitch"
 
@@ -42,9 +44,7 @@ def stitch_layer(lake: Lake) -> None:
         render_template_as_native_obj=True,
         params={
             **DATE_PARAMS,
-            "move_cut": Param(
-                False, type="boolean", title="Move the cut", description="First update the cache up to now"
-            ),
+            "move_cut": option_param(MartOptions, "move_cut", title="Move the cut"),
         },
     )
     def tasks() -> None:

@@ -12,97 +12,32 @@ import dataclasses
 import importlib
 import logging
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Sequence
 from typing import Any, Never
 
-from spark_jobs.contracts.arguments import Interval, JobArguments, parse_clock
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import Interval, parse_clock
 from spark_jobs.contracts.clocks import check_run_clock, machine_now
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.job_errors import ReportedError
 from spark_jobs.contracts.names import spell
+from spark_jobs.contracts.options import JobOptions
 from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.secrets import DiscreetFormatter, find_secrets, hide
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.job_options.registry import JOBS, options_of
 
-JOBS = {
-    "init": "a new lake at the base path, and its landing folder: the first command, all others need it",
-    "generate": "make a seeded log of sales events in the landing folder",
-    "ingest": "landing files to the event log and the quarantine, exactly once",
-    "snapshot": "the first load of a table of a database, in parts, over which later change events win",
-    "quarantine": "records that could not be used: a list with reasons, and replaying repaired ones",
-    "load": "whole files into a table of their own: upsert, insert, overwrite or delete, as the lake spec says",
-    "partitions": "which partitions a table has; removing those of a loaded table, by name or age; a plan first",
-    "split": "events of the log to the tables of newest values",
-    "mart": "a layer's marts, refreshed by what is new",
-    "recompute": "history computed again: a plan first, and it can be undone",
-    "plan": "which definitions in the files differ from those that rows were computed with, and what apply would do",
-    "preview": "marts of a plan computed by their new definition and compared with their rows; nothing is changed",
-    "apply": "marts of a plan computed by their new definition, after a savepoint, each in one commit",
-    "undo": "marts of an applied plan restored to the rows and the definition that they had before",
-    "rules": "rule versions: a table of them, or two compared over the same history",
-    "serve": "a layer's marts into the serving store, each as of its newest instant",
-    "spec": "the lake spec, its marts and expectations checked: every mistake by file and line",
-    "schema": "columns of tables with from: a list, their history, and reviewed changes by a plan",
-    "source": "where events come from and how far they are; a new epoch where positions begin again",
-    "sizing": "what a lake of a given number of GB a day needs, and how its files grow; arithmetic and a simulation",
-    "services": "rescale, compaction, clustering, clean and archive: which are due and why, and running them",
-    "savepoint": "the whole lake kept as it is now, to query it later or to restore everything to it",
-    "restore": "the whole lake restored to a savepoint, with its consumers; a plan first",
-    "erase": "one person removed from the whole lake, older states and landing files included; a plan first",
-    "doctor": "problems of the lake that no job reports: what they are, what they mean, and repairs",
-    "consumers": "who reads which table, how far and how often; readers outside the lake are registered here",
-    "changes": "what commits of a table changed between two moments, each row before and after",
-    "sync": "the lake's tables in a catalog, AWS Glue or Hive: what differs, and updating it",
-    "views": "what people see of the tables, and the business's views: for Athena, Trino or Spark with a catalog",
-    "checks": "rules of the tables, each a SELECT whose rows break it: which there are, and what they find",
-    "validate": "expectations of whole tables, checked by Great Expectations; its Data Docs as a static site",
-    "freshness": "how old each table is, and whether it keeps its promise; without Spark",
-    "publish": "tables held back because their newest batch failed an expectation, and accepting a batch",
-    "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
-}
 _COMMON = frozenset({"parser", "job", "clock", "interval_start", "interval_end", "result_path"})
-
-_ANY_CLOCK = frozenset({"freshness", "generate", "sizing"})
-"""Jobs that change no table: what they say or make may be of a time that has not come yet."""
-_NO_LAKE = frozenset({"generate", "init", "sizing", "spec"})
-_FILES_ALONE = frozenset({("checks", "list"), ("rules", "list")})
-"""Jobs, and actions of jobs, that read files of the lake spec alone; everything else needs the lake at its path."""
-_NAMING = frozenset({"ingest", "snapshot", "load", "split", "mart"})
-"""Jobs that write: one of them gives a lake of an earlier release its name."""
-_OF_LANDING = frozenset({"ingest", "freshness", "erase"})
-"""Jobs that look at landing files: where the folder is missing they would find nothing, and say so of all of it."""
 _MOST_SAID = 400
 """Of what the command line finds wrong: it repeats what it was given."""
-_ACTIONS = re.compile(r"(?:^|; )([a-z-]+(?:, [a-z-]+)*): ")
-"""In the help of an option: the actions that take it."""
 
 log = logging.getLogger("spark_jobs")
 
 
 class _Parser(argparse.ArgumentParser):
-    def __init__(self, **settings: Any) -> None:
-        self.options: list[argparse.Action] = []
-        super().__init__(**settings)
-
-    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
-        option = super().add_argument(*names, **settings)
-        self.options.append(option)
-        return option
-
-    def check_use(self, values: Mapping[str, Any]) -> None:
-        """Refuse an option of another action: its help begins with the actions that take it."""
-        action = values.get("action")
-        actions = {word for option in self.options if option.dest == "action" for word in option.choices or ()}
-        for option in (each for each in self.options if each.option_strings):
-            words = {word for found in _ACTIONS.findall(option.help or "") for word in found.split(", ")}
-            if words and action in actions - words and actions >= words and values[option.dest] != option.default:
-                self.error(f"{action} takes no {option.option_strings[0]}, an option of {' and '.join(sorted(words))}")
-
     def error(self, message: str) -> Never:
         said = spell(message).encode("ascii", "backslashreplace").decode()
         said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}..."
@@ -112,7 +47,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """The command line: one sub-command a job, each with ``--help``.
 
-    With ``words`` only the jobs named there get options of their own: the modules of all others need not be imported.
+    With ``words`` only the jobs named there get options of their own.
     """
     parser = _Parser(
         allow_abbrev=False,
@@ -126,11 +61,11 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
             name, allow_abbrev=False, help=summary, description=summary[0].upper() + summary[1:] + "."
         )
         job.add_argument("--clock", default="", metavar="TIME", help="the run's clock, ISO 8601 (default: now)")
-        if name in ("split", "mart"):
+        options = options_of(name) if words is None or name in words else JobOptions
+        if options.takes_interval:
             job.add_argument("--interval-start", default="", metavar="TIME", help="first event time of a backfill")
             job.add_argument("--interval-end", default="", metavar="TIME", help="end of a backfill, exclusive")
-        if words is None or name in words:
-            importlib.import_module(f"spark_jobs.jobs.{name}").add_options(job)
+        options.add_to(job)
         job.set_defaults(parser=job)
     return parser
 
@@ -153,71 +88,82 @@ def _split_result_path(argv: Sequence[str]) -> tuple[str, list[str]]:
     return (parser.parse_args(argv[:ahead]).result_path, list(argv[ahead:])) if is_given else ("", list(argv))
 
 
-def parse_arguments(argv: Sequence[str]) -> JobArguments:
-    """Command line to job arguments; the only place where the clock may be the machine's."""
+def load_job(name: str) -> Job[Any]:
+    """What the module of a job gives."""
+    job: Job[Any] = importlib.import_module(f"spark_jobs.jobs.{name}").JOB
+    return job
+
+
+def parse_arguments(argv: Sequence[str]) -> JobContext[Any]:
+    """Command line to the context of a run, without spec and session; nothing else looks at the machine's clock.
+
+    Raises:
+        ContractError: it makes no sense.
+    """
     values = vars(build_parser(argv).parse_args(argv))
-    values["parser"].check_use(values)
+    job, parser = values["job"], values["parser"]
+    try:
+        options = options_of(job).from_values({name: given for name, given in values.items() if name not in _COMMON})
+    except ContractError as error:
+        parser.error(str(error))
     start, end = values.get("interval_start"), values.get("interval_end")
     if bool(start) != bool(end):
         raise ContractError("give both --interval-start and --interval-end, or neither")
     now = machine_now()
     clock = parse_clock(values["clock"]) if values["clock"] else now
-    if values["job"] not in _ANY_CLOCK:
+    if not options.takes_any_clock:
         check_run_clock(clock, now)
-    return JobArguments(
-        job=values["job"],
-        clock=clock,
-        interval=Interval(start=parse_clock(start), end=parse_clock(end)) if start and end else None,
-        options={name: value for name, value in values.items() if name not in _COMMON},
-    )
+    interval = Interval(start=parse_clock(start), end=parse_clock(end)) if start and end else None
+    return JobContext(job=job, clock=clock, interval=interval, options=options, settings=Settings.from_environment())
 
 
-def run_job(arguments: JobArguments, settings: Settings) -> JobResult:
-    """Open the session the settings ask for and run the job in it."""
-    job = importlib.import_module(f"spark_jobs.jobs.{arguments.job}")
+def run_job(context: JobContext[Any]) -> JobResult:
+    """Run the job, in a session that the settings ask for where it needs one."""
     begun = time.monotonic()
     try:
-        result = _run(job, arguments, settings)
+        result = _run(load_job(context.job), context)
     except ReportedError as error:
         error.result = error.result and _timed(error.result, begun)
         raise
     return _timed(result, begun)
 
 
-def _run(job: ModuleType, arguments: JobArguments, settings: Settings) -> JobResult:
+def _run(job: Job[Any], context: JobContext[Any]) -> JobResult:
     # Refused at once, not after a session has started: the place, the spec, and what the job itself can tell without.
-    _check_places(arguments, settings)
-    needs_spark = getattr(job, "needs_spark", None)
-    if needs_spark and not needs_spark(arguments, settings):
-        result: JobResult = job.run(None, arguments, settings)
-        return result
+    context = with_lake(context)
+    job.check(context)
+    if not job.needs_spark(context):
+        return job.run(context)
     from spark_jobs.session import open_session
-    from spark_jobs.storage.lake_specs import read_lake_spec
 
-    spec = read_lake_spec(settings)
-    if check := getattr(job, "check", None):
-        check(spec, arguments, settings)
-    spark = open_session(settings, app_name=f"lakehouse-{arguments.job}")
+    spark = open_session(context.settings, app_name=f"lakehouse-{context.job}")
     try:
-        result = job.run(spark, arguments, settings)
+        return job.run(dataclasses.replace(context, session=spark))
     finally:
         spark.stop()
-    return result
 
 
-def _check_places(arguments: JobArguments, settings: Settings) -> None:
-    """Raise TerminalError when the lake of the settings is not where they say, or its landing folder is not.
+def with_lake(context: JobContext[Any]) -> JobContext[Any]:
+    """The context with the lake spec of its settings, read once; unchanged for a job that works without one.
 
-    Here and not in the jobs, so that no job can forget it.
+    Here and not in the jobs, so that no job can forget to look whether the lake is where the settings say.
+
+    Raises:
+        TerminalError: the spec cannot be used, or the lake is not there, or its landing folder is not.
     """
-    if arguments.job in _NO_LAKE or (arguments.job, arguments.options.get("action")) in _FILES_ALONE:
-        return
+    options, settings = context.options, context.settings
+    if not options.reads_spec:
+        return context
     from spark_jobs.spec_files.spec_file import load_lake_spec
     from spark_jobs.storage.lake_names import check_landing, open_lake
+    from spark_jobs.storage.lake_specs import resolve_lake_spec
 
-    open_lake(load_lake_spec(settings.lake_spec).lake, settings, may_name=arguments.job in _NAMING)
-    if arguments.job in _OF_LANDING:
-        check_landing(settings)
+    spec = load_lake_spec(settings.lake_spec)
+    if options.needs_lake:
+        open_lake(spec.lake, settings, may_name=options.names_lake)
+        if options.reads_landing:
+            check_landing(settings)
+    return dataclasses.replace(context, lake=resolve_lake_spec(spec, settings))
 
 
 def _timed(result: JobResult, begun: float) -> JobResult:
@@ -241,9 +187,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_and_keep(given: list[str]) -> JobOutcome:
     """Run the rest of the command line; how it ended is in the file before anybody is told."""
     result_path, rest = _split_result_path(given)
-    outcome = _run_to_its_end(
-        lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest), Settings.from_environment()).to_json())
-    )
+    outcome = _run_to_its_end(lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest)).to_json()))
     if result_path:
         from spark_jobs.storage.outcome_files import write_outcome
 

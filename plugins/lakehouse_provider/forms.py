@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from airflow.sdk import Param
 
 from lakehouse_provider.connections.source import SOURCE_CONN_ID
+from spark_jobs.contracts.options import JobOptions, declared_options
+from spark_jobs.job_options.ingest import IngestOptions
+from spark_jobs.job_options.preview import PreviewOptions
+from spark_jobs.job_options.snapshot import SnapshotOptions
+from spark_jobs.job_options.split import SplitOptions
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 
 _MOST_KEY = 4000
 _END = r"$(?!\n)"
 """The end of a text for browsers and Python alike, whose ``$`` also matches before a last line end."""
 
+_TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
+"""Names of types in JSON Schema; all others are texts."""
+
 _TOPIC = "[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"
 """The name of a topic, which begins with that of its connector's server."""
+
+
+def option_param(
+    options: type[JobOptions], name: str, *, title: str = "", description: str = "", default: Any = None, **schema: Any
+) -> Param:
+    """The field of a form for an option of a job: what it takes and what is written below it come from the option.
+
+    Args:
+        options: the options of the job.
+        name: the field of that class.
+        title: what it is called on the page (default: the field's name).
+        description: what is written below it (default: the option's help).
+        default: what the form begins with (default: what the job takes when it is left out).
+        schema: what the form alone refuses, in words of JSON Schema.
+    """
+    option = next(each for each in declared_options(options) if each.name == name)
+    may_be_empty = default is None and option.default in (None, "")
+    kind = _TYPES.get(option.type, "string")
+    found: dict[str, Any] = {"type": ["null", kind] if may_be_empty else kind}
+    if option.choices:
+        found["enum"] = [None, *option.choices] if may_be_empty else list(option.choices)
+    if option.option.at_least is not None:
+        found["minimum"] = option.option.at_least
+    text = description or option.option.help
+    found |= {"title": title or name.replace("_", " ").capitalize(), "description": text[0].upper() + text[1:]}
+    if option.is_required and default is None:
+        return Param(**found, **schema)
+    empty = None if may_be_empty else option.default
+    return Param(empty if default is None else default, **found, **schema)
 
 
 def choice_param(names: list[str], *, empty: str, title: str, description: str, is_open: bool = False) -> Param:
@@ -68,14 +108,8 @@ def plan_param() -> Param:
 
 def topics_param() -> Param:
     """Topics of Kafka, with commas, or none."""
-    return Param(
-        None,
-        type=["null", "string"],
-        pattern=f"^{_TOPIC}(,{_TOPIC})*{_END}",
-        maxLength=249,
-        title="Accept loss",
-        description="Topics of Kafka, with commas, that go on without the messages they have lost",
-    )
+    pattern = f"^{_TOPIC}(,{_TOPIC})*{_END}"
+    return option_param(IngestOptions, "accept_loss", pattern=pattern, maxLength=249)
 
 
 def dry_run_param(shown: str = "the plan") -> Param:
@@ -112,13 +146,13 @@ def changes_params(marts: list[str], tables: list[str], *, is_open: bool = False
             title="Preview",
             description="Compute them beside their rows and show the difference; takes as long as a full refresh",
         ),
-        "samples": Param(
-            0,
-            type="integer",
-            minimum=0,
-            maximum=100,
+        "samples": option_param(
+            PreviewOptions,
+            "samples",
             title="Sample keys",
             description="Of new, changed and gone rows, so many keys each; they stay in Airflow's log and database",
+            default=0,
+            maximum=100,
         ),
         "dry_run": dry_run_param("the plan and the preview"),
     }
@@ -128,18 +162,8 @@ def table_params() -> dict[str, Param]:
     """Which tables alone, by patterns with commas; none: everything."""
     pattern = r"[A-Za-z0-9_*?]{1,128}"
     return {
-        name: Param(
-            None,
-            type=["null", "string"],
-            pattern=f"^{pattern}(,{pattern})*{_END}",
-            maxLength=1000,
-            title=title,
-            description=description,
-        )
-        for name, title, description in (
-            ("databases", "Databases", "Tables of these databases or schemas at the source alone; empty: everything"),
-            ("tables", "Tables", "These tables alone, such as order*,customers; empty: everything"),
-        )
+        name: option_param(SplitOptions, name, pattern=f"^{pattern}(,{pattern})*{_END}", maxLength=1000)
+        for name in ("databases", "tables")
     }
 
 
@@ -147,44 +171,12 @@ def snapshot_params(conn_id: str = SOURCE_CONN_ID) -> dict[str, Param]:
     """Which table of which database is read, and how; ``conn_id`` is the connection of the lake's first database."""
     name = r"[A-Za-z0-9_$#@]{1,128}"
     return {
-        "table": Param(
-            type="string",
-            pattern=rf"^{name}\.{name}{_END}",
-            title="Table",
-            description="Schema and table as the database writes them; with MySQL and MariaDB database and table",
-        ),
-        "server_name": Param(
-            type="string",
-            pattern=f"^{_TOPIC}{_END}",
-            maxLength=249,
-            title="Server name",
-            description="The topic.prefix of the connector that sends its changes",
-        ),
-        "partition_column": Param(
-            None,
-            type=["null", "string"],
-            pattern=f"^{name}{_END}",
-            title="Partition column",
-            description="Its key, a number or a date, to read it in parts by; empty: in one part",
-        ),
-        "parts": Param(
-            None,
-            type=["null", "integer"],
-            minimum=1,
-            maximum=10_000,
-            title="Parts",
-            description="Empty: one for 50,000 rows",
-        ),
-        "decimals": Param(
-            "precise",
-            type="string",
-            enum=["precise", "string"],
-            title="Decimals",
-            description="As the connector's decimal.handling.mode has them",
-        ),
-        "again": Param(
-            False, type="boolean", title="Again", description="Start from scratch, even if it was read or begun before"
-        ),
+        "table": option_param(SnapshotOptions, "table", pattern=rf"^{name}\.{name}{_END}"),
+        "server_name": option_param(SnapshotOptions, "server_name", pattern=f"^{_TOPIC}{_END}", maxLength=249),
+        "partition_column": option_param(SnapshotOptions, "partition_column", pattern=f"^{name}{_END}"),
+        "parts": option_param(SnapshotOptions, "parts", maximum=10_000),
+        "decimals": option_param(SnapshotOptions, "decimals"),
+        "again": option_param(SnapshotOptions, "again"),
         "connection": Param(
             conn_id,
             type="string",

@@ -1,11 +1,9 @@
-"""Job arguments: what goes down to a job. Jobs take their clock and interval from here, never from ``now()``."""
+"""Clocks, intervals and lists of names, as the command line and the forms of DAGs have them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
@@ -38,20 +36,6 @@ class Interval:
                 f"interval {format_clock(self.start)} to {format_clock(self.end)} is empty; "
                 f"give --interval-end after --interval-start"
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobArguments:
-    """Arguments of one run. ``options`` holds what only this job knows, by option name with underscores."""
-
-    job: str
-    clock: datetime
-    interval: Interval | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.clock.tzinfo is None:
-            raise ContractError("the clock needs a time zone; give --clock in ISO 8601 with Z")
 
 
 def names_of(text: str) -> tuple[str, ...]:

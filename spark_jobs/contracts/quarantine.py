@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
@@ -105,16 +103,16 @@ class Selection:
             check_identifier(self.rule, "--rule")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Selection:
-        """From the options of the command line; ContractError unless it is said in exactly one way."""
-        given = [name for name in _WAYS if options.get(name) not in (None, False)]
-        if len(given) != 1:
+    def of(cls, *, record: str | None, reason: str | None, rule: str | None, is_all: bool) -> Selection:
+        """From the options of the command line; ContractError unless exactly one of them was given."""
+        options = {"record": record, "reason": reason, "rule": rule}
+        given = {name: value for name, value in options.items() if value is not None}
+        if len(given) + is_all != 1:
             raise ContractError("say which records in one way: --record, --reason or --rule (replay: or --all)")
-        if given == ["all"]:
-            return cls()
-        if not options[given[0]]:
-            raise ContractError(f"--{given[0]} is empty; quarantine list shows what there is")
-        return cls(**{given[0]: options[given[0]]})
+        for name, value in given.items():
+            if not value:
+                raise ContractError(f"--{name} is empty; quarantine list shows what there is")
+        return cls(**given)
 
 
 def check_reason(reason: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
-from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
@@ -12,21 +10,20 @@ from spark_jobs.contracts.names import show
 _MOST_WORDS = 500
 
 
-def check_said(options: Mapping[str, Any], *, missing: str) -> None:
-    """Raise ContractError unless ``because`` and ``by`` are one line each; ``missing`` tells of none."""
-    for name in ("because", "by"):
-        check_line(options, name)
-    if not options.get("because"):
+def check_said(because: str | None, by: str | None, *, missing: str) -> None:
+    """Raise ContractError unless ``because`` and ``by`` are one line each; ``missing`` is the error of no reason."""
+    check_line(because, "because")
+    check_line(by, "by")
+    if not because:
         raise ContractError(missing)
 
 
-def check_line(options: Mapping[str, Any], name: str) -> None:
-    """Raise ContractError when the option is given and is not one line."""
-    words = options.get(name)
+def check_line(words: str | None, name: str) -> None:
+    """Raise ContractError when the option of this name is given and is not one line."""
     if words is not None and (not words.isprintable() or not 0 < len(words.strip()) <= _MOST_WORDS):
         raise ContractError(f"--{name} is {show(words)}; give one line of at most {_MOST_WORDS} characters")
 
 
-def said_by(options: Mapping[str, Any]) -> str:
-    """Who says so: ``by``, or the user of this machine."""
-    return options.get("by") or getpass.getuser()
+def said_by(by: str | None) -> str:
+    """Who decided: ``by``, or the user of this machine."""
+    return by or getpass.getuser()

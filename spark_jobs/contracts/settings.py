@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.contracts.catalogs import GLUE, METASTORE, is_address
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.lakes import BASE_PATH, DEFAULT_PLACES, LANDING_PATH, lake_environment
@@ -19,12 +20,9 @@ from spark_jobs.contracts.shipped import FOLDER, unpack_shipped
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 """The project's folder; the zip itself where the library runs from one."""
 PREFIX = "LAKEHOUSE_"
-GLUE = "glue"
-"""``catalog`` for the AWS Glue data catalog of the account that the job runs in."""
 _MEMORY = re.compile(r"[0-9]{1,6}[mg]")
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _HOST = r"[A-Za-z0-9._-]{1,253}:[0-9]{1,5}"
-_METASTORE = re.compile(rf"thrift://{_HOST}")
 _SERVERS = re.compile(rf"{_HOST}(?:,{_HOST})*")
 _WORKGROUP = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _WITH_LEASES = ("file", "s3", "s3a")
@@ -155,9 +153,9 @@ class Settings:
             )
 
     def _check_catalog(self) -> None:
-        if self.catalog not in ("", GLUE) and not _METASTORE.fullmatch(self.catalog):
+        if self.catalog and not is_address(self.catalog):
             raise SettingsError(
-                f"{PREFIX}CATALOG={show(without_secrets(self.catalog))} must be {GLUE} or look like thrift://host:9083"
+                f"{PREFIX}CATALOG={show(without_secrets(self.catalog))} must be {GLUE} or look like {METASTORE}"
             )
         if self.catalog_database:
             check_identifier(self.catalog_database, f"{PREFIX}CATALOG_DATABASE")

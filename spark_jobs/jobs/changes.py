@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import InstantRange
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.job_options.changes import ChangesOptions
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import ROW_ORDER
 from spark_jobs.lake_spec.versions import history_columns
 from spark_jobs.pipelines.column_forms import stored_forms
-from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
-from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.pipelines.exporting import export_rows, find_target
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
@@ -29,48 +27,38 @@ from spark_jobs.transforms.visible import visible_rows
 DEFAULT_ROWS = 50
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--table", required=True, help="the table")
-    parser.add_argument("--from", dest="after", required=True, metavar="MOMENT", help="after this instant or time")
-    parser.add_argument("--to", dest="up_to", metavar="MOMENT", help="up to this instant or time (default: the newest)")
-    parser.add_argument("--max-commits", type=int, help="at most this number of commits after --from")
-    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
-    add_export_options(parser)
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[ChangesOptions]) -> None:
     """Raise ContractError when the options name no table or no moments, or ``--output`` cannot be written."""
-    options = arguments.options
-    find_target(arguments, settings)
-    choose_layouts(spec, options["table"])
-    for moment in filter(None, (options["after"], options.get("up_to"))):
+    spec, settings = context.spec, context.settings
+    options = context.options
+    find_target(context.options, settings)
+    choose_layouts(spec, options.table)
+    for moment in filter(None, (options.after, options.up_to)):
         parse_moment(moment)
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[ChangesOptions]) -> JobResult:
     """Print the rows that differ between two states of a table: ``op``, the key, and the columns that changed.
 
     Or write all of them to ``--output``, a file without rows when there are none. Both states are read as of an
     instant; a row that several commits changed comes once. The log has inserts alone.
     """
-    spec, options = read_lake_spec(settings), arguments.options
-    target = find_target(arguments, settings)
-    (layout,) = choose_layouts(spec, options["table"]).values()
+    spark, settings = context.spark, context.settings
+    spec, options = context.spec, context.options
+    target = find_target(context.options, settings)
+    (layout,) = choose_layouts(spec, options.table).values()
     timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
     timeline.check_readable()
-    window = _window(spark, timeline, arguments)
+    window = _window(context, timeline)
     keys = _keys(spec, layout, timeline)
     with pinned(spark, _differences(spark, spec, timeline, window, keys), "differences") as pinned_df:
         counts = {row["op"]: row["count"] for row in pinned_df.groupBy("op").count().collect()}
         sorted_df = pinned_df.orderBy(*keys)
-        export = export_rows(spark, sorted_df, target, arguments) if target else None
+        export = export_rows(spark, sorted_df, target, context.options) if target else None
         if export is None:
-            sorted_df.limit(options["rows"]).show(options["rows"], truncate=False)
-    return JobResult(
-        job=arguments.job,
-        status=DONE if counts else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+            sorted_df.limit(options.rows).show(options.rows, truncate=False)
+    return context.result(
+        DONE if counts else NOTHING_TO_DO,
         source=SourceWindow(table=layout.name, after=window.after, up_to=window.up_to),
         counters={**counts, **(export.counters if export else {})},
         messages=(
@@ -107,13 +95,17 @@ def _differences(
     return row_differences(before_df, after_df, keys)
 
 
-def _window(spark: SparkSession, timeline: Timeline, arguments: JobArguments) -> InstantRange:
-    options = arguments.options
-    after = state_at(spark, timeline, parse_moment(options["after"]))
-    up_to = parse_moment(options["up_to"]) if options.get("up_to") else timeline.readable_up_to
+def _window(context: JobContext[ChangesOptions], timeline: Timeline) -> InstantRange:
+    spark = context.spark
+    options = context.options
+    after = state_at(spark, timeline, parse_moment(options.after))
+    up_to = parse_moment(options.up_to) if options.up_to else timeline.readable_up_to
     found = [write.time for write in timeline.writes if after < write.time <= min(up_to, timeline.readable_up_to)]
-    if (most := options.get("max_commits")) is not None:
+    if (most := options.max_commits) is not None:
         if most < 1:
             raise ContractError("--max-commits must be at least 1")
         found = found[:most]
     return InstantRange(after=after, up_to=found[-1] if found else after)
+
+
+JOB = Job(options=ChangesOptions, run=run, check=check)

@@ -5,7 +5,6 @@ It reads what people read: live rows, by the columns that mean something. Only k
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,19 +15,18 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.job_errors import ChecksFailedError, ChecksUndecidedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.checks import ChecksOptions
 from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.spec_files.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
 from spark_jobs.storage.catalog.athena import ask
-from spark_jobs.storage.catalog.view_ddl import Engine, database_of
-from spark_jobs.storage.lake_specs import read_lake_spec
+from spark_jobs.storage.catalog.view_ddl import database_of
 from spark_jobs.storage.timeline import Timeline
 
 MOST_SAMPLES = 3
@@ -62,29 +60,17 @@ class CheckOutcome:
         return self.check.id, state, None if self.missing else self.rows, self.told
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("action", choices=["list", "run"], help="list: which checks there are; run: run them")
-    parser.add_argument("--tables", default="", metavar="A,B", help="checks of these tables alone")
-    parser.add_argument(
-        "--engine",
-        choices=[Engine.SPARK.value, Engine.ATHENA.value],
-        default=Engine.SPARK.value,
-        help="what runs them: Spark over the lake, Athena over the views that 'views apply' made (default spark)",
-    )
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[ChecksOptions]) -> bool:
     """Only to ask it."""
-    return arguments.options["action"] == "run" and arguments.options["engine"] == Engine.SPARK
+    return context.options.action == "run" and context.options.engine == "spark"
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[ChecksOptions]) -> None:
     """Refuse at once files that cannot be used, and tables without checks."""
-    _load(spec, arguments, settings)
+    _load(context)
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[ChecksOptions]) -> JobResult:
     """List the checks, or ask them and print how many rows break each rule, with the keys of the first.
 
     Raises:
@@ -92,15 +78,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         ChecksFailedError: rows were found.
         ChecksUndecidedError: none was, and some checks read tables without a commit.
     """
-    spec = read_lake_spec(settings)
-    checks = _load(spec, arguments, settings)
-    if arguments.options["action"] == "list":
+    checks = _load(context)
+    if context.options.action == "list":
         rows = [(each.id, ", ".join(sorted(each.reads)), each.description) for each in checks]
         print(format_table(_LIST_HEAD, rows))
-        return _result(arguments, [], listed=len(checks))
-    outcomes = list(_ask_all(spark, spec, checks, settings))
+        return _result(context, [], listed=len(checks))
+    outcomes = list(_ask_all(context, checks))
     print(format_table(_RUN_HEAD, [outcome.cells for outcome in outcomes]))
-    result = _result(arguments, outcomes)
+    result = _result(context, outcomes)
     if broken := {outcome.check.id: outcome.rows for outcome in outcomes if outcome.rows}:
         raise ChecksFailedError(broken=broken, result=result)
     if missing := sorted({table for outcome in outcomes for table in outcome.missing}):
@@ -139,31 +124,29 @@ def ask_spark(spark: SparkSession, sql: str) -> Sequence[Row]:
         raise ContractError(f"Spark refuses a check: {' '.join(str(error).split(';')[0].split())[:300]}") from error
 
 
-def _load(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> tuple[CheckSpec, ...]:
-    tables = names_of(arguments.options["tables"])
+def _load(context: JobContext[ChecksOptions]) -> tuple[CheckSpec, ...]:
+    spec, settings = context.spec, context.settings
+    tables = names_of(context.options.tables)
     return load_checks(Path(settings.checks_path), spec, tables)
 
 
-def _ask_all(
-    spark: SparkSession | None, spec: LakeSpec, checks: Sequence[CheckSpec], settings: Settings
-) -> Iterator[CheckOutcome]:
+def _ask_all(context: JobContext[ChecksOptions], checks: Sequence[CheckSpec]) -> Iterator[CheckOutcome]:
+    spec, settings = context.spec, context.settings
     read = {table for each in checks for table in each.reads}
-    if spark is not None:
-        made = register_tables(spark, spec, settings, only=read)
-        return ask_checks(checks, made, partial(ask_spark, spark))
+    if needs_spark(context):
+        made = register_tables(context.spark, spec, settings, only=read)
+        return ask_checks(checks, made, partial(ask_spark, context.spark))
     database = settings.catalog_database or spec.lake
     check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
     made = [name for name in read if Timeline(table=name, path=settings.table_path(name)).last]
     return ask_checks(checks, made, partial(ask, schema=database_of(database), settings=settings))
 
 
-def _result(arguments: JobArguments, outcomes: Sequence[CheckOutcome], *, listed: int = 0) -> JobResult:
+def _result(context: JobContext[ChecksOptions], outcomes: Sequence[CheckOutcome], *, listed: int = 0) -> JobResult:
     count = listed or len(outcomes)
     broken, missing = [o for o in outcomes if o.rows], [o for o in outcomes if o.missing]
-    return JobResult(
-        job=arguments.job,
-        status=DONE if count else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if count else NOTHING_TO_DO,
         counters={
             "checks": count,
             "held": len(outcomes) - len(broken) - len(missing),
@@ -176,3 +159,6 @@ def _result(arguments: JobArguments, outcomes: Sequence[CheckOutcome], *, listed
             *(f"{outcome.check.id}: not run, {outcome.told}" for outcome in missing),
         ),
     )
+
+
+JOB = Job(options=ChecksOptions, run=run, check=check, needs_spark=needs_spark)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.context import Job, JobContext, never
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
@@ -17,64 +17,48 @@ from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.consumers import ConsumersOptions
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("consumer", "table", "read up to", "commits behind", "reads about every", "place")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "action",
-        choices=["list", "register", "forget"],
-        help="list: all of them; register: a reader outside the lake, or its new checkpoint; forget: remove a reader",
-    )
-    parser.add_argument("--name", help="the consumer to register or forget")
-    parser.add_argument("--table", help="the table it reads")
-    parser.add_argument("--at", metavar="INSTANT", help="it has read up to this instant (default: the table's newest)")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
-    """It only looks at timelines and its own files."""
-    return False
-
-
-def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[ConsumersOptions]) -> JobResult:
     """List or change the registered consumers; needs no Spark.
 
     What a consumer has not read yet is neither cleaned nor archived, however long that takes: one that will never come
     again has to be forgotten.
     """
-    spec, options = read_lake_spec(settings), arguments.options
+    settings = context.settings
+    spec, options = context.spec, context.options
     registry = ConsumerRegistry(settings.base_path)
-    if options["action"] == "register":
-        _register(registry, spec, arguments, settings)
-    elif options["action"] == "forget":
-        _forget(registry, spec, options.get("name") or "")
+    if options.action == "register":
+        _register(context, registry)
+    elif options.action == "forget":
+        _forget(registry, spec, options.name or "")
     consumers = registry.all()
     rows = [row for name, state in sorted(consumers.items()) for row in _rows(name, state, settings)]
     print(format_table(_HEAD, rows) if rows else "no consumer has read anything yet")
-    clock = format_clock(arguments.clock)
-    return JobResult(job=arguments.job, status=DONE, clock=clock, counters={"consumers": len(consumers)})
+    return context.result(DONE, counters={"consumers": len(consumers)})
 
 
-def _register(registry: ConsumerRegistry, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
-    name, table = arguments.options.get("name") or "", arguments.options.get("table") or ""
+def _register(context: JobContext[ConsumersOptions], registry: ConsumerRegistry) -> None:
+    spec, settings = context.spec, context.settings
+    name, table = context.options.name or "", context.options.table or ""
     check_identifier(name, "consumer (--name)")
     if name in own_consumers(spec):
         raise ContractError(f"{name} is the lake's own and keeps its place itself; give your reader another name")
     if table not in spec.table_names:
         raise ContractError(f"lake {spec.lake} has no table {show(table)} (--table); it has {sorted(spec.table_names)}")
     timeline = Timeline(table=table, path=settings.table_path(table))
-    at = parse_instant(arguments.options.get("at") or timeline.readable_up_to)
+    at = parse_instant(context.options.at or timeline.readable_up_to)
     if at != BEGINNING and not timeline.holds(at):
         raise ContractError(f"{table} has no commit {at} on its timeline any more; register at one that it has")
     before = registry.read(name)
     state = ConsumerState(checkpoints={**before.checkpoints, table: at}, tables=before.tables, notes=before.notes)
-    registry.write(name, state, arguments.clock)
+    registry.write(name, state, context.clock)
 
 
 def _forget(registry: ConsumerRegistry, spec: LakeSpec, name: str) -> None:
@@ -98,3 +82,6 @@ def _every(moved: Sequence[str]) -> str:
     """The usual time between two moves, as people say it."""
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(map(parse_clock, moved))]
     return str(timedelta(seconds=round(median(gaps)))) if gaps else "-"
+
+
+JOB = Job(options=ConsumersOptions, run=run, needs_spark=never)

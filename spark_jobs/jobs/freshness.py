@@ -5,59 +5,49 @@ It looks at timelines, consumers' files and where events are delivered, so it te
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext, never
+from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import StaleTablesError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.freshness import FreshnessOptions
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
 from spark_jobs.quality.holds import Holds
 from spark_jobs.sources.discovery import waits_since
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "newest event", "promised", "waits since", "promised", "state")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--tables", default="", metavar="A,B", help="these tables alone")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
-    """It only looks at timelines and files."""
-    return False
-
-
-def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[FreshnessOptions]) -> JobResult:
     """Print how fresh each table is at the run's clock; needs no Spark, and changes nothing.
 
     Raises:
         ContractError: a table that is asked for promises nothing.
         StaleTablesError: a promise is not kept.
     """
-    spec, clock = read_lake_spec(settings), arguments.clock
+    settings = context.settings
+    spec, clock = context.spec, context.clock
     log_timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
     lake = FreshnessOfLake(spec=spec, settings=settings, waiting_since=waits_since(spec, log_timeline, settings, clock))
     held = {hold.table: hold.since for hold in Holds(settings).held()}
-    found = [lake.of(table) for table in _chosen(lake, arguments)]
+    found = [lake.of(table) for table in _chosen(context, lake)]
     states = {each.table: _state(each, clock, held) for each in found}
     print(format_table(_HEAD, [(*_cells(each, clock), states[each.table]) for each in found]))
     late = {each.table: states[each.table] for each in found if each.is_behind(clock) or each.is_silent(clock)}
     counters = {"tables": len(found), "late": len(late), "held": len(held.keys() & states.keys())}
-    result = JobResult(job=arguments.job, status=DONE, clock=format_clock(clock), counters=counters)
+    result = context.result(DONE, counters=counters)
     if late:
         raise StaleTablesError(late=late, result=result)
     return result
 
 
-def _chosen(lake: FreshnessOfLake, arguments: JobArguments) -> tuple[str, ...]:
-    asked = names_of(arguments.options.get("tables", ""))
+def _chosen(context: JobContext[FreshnessOptions], lake: FreshnessOfLake) -> tuple[str, ...]:
+    asked = names_of(context.options.tables)
     if unknown := sorted(set(asked) - set(lake.tables)):
         raise ContractError(
             f"lake {lake.spec.lake} has no promise of a table {show(unknown[0])} (--tables); it has "
@@ -106,3 +96,6 @@ def _span(minutes: int) -> str:
     """Minutes as people say them: ``1 d 2 h``; nothing is left out but zeros."""
     parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 min"
+
+
+JOB = Job(options=FreshnessOptions, run=run, needs_spark=never)

@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
-
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.again import Again
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.ingest import IngestOptions
 from spark_jobs.pipelines.ingestion.rereading import Rereading, may_supplement, supplement
 from spark_jobs.pipelines.ingestion.run import ingest_delivery, ingest_new
 from spark_jobs.sources.again import HEADER, plan_again
 from spark_jobs.sources.kafka import client_properties
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_intake
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--max-events", type=int, help="most events to read in this run (LAKEHOUSE_MAX_EVENTS)")
-    parser.add_argument(
-        "--accept-loss",
-        default="",
-        metavar="TOPIC,TOPIC",
-        help="topics of Kafka to continue although messages were lost before they were read",
-    )
-    parser.add_argument(
-        "--again",
-        default="",
-        metavar="WHAT,WHAT",
-        help="topics, files (TOPIC/FILE, with wildcards) or offsets (TOPIC/PARTITION:FIRST-LAST) to read once more",
-    )
-    parser.add_argument("--yes", action="store_true", help="--again: do it; by default a plan is shown")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[IngestOptions]) -> bool:
     """What is to be read again is shown without it."""
-    return not arguments.options.get("again") or bool(arguments.options.get("yes"))
+    return not context.options.again or context.options.yes
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[IngestOptions]) -> None:
     """Raise ContractError or SettingsError when what is said of Kafka, or is to be read again, cannot be."""
-    if arguments.options.get("yes") and not arguments.options.get("again"):
+    settings = context.settings
+    if context.options.yes and not context.options.again:
         raise ContractError("--yes carries out what --again plans; an ingest of what is new needs none, leave it out")
-    if arguments.options.get("again"):
-        Again.parse(arguments.options["again"])
-        if arguments.options.get("accept_loss"):
+    if context.options.again:
+        Again.parse(context.options.again)
+        if context.options.accept_loss:
             raise ContractError("--again reads what is there, so nothing can be lost; leave --accept-loss out")
     if settings.kafka_servers:
         client_properties(settings)
         Start.parse(settings.kafka_start)
-    elif arguments.options.get("accept_loss"):
+    elif context.options.accept_loss:
         raise ContractError("--accept-loss is for topics of Kafka, and LAKEHOUSE_KAFKA_SERVERS names none")
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[IngestOptions]) -> JobResult:
     """Take what is new in the landing path, and in Kafka's topics where the settings name servers.
 
     At most ``max_events`` records are taken, of each topic's partitions alike.
@@ -74,28 +53,30 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
     What was read is recorded in the log's commit that holds the rows. The quarantine is written first, by content: a
     run that dies in between repeats it without effect.
     """
-    spec = read_lake_spec(settings)
-    if arguments.options.get("again"):
-        return _again(spark, spec, arguments, settings)
-    assert spark is not None
-    with hold_tables((spec.log, spec.quarantine), job=arguments.job, settings=settings):
+    settings = context.settings
+    spec = context.spec
+    if context.options.again:
+        return _again(context)
+    with hold_tables((spec.log, spec.quarantine), job=context.job, settings=settings):
         check_intake(settings)
-        taken = ingest_new(spark, spec, arguments, settings)
-    return _result(arguments, taken.outcomes, taken.counters, taken.messages, taken.alerts)
+        taken = ingest_new(
+            context, max_records=context.options.max_events, accepted=names_of(context.options.accept_loss)
+        )
+    return _result(context, taken.outcomes, taken.counters, taken.messages, taken.alerts)
 
 
-def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
+def _again(context: JobContext[IngestOptions]) -> JobResult:
     """Show what would be read once more, and read it when ``--yes`` says so. No checkpoint moves."""
-    check(spec, arguments, settings)
-    again, names = Again.parse(arguments.options["again"]), (spec.log, spec.quarantine)
+    spec, settings = context.spec, context.settings
+    again, names = Again.parse(context.options.again), (spec.log, spec.quarantine)
     plan = plan_again(spec, again, Timeline(table=spec.log, path=settings.table_path(spec.log)), settings)
     print(format_table(HEADER, plan.rows()))
-    if spark is None or not arguments.options.get("yes"):
+    if not context.options.yes:
         said = ("events that the log has are known by their identity and stay", "nothing was read; do it with --yes")
-        return _result(arguments, (), {"planned": len(plan.rows())}, said, ())
+        return _result(context, (), {"planned": len(plan.rows())}, said, ())
     outcomes, counters = dict[str, TableOutcome](), Counter[str]()
     messages, alerts = dict[str, None](), dict[str, None]()
-    with hold_tables(names, job=arguments.job, settings=settings):
+    with hold_tables(names, job=context.job, settings=settings):
         check_intake(settings)
         may_add = may_supplement(settings)
         if not may_add and plan.files:
@@ -105,20 +86,20 @@ def _again(spark: SparkSession | None, spec: LakeSpec, arguments: JobArguments, 
             )
         if not may_add:
             messages["people were erased from this lake; erase again whom these messages name"] = None
-        for delivery in plan.deliveries(max_records=arguments.options.get("max_events") or settings.max_events):
-            timelines = [settled_timeline(spark, name, settings) for name in names]
-            taken = ingest_delivery(spark, spec, delivery, timelines, arguments, settings, by=Rereading)
+        for delivery in plan.deliveries(max_records=context.options.max_events or settings.max_events):
+            timelines = [settled_timeline(context.spark, name, settings) for name in names]
+            taken = ingest_delivery(context, delivery, timelines, by=Rereading)
             done = list(taken.outcomes)
             if may_add and taken.counters.get("records_duplicate"):
-                timeline = settled_timeline(spark, spec.log, settings)
-                done.append(supplement(spark, spec, delivery, timeline, arguments, settings))
+                timeline = settled_timeline(context.spark, spec.log, settings)
+                done.append(supplement(context, delivery, timeline))
                 counters["events_supplemented"] += done[-1].rows
             for each in done:
                 outcomes[each.table] = _with(outcomes.get(each.table), each)
             counters.update({name: count for name, count in taken.counters.items() if name != "has_more"})
             messages |= dict.fromkeys(taken.messages)
             alerts |= dict.fromkeys(taken.alerts if any(each.is_committed for each in done) else ())
-    return _result(arguments, tuple(outcomes.values()), dict(counters), tuple(messages), tuple(alerts))
+    return _result(context, tuple(outcomes.values()), dict(counters), tuple(messages), tuple(alerts))
 
 
 def _with(known: TableOutcome | None, outcome: TableOutcome) -> TableOutcome:
@@ -130,18 +111,19 @@ def _with(known: TableOutcome | None, outcome: TableOutcome) -> TableOutcome:
 
 
 def _result(
-    arguments: JobArguments,
+    context: JobContext[IngestOptions],
     outcomes: tuple[TableOutcome, ...],
     counters: Mapping[str, int],
     messages: tuple[str, ...],
     alerts: tuple[str, ...],
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=outcomes,
         counters=counters,
         messages=messages,
         alerts=alerts,
     )
+
+
+JOB = Job(options=IngestOptions, run=run, check=check, needs_spark=needs_spark)

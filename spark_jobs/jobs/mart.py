@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.job_errors import DefinitionChangedError, GateStoppedError, TablesFailedError
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.settings import Settings
+from spark_jobs.job_options.mart import MartOptions
 from spark_jobs.lake_spec.marts import MartSpec
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes.registry import refresh_mart
+from spark_jobs.marts.refresh import RefreshRequest
 from spark_jobs.quality.holds import Holds
-from spark_jobs.storage.lake_specs import read_lake_spec
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--layer", required=True, help="the layer whose marts are refreshed, such as fast or slow")
-    parser.add_argument("--mart", help="one mart of the layer alone")
-    parser.add_argument("--full", action="store_true", help="full refresh: compute all rows again")
-    parser.add_argument("--move-cut", action="store_true", help="move the cut of stitch marts to the newest instant")
-
-
-def check(spec: LakeSpec, arguments: JobArguments, _settings: Settings) -> None:
+def check(context: JobContext[MartOptions]) -> None:
     """Raise ContractError when the options name no mart."""
-    marts_of(spec, arguments)
+    marts_of(context)
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[MartOptions]) -> JobResult:
     """Bring every mart of the layer to the newest state of what it reads, as of the clock.
 
     A mart's clock never goes back: a run with an older one (a backfill, a late retry) takes in new data and leaves the
@@ -48,15 +36,19 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
             not come yet; all others were refreshed.
         DefinitionChangedError: marts whose definition is another one than that of their rows; the same holds.
     """
-    spec = read_lake_spec(settings)
-    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
+    settings = context.settings
+    spec = context.spec
+    engine = Engine(
+        context=context,
+        request=RefreshRequest(is_full=context.options.full, moves_cut=context.options.move_cut),
+    )
     outcomes: list[TableOutcome] = []
     stopped: dict[str, Sequence[str]] = {}
     changed: dict[str, Sequence[str]] = {}
     # One after another: Hudi's reader turns vectorized reading on and off for the whole session while it plans, so that
     # refreshes side by side trip over each other.
     waiting = dict[str, str]()
-    for mart in marts_of(spec, arguments):
+    for mart in marts_of(context):
         if missing := spec.missing_reads(mart):
             waiting[mart.name] = f"reads {show_all(missing)}, which no pattern has found in the log so far"
             continue
@@ -69,12 +61,10 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         except DefinitionChangedError as error:
             changed.update(error.changed)
     Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
-    layer = [mart for mart in spec.marts if mart.layer == arguments.options["layer"]]
+    layer = [mart for mart in spec.marts if mart.layer == context.options.layer]
     engine.forget_changes(read.table for mart in layer for read in mart.reads)
-    result = JobResult(
-        job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    result = context.result(
+        DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
         messages=(
@@ -92,12 +82,13 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
     return result
 
 
-def marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
+def marts_of(context: JobContext[MartOptions]) -> list[MartSpec]:
     """The marts that the options name, each after those it reads; a cache belongs to its stitch mart.
 
     ContractError when there is none.
     """
-    layer, name = arguments.options["layer"], arguments.options.get("mart")
+    spec = context.spec
+    layer, name = context.options.layer, context.options.mart
     found = [mart for mart in spec.marts if mart.layer == layer and mart.name not in spec.caches]
     if not found:
         layers = sorted({mart.layer for mart in spec.marts})
@@ -106,3 +97,6 @@ def marts_of(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     if not chosen:
         raise ContractError(f"layer {layer} has no mart {show(name)}; it has {[mart.name for mart in found]}")
     return chosen
+
+
+JOB = Job(options=MartOptions, run=run, check=check)

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection, Iterable
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext, never
+from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import one_of, show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.plan import PlanOptions
 from spark_jobs.lake_spec.lake_plan import HEADER, Action, DefinitionChange
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.planning import make_plan
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.plan_files import keep_plan, write_plan
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "--marts", metavar="NAMES", help="these marts alone, with commas; changed marts and tables that they read too"
-    )
-    parser.add_argument("--tables", metavar="NAMES", help="these tables alone, with commas; and marts of --marts")
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--output", default="plan.yaml", metavar="FILE", help="the plan file (default: plan.yaml)")
-    place.add_argument("--keep", action="store_true", help="keep the plan in the lake, by its id, and write no file")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
-    """It is made from timelines."""
-    return False
-
-
-def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[PlanOptions]) -> JobResult:
     """Print what changed, what ``apply`` would do, and what depends on it; write the plan. Nothing is changed.
 
     With ``--keep`` there is a plan also where nothing changed: who carries it out need not ask first.
     """
-    spec, is_kept = read_lake_spec(settings), bool(arguments.options.get("keep"))
-    output = arguments.options.get("output") or "plan.yaml"
-    chosen = _chosen(spec, arguments)
-    plan = make_plan(spec, settings, arguments.clock)
+    settings = context.settings
+    spec, is_kept = context.spec, context.options.keep
+    output = context.options.output
+    chosen = _chosen(context)
+    plan = make_plan(spec, settings, context.clock)
     if chosen:
         plan = plan.of_chosen(chosen, {mart.name: spec.declared_sources_of(mart) for mart in spec.marts})
     messages = [change.describe() for change in plan.changes]
@@ -59,10 +42,8 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     if plan.applied:
         place = plan.id if is_kept else output
         messages.append(f"next: preview --plan {place}, then: apply --plan {place}")
-    return JobResult(
-        job=arguments.job,
-        status=DONE if plan.changes else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if plan.changes else NOTHING_TO_DO,
         counters={
             "changes": len(plan.changes),
             "to_apply": len(plan.applied),
@@ -75,9 +56,11 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
     )
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[str, ...]:
+def _chosen(context: JobContext[PlanOptions]) -> tuple[str, ...]:
+    spec = context.spec
     known = {"mart": spec.mart_names, "table": {table.name for table in spec.tables}}
-    chosen = {kind: names_of(arguments.options.get(f"{kind}s") or "") for kind in known}
+    options = context.options
+    chosen = {"mart": names_of(options.marts or ""), "table": names_of(options.tables or "")}
     for kind, names in chosen.items():
         for name in names:
             if name not in known[kind]:
@@ -88,3 +71,6 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[str, ...]:
 def _also(planned: Iterable[DefinitionChange], chosen: Collection[str]) -> list[str]:
     others = [change.table for change in planned if chosen and change.table not in chosen]
     return [f"{name}: was not chosen; a chosen mart reads it, so it is computed first" for name in others]
+
+
+JOB = Job(options=PlanOptions, run=run, needs_spark=never)

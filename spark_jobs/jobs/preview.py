@@ -2,71 +2,55 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.previews import PREVIEW_HEADER
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.preview import PreviewOptions
 from spark_jobs.lake_spec.lake_plan import LakePlan
 from spark_jobs.lake_spec.marts import MartSpec
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.preview import Preview, preview
 from spark_jobs.pipelines.planning import make_plan
 from spark_jobs.pipelines.rebuild.preview import preview_table
-from spark_jobs.storage.lake_specs import read_lake_spec
-from spark_jobs.storage.plan_files import PLAN_HELP, read_plan
+from spark_jobs.storage.plan_files import read_plan
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--plan", required=True, metavar="FILE", help=PLAN_HELP)
-    parser.add_argument("--mart", help="one mart of the plan alone")
-    parser.add_argument("--table", help="one table of the plan alone")
-    parser.add_argument(
-        "--samples", type=int, default=10, metavar="N", help="keys to show of each kind (default 10; 0: none)"
-    )
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[PreviewOptions]) -> bool:
     """Not for a plan that computes nothing."""
-    return bool(read_plan(arguments.options["plan"], settings).applied)
+    return bool(read_plan(context.options.plan, context.settings).applied)
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[PreviewOptions]) -> None:
     """Raise ContractError when the file is no plan, or has no such mart or table."""
-    plan = read_plan(arguments.options["plan"], settings)
-    _chosen(spec, plan, arguments)
-    _chosen_tables(plan, arguments)
+    plan = read_plan(context.options.plan, context.settings)
+    _chosen(context, plan)
+    _chosen_tables(context, plan)
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[PreviewOptions]) -> JobResult:
     """Show row counts, sums and changed columns of each table and mart, now and by its new definition.
 
     Raises:
         StalePlanError: the lake or its files are not those that the plan was made from.
     """
-    spec, plan = read_lake_spec(settings), read_plan(arguments.options["plan"], settings)
-    plan.check(make_plan(spec, settings, arguments.clock), {})
-    chosen, tables = _chosen(spec, plan, arguments), _chosen_tables(plan, arguments)
-    if spark is None:
-        return _result(arguments, {}, (), tables=())
-    planned, wanted = {change.table for change in plan.applied}, arguments.options.get("samples")
-    samples = 10 if wanted is None else max(wanted, 0)
-    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments, applies=frozenset(spec.mart_names))
+    spec, settings = context.spec, context.settings
+    plan = read_plan(context.options.plan, settings)
+    plan.check(make_plan(spec, settings, context.clock), {})
+    chosen, tables = _chosen(context, plan), _chosen_tables(context, plan)
+    planned, samples = {change.table for change in plan.applied}, context.options.samples
+    engine = Engine(context=context, applies=frozenset(spec.mart_names))
     findings: dict[str, Any] = {}
     messages: list[str] = []
     for table in tables:
-        found, line = preview_table(spark, spec, settings, table, samples=samples)
+        found, line = preview_table(context, table, samples=samples)
         _show(table, found)
         findings[table] = found.facts()
         messages += [f"{table}: {found.rewrite.describe()}", *([line] if line else [])]
@@ -84,16 +68,14 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         messages.append(f"{mart.name}: {found.rewrite.describe()}")
         if over:
             messages.append(f"{mart.name}: was computed from {', '.join(over)} as stored now, which change too")
-    return _result(arguments, findings, (*messages, *engine.messages), tables=tables)
+    return _result(context, findings, (*messages, *engine.messages), tables=tables)
 
 
 def _result(
-    arguments: JobArguments, findings: dict[str, Any], messages: tuple[str, ...], *, tables: Sequence[str]
+    context: JobContext[PreviewOptions], findings: dict[str, Any], messages: tuple[str, ...], *, tables: Sequence[str]
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        NOTHING_TO_DO,
         counters={
             "marts": len(findings) - len(tables),
             "tables": len(tables),
@@ -104,19 +86,20 @@ def _result(
     )
 
 
-def _chosen(spec: LakeSpec, plan: LakePlan, arguments: JobArguments) -> list[MartSpec]:
-    name, planned = arguments.options.get("mart"), {change.table for change in plan.recomputed}
+def _chosen(context: JobContext[PreviewOptions], plan: LakePlan) -> list[MartSpec]:
+    spec = context.spec
+    name, planned = context.options.mart, {change.table for change in plan.recomputed}
     if name and name not in planned:
         raise ContractError(f"{plan.id} computes no mart {show(name)} again; it computes {sorted(planned)}")
-    is_other = not name and arguments.options.get("table")
+    is_other = not name and context.options.table
     return [mart for mart in spec.marts if mart.name in planned and name in (None, "", mart.name) and not is_other]
 
 
-def _chosen_tables(plan: LakePlan, arguments: JobArguments) -> list[str]:
-    name, planned = arguments.options.get("table"), [change.table for change in plan.rebuilt]
+def _chosen_tables(context: JobContext[PreviewOptions], plan: LakePlan) -> list[str]:
+    name, planned = context.options.table, [change.table for change in plan.rebuilt]
     if name and name not in planned:
         raise ContractError(f"{plan.id} rebuilds no table {show(name)}; it rebuilds {planned}")
-    is_other = not name and arguments.options.get("mart")
+    is_other = not name and context.options.mart
     return [table for table in planned if name in (None, "", table) and not is_other]
 
 
@@ -132,3 +115,6 @@ def _show(name: str, found: Preview) -> None:
 
 def _first_line(error: AnalysisException) -> str:
     return str(error).splitlines()[0][:200]
+
+
+JOB = Job(options=PreviewOptions, run=run, check=check, needs_spark=needs_spark)

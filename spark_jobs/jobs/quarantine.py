@@ -6,7 +6,6 @@ whether the log has the event. Nothing is ever removed from the table by this co
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,19 +13,18 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.quarantine import Attempt, Decided, Selection, State, check_reason, check_state
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_said, said_by
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.quarantine import QuarantineOptions
 from spark_jobs.pipelines.ingestion.replay import Replay, commit_marks
 from spark_jobs.pipelines.quarantine_pages import print_kinds, print_record
 from spark_jobs.sources.records import MAX_RECORD_BYTES
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
@@ -40,45 +38,32 @@ _NO_EVENT = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "action",
-        choices=["list", "show", "replay", "discard"],
-        help="list: what is kept, and why; show: one record and its history; replay: process records as ingest does, "
-        "once more; discard: mark records as discarded, they stay in the table",
-    )
-    parser.add_argument("--record", metavar="HASH", help="show, replay, discard: the beginning of one record's hash")
-    parser.add_argument("--reason", help="list, replay, discard: open records with this reason")
-    parser.add_argument("--rule", metavar="NAME", help="replay, discard: open records that break this expectation")
-    parser.add_argument("--all", action="store_true", help="replay: every open record")
-    parser.add_argument("--state", help="list: open, replayed or discarded")
-    parser.add_argument("--raw", action="store_true", help="show: its bytes too; they may be about people")
-    parser.add_argument("--repaired", metavar="FILE", help="replay --record: a file with the record as it should be")
-    parser.add_argument("--because", help="replay, discard: why; kept with the record")
-    parser.add_argument("--by", help="replay, discard: who decided (default: the user of this machine)")
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[QuarantineOptions]) -> None:
     """Raise ContractError when what is to be done is not said in full, or in a way that makes no sense."""
-    options = arguments.options
-    action = options["action"]
+    options = context.options
+    action = options.action
     if action == "list":
-        if options.get("reason"):
-            check_reason(options["reason"])
-        if options.get("state"):
-            check_state(options["state"])
+        if options.reason:
+            check_reason(options.reason)
+        if options.state:
+            check_state(options.state)
         return
-    Selection.of(options)
+    _selection(options)
     if action == "show":
         return
-    if action == "replay" and options.get("reason") == Reason.BROKEN_ROW:
+    if action == "replay" and options.reason == Reason.BROKEN_ROW:
         raise ContractError(_NO_EVENT)
-    check_said(options, missing=f"{action} needs --because: it is kept in the history of each record")
-    if options.get("repaired") is not None:
-        if action != "replay" or not options.get("record"):
+    check_said(
+        options.because, options.by, missing=f"{action} needs --because: it is kept in the history of each record"
+    )
+    if options.repaired is not None:
+        if action != "replay" or not options.record:
             raise ContractError("--repaired goes with replay --record: a repaired file is one record's")
-        read_repaired(options["repaired"])
+        read_repaired(options.repaired)
+
+
+def _selection(options: QuarantineOptions) -> Selection:
+    return Selection.of(record=options.record, reason=options.reason, rule=options.rule, is_all=options.all)
 
 
 def read_repaired(path: str) -> bytes:
@@ -97,48 +82,49 @@ def read_repaired(path: str) -> bytes:
     return record
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[QuarantineOptions]) -> JobResult:
     """Show records, or do something with them.
 
     Raises:
         ContractError: no record or several have the hash that was given, or it is not said what to do.
         GateStoppedError: expectations stop what a replay would write; nothing was written.
     """
-    spec = read_lake_spec(settings)
-    check(spec, arguments, settings)
-    action = arguments.options["action"]
+    spark, settings = context.spark, context.settings
+    spec = context.spec
+    action = context.options.action
     if action in ("list", "show"):
-        return _look(spark, spec, arguments, settings)
+        return _look(context)
     tables = (spec.log, spec.quarantine) if action == "replay" else (spec.quarantine,)
-    with hold_tables(tables, job=arguments.job, settings=settings):
+    with hold_tables(tables, job=context.job, settings=settings):
         check_nothing_unfinished(settings, tables)
         timeline = settled_timeline(spark, spec.quarantine, settings)
-        with _chosen(spark, timeline, Selection.of(arguments.options)) as chosen_df:
+        with _chosen(spark, timeline, _selection(context.options)) as chosen_df:
             if chosen_df is None:
-                return _result(arguments, (), {"records": 0}, ("no open record is meant; nothing was changed",))
+                return _result(context, (), {"records": 0}, ("no open record is meant; nothing was changed",))
             change = _replay if action == "replay" else _discard
-            return change(spark, spec, chosen_df, timeline, arguments, settings)
+            return change(context, chosen_df, timeline)
 
 
-def _look(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> JobResult:
-    options = arguments.options
+def _look(context: JobContext[QuarantineOptions]) -> JobResult:
+    spark, spec, settings = context.spark, context.spec, context.settings
+    options = context.options
     timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
     timeline.check_readable()
-    if options["action"] == "show":
-        with _chosen(spark, timeline, Selection.of(options)) as chosen_df:
+    if options.action == "show":
+        with _chosen(spark, timeline, _selection(options)) as chosen_df:
             row = chosen_df.first() if chosen_df is not None else None
         if row is not None:
-            print_record(row, has_raw=bool(options.get("raw")))
-        return _result(arguments, (), {"records": int(row is not None)}, ())
+            print_record(row, has_raw=options.raw)
+        return _result(context, (), {"records": int(row is not None)}, ())
     if timeline.last is None:
         print("nothing was ever quarantined")
-        return _result(arguments, (), {"records": 0}, ())
+        return _result(context, (), {"records": 0}, ())
     rows_df = with_states(read_snapshot(spark, timeline.path))
-    if options.get("reason"):
-        rows_df = rows_df.where(F.col("reason") == options["reason"])
-    if options.get("state"):
-        rows_df = rows_df.where(is_in_state(State(options["state"])))
-    return _result(arguments, (), {"records": print_kinds(rows_df)}, ())
+    if options.reason:
+        rows_df = rows_df.where(F.col("reason") == options.reason)
+    if options.state:
+        rows_df = rows_df.where(is_in_state(State(options.state)))
+    return _result(context, (), {"records": print_kinds(rows_df)}, ())
 
 
 @contextmanager
@@ -164,28 +150,23 @@ def _is_replayed(row: Row | None) -> bool:
 
 
 def _replay(
-    spark: SparkSession,
-    spec: LakeSpec,
+    context: JobContext[QuarantineOptions],
     chosen_df: DataFrame,
     timeline: Timeline,
-    arguments: JobArguments,
-    settings: Settings,
 ) -> JobResult:
-    options = arguments.options
-    if options.get("record") and not chosen_df.where(F.col("reason") == Reason.BROKEN_ROW.value).isEmpty():
+    spark, spec, settings = context.spark, context.spec, context.settings
+    options = context.options
+    if options.record and not chosen_df.where(F.col("reason") == Reason.BROKEN_ROW.value).isEmpty():
         raise ContractError(_NO_EVENT)
-    if options.get("record") and _is_replayed(row := chosen_df.select(STATE, "became").first()):
+    if options.record and _is_replayed(row := chosen_df.select(STATE, "became").first()):
         told = f"the record is an event of {spec.log} already: {row['became'] if row else ''}"
-        return _result(arguments, (), {"records": 0}, (told,))
+        return _result(context, (), {"records": 0}, (told,))
     replay = Replay(
-        spark=spark,
-        spec=spec,
+        context=context,
         log_timeline=settled_timeline(spark, spec.log, settings),
         quarantine_timeline=timeline,
-        attempt=_attempt(arguments, outcome=""),
-        repaired=None if options.get("repaired") is None else read_repaired(options["repaired"]),
-        arguments=arguments,
-        settings=settings,
+        attempt=_attempt(context, outcome=""),
+        repaired=None if options.repaired is None else read_repaired(options.repaired),
     )
     outcomes = replay.commit(chosen_df)
     rows = replay.rows
@@ -196,7 +177,7 @@ def _replay(
         "records_unusable": rows["quarantined"],
     }
     left = left_behind(read=rows["read"], unusable=rows["quarantined"])
-    return _result(arguments, tuple(outcomes), counters, (*replay.messages, *left), alerts=left)
+    return _result(context, tuple(outcomes), counters, (*replay.messages, *left), alerts=left)
 
 
 def left_behind(*, read: int, unusable: int) -> tuple[str, ...]:
@@ -208,49 +189,48 @@ def left_behind(*, read: int, unusable: int) -> tuple[str, ...]:
 
 
 def _discard(
-    spark: SparkSession,
-    spec: LakeSpec,
+    context: JobContext[QuarantineOptions],
     chosen_df: DataFrame,
     timeline: Timeline,
-    arguments: JobArguments,
-    settings: Settings,
 ) -> JobResult:
+    spec, settings = context.spec, context.settings
     states = [row[STATE] for row in chosen_df.select(STATE).limit(1).collect()]
     if State.REPLAYED in states:
         raise ContractError(f"the record is an event of {spec.log}; what is wrong with that is corrected at its source")
     if State.DISCARDED in states:
-        return _result(arguments, (), {"records": 0}, ("the record is discarded already",))
-    marked_df = with_attempt(chosen_df, _attempt(arguments, outcome="discarded"))
+        return _result(context, (), {"records": 0}, ("the record is discarded already",))
+    marked_df = with_attempt(chosen_df, _attempt(context, outcome="discarded"))
     marked_df = marked_df.withColumn(STATE, F.lit(State.DISCARDED.value))
     count = int(chosen_df.count())
     outcome = commit_marks(marked_df, spec, timeline, count, settings, decided=Decided(discarded=count))
-    return _result(arguments, (outcome,), {"records": count}, ())
+    return _result(context, (outcome,), {"records": count}, ())
 
 
-def _attempt(arguments: JobArguments, *, outcome: str) -> Attempt:
-    options = arguments.options
+def _attempt(context: JobContext[QuarantineOptions], *, outcome: str) -> Attempt:
+    options = context.options
     return Attempt(
-        at=format_clock(arguments.clock),
-        by=said_by(options),
-        action="replay, repaired" if options.get("repaired") else options["action"],
-        because=options["because"],
+        at=format_clock(context.clock),
+        by=said_by(options.by),
+        action="replay, repaired" if options.repaired else options.action,
+        because=options.because or "",
         outcome=outcome,
     )
 
 
 def _result(
-    arguments: JobArguments,
+    context: JobContext[QuarantineOptions],
     tables: tuple[TableOutcome, ...],
     counters: dict[str, int],
     messages: tuple[str, ...],
     alerts: tuple[str, ...] = (),
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in tables) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if any(outcome.is_committed for outcome in tables) else NOTHING_TO_DO,
         tables=tables,
         counters=counters,
         messages=messages,
         alerts=alerts,
     )
+
+
+JOB = Job(options=QuarantineOptions, run=run, check=check)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.pipelines.exporting import add_export_options, export_rows, find_target
+from spark_jobs.job_options.query import QueryOptions
+from spark_jobs.pipelines.exporting import export_rows, find_target
 from spark_jobs.pipelines.temporary_views import register_tables, register_versions, register_views
 from spark_jobs.spec_files.views import load_views
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.time_travel import parse_moment
 
@@ -26,51 +23,39 @@ _PLACE = re.compile(r"(; line \d+ pos \d+|\(line \d+, pos \d+\)).*")
 """Of Spark's messages: in the statement as it was handed on."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--sql", required=True, help="a SELECT over tables and views of the lake, by their names")
-    parser.add_argument(
-        "--as-of",
-        metavar="MOMENT",
-        help="tables as they were at this instant or time, such as 2026-01-31, or in this savepoint",
-    )
-    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
-    add_export_options(parser)
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[QueryOptions]) -> None:
     """Raise ContractError when ``--as-of`` is no moment, ``--output`` no free place, or a file of views is wrong."""
-    find_target(arguments, settings)
-    if (moment := arguments.options.get("as_of") or "") and SavepointRecords(settings).find(moment) is None:
+    settings = context.settings
+    find_target(context.options, settings)
+    if (moment := context.options.as_of or "") and SavepointRecords(settings).find(moment) is None:
         parse_moment(moment)
     load_views(Path(settings.views_path))
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[QueryOptions]) -> JobResult:
     """Print the answer to ``--sql``, or write all of it to ``--output``.
 
     Tables show live rows: tombstones and the columns that order them are hidden.
     """
+    spark, settings = context.spark, context.settings
     from pyspark.errors import AnalysisException, ParseException
 
-    spec, target = read_lake_spec(settings), find_target(arguments, settings)
+    spec, target = context.spec, find_target(context.options, settings)
     counters, messages = dict[str, int](), list[str]()
-    tables = register_tables(spark, spec, settings, moment=arguments.options.get("as_of") or "")
+    tables = register_tables(spark, spec, settings, moment=context.options.as_of or "")
     register_versions(spark, spec, tables)
     missing = register_views(spark, Path(settings.views_path))
     try:
-        answer_df = spark.sql(_select(spark, arguments.options["sql"]))
+        answer_df = spark.sql(_select(spark, context.options.sql))
         if target:
-            export = export_rows(spark, answer_df, target, arguments)
+            export = export_rows(spark, answer_df, target, context.options)
             counters, messages = export.counters, [export.message]
         else:
-            answer_df.show(arguments.options["rows"], truncate=False)
+            answer_df.show(context.options.rows, truncate=False)
     except (AnalysisException, ParseException) as error:
-        raise ContractError(f"query: {_reason(error, arguments.options['sql'], tables, missing)}") from error
-    return JobResult(
-        job=arguments.job,
-        status=DONE,
-        clock=format_clock(arguments.clock),
+        raise ContractError(f"query: {_reason(error, context.options.sql, tables, missing)}") from error
+    return context.result(
+        DONE,
         counters={"tables": len(tables), **counters},
         messages=tuple(messages),
     )
@@ -95,3 +80,6 @@ def _select(spark: SparkSession, sql: str) -> str:
     query = sql.strip().removesuffix(";")
     spark.sql("\n".join(("SELECT 1 FROM (", query, ")")))
     return query
+
+
+JOB = Job(options=QueryOptions, run=run, check=check)

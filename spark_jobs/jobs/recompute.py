@@ -2,83 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import Interval, format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.recompute import RecomputeOptions
 from spark_jobs.lake_spec.marts import MartSpec, TimeUnit
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.plan import HEADER, RewritePlan
+from spark_jobs.marts.refresh import RefreshRequest
 from spark_jobs.marts.rewrite import rewrite
 from spark_jobs.marts.undo import undo
 from spark_jobs.spec_files.rules_file import load_rules
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
 from spark_jobs.storage.unfinished import check_nothing_unfinished
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--layer", help="the layer whose marts are computed again")
-    parser.add_argument("--mart", help="one mart of the layer alone")
-    parser.add_argument("--rules", help="the rule version to count by, such as v2; default: each month's own")
-    parser.add_argument("--from", dest="from_date", metavar="DATE", help="first date, such as 2025-01-01")
-    parser.add_argument("--to", dest="to_date", metavar="DATE", help="last date, included")
-    parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing, also with --yes")
-    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
-    parser.add_argument("--undo", metavar="ID", help="restore what a recompute replaced (with --yes)")
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[RecomputeOptions]) -> None:
     """Raise ContractError when the options name no marts, no days, no rules or nothing that can be undone."""
-    options = arguments.options
-    if options.get("undo"):
-        SavepointRecords(settings).read(options["undo"], made_by=arguments.job)
+    settings = context.settings
+    options = context.options
+    if options.undo:
+        SavepointRecords(settings).read(options.undo, made_by=context.job)
         return
-    marts = _chosen(spec, arguments)
-    _check_whole_months(marts, _interval(arguments, spec))
-    if options.get("rules"):
-        load_rules(settings.rules_path).version(options["rules"])
+    marts = _chosen(context)
+    _check_whole_months(marts, _interval(context))
+    if options.rules:
+        load_rules(settings.rules_path).version(options.rules)
         if not any(mart.rules for mart in marts):
-            raise ContractError(f"no mart of layer {options['layer']} counts by rules; leave --rules out")
+            raise ContractError(f"no mart of layer {options.layer} counts by rules; leave --rules out")
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[RecomputeOptions]) -> JobResult:
     """Show what computing these dates again would change, and do it when ``--yes`` says so.
 
     Each table changes in one commit: readers see it as it was or as it is, and a run that was killed is run again. A
     savepoint is made first; the result says how to go back to it.
     """
-    spec, options = read_lake_spec(settings), arguments.options
-    check(spec, arguments, settings)
-    if _is_meant(arguments):
+    settings = context.settings
+    spec, options = context.spec, context.options
+    if _is_meant(context):
         check_nothing_unfinished(settings, spec.mart_names)
-    engine = Engine(spark=spark, spec=spec, settings=settings, arguments=arguments)
-    if options.get("undo"):
-        return _undo(engine, options["undo"], is_meant=_is_meant(arguments))
-    marts, interval = _chosen(spec, arguments), _interval(arguments, spec)
-    id_ = record_id(f"{options['layer']}-{options['from_date']}", arguments.clock)
+    if options.undo:
+        return _undo(context, Engine(context=context), options.undo)
+    marts, interval = _chosen(context), _interval(context)
+    engine = Engine(context=context, request=_request(context))
+    id_ = record_id(f"{options.layer}-{options.from_date}", context.clock)
     record = Record(
         id=id_,
-        made_by=arguments.job,
-        made_at=format_clock(arguments.clock),
-        what=" ".join(
-            filter(None, (options["layer"], options["from_date"], "to", options["to_date"], options.get("rules")))
-        ),
+        made_by=context.job,
+        made_at=format_clock(context.clock),
+        what=" ".join(filter(None, (options.layer, options.from_date, "to", options.to_date, options.rules))),
         tables=_kept_before(id_, settings),
     )
-    plans, outcomes, done = rewrite(engine, marts, interval, record if _is_meant(arguments) else None)
-    return _result(engine, plans, outcomes, way_back=done.id if done and done.tables else "")
+    plans, outcomes, done = rewrite(engine, marts, interval, record if _is_meant(context) else None)
+    return _result(context, engine, plans, outcomes, way_back=done.id if done and done.tables else "")
 
 
 def _kept_before(id_: str, settings: Settings) -> Mapping[str, str]:
@@ -87,13 +72,14 @@ def _kept_before(id_: str, settings: Settings) -> Mapping[str, str]:
     return record.tables if record else {}
 
 
-def _is_meant(arguments: JobArguments) -> bool:
-    return bool(arguments.options.get("yes")) and not arguments.options.get("dry_run")
+def _is_meant(context: JobContext[RecomputeOptions]) -> bool:
+    return context.options.yes and not context.options.dry_run
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
-    layer, name = arguments.options.get("layer"), arguments.options.get("mart")
-    if not layer or not arguments.options.get("from_date") or not arguments.options.get("to_date"):
+def _chosen(context: JobContext[RecomputeOptions]) -> list[MartSpec]:
+    spec = context.spec
+    layer, name = context.options.layer, context.options.mart
+    if not layer or not context.options.from_date or not context.options.to_date:
         raise ContractError("recompute needs --layer, --from and --to (or --undo ID)")
     of_layer = [mart for mart in spec.marts if mart.layer == layer]
     # One that reads tables which no pattern has found was never computed; named, it says so itself.
@@ -104,18 +90,25 @@ def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[MartSpec]:
     return marts
 
 
-def _interval(arguments: JobArguments, spec: LakeSpec) -> Interval:
-    given = show_all(arguments.options[name] for name in ("from_date", "to_date"))
+def _interval(context: JobContext[RecomputeOptions]) -> Interval:
+    given = (context.options.from_date or "", context.options.to_date or "")
     try:
-        first, last = (date.fromisoformat(arguments.options[name]) for name in ("from_date", "to_date"))
+        first, last = map(date.fromisoformat, given)
     except ValueError as error:
-        raise ContractError(f"--from and --to are dates such as 2025-01-31, not {given}") from error
+        raise ContractError(f"--from and --to are dates such as 2025-01-31, not {show_all(given)}") from error
     if last < first:
         raise ContractError(f"--to {last} is before --from {first}")
     utc = ZoneInfo("UTC")
     return Interval(
         start=datetime.combine(first, time(), utc), end=datetime.combine(last + timedelta(days=1), time(), utc)
     )
+
+
+def _request(context: JobContext[RecomputeOptions]) -> RefreshRequest:
+    interval = _interval(context)
+    last = interval.end - timedelta(days=1)
+    months = (f"{interval.start:%Y-%m}", f"{last:%Y-%m}")
+    return RefreshRequest(rules=context.options.rules or "", months=months)
 
 
 def _check_whole_months(marts: Iterable[MartSpec], interval: Interval) -> None:
@@ -132,31 +125,45 @@ def _check_whole_months(marts: Iterable[MartSpec], interval: Interval) -> None:
             )
 
 
-def _undo(engine: Engine, id_: str, *, is_meant: bool) -> JobResult:
-    record = SavepointRecords(engine.settings).read(id_, made_by=engine.arguments.job)
-    if not is_meant:
+def _undo(context: JobContext[RecomputeOptions], engine: Engine, id_: str) -> JobResult:
+    record = SavepointRecords(context.settings).read(id_, made_by=context.job)
+    if not _is_meant(context):
         rows = [(table, instant) for table, instant in record.tables.items()]
         print(f"would undo: {record.what} (made {record.made_at})\n{format_table(('table', 'back to'), rows)}")
-        return _done(engine, [], ("nothing was changed; do it with --yes",))
-    return _done(engine, undo(engine, record), (f"undone: {record.what}",))
+        return _done(context, engine, [], ("nothing was changed; do it with --yes",))
+    return _done(context, engine, undo(engine, record), (f"undone: {record.what}",))
 
 
-def _result(engine: Engine, plans: list[RewritePlan], outcomes: list[TableOutcome], *, way_back: str) -> JobResult:
+def _result(
+    context: JobContext[RecomputeOptions],
+    engine: Engine,
+    plans: list[RewritePlan],
+    outcomes: list[TableOutcome],
+    *,
+    way_back: str,
+) -> JobResult:
     print(format_table(HEADER, [plan.cells() for plan in plans]))
     said = [f"{plan.mart}: {plan.describe()}" for plan in plans]
     if way_back:
         said.append(f"to undo: recompute --undo {way_back} --yes")
-    elif not _is_meant(engine.arguments) and any(plan.rows for plan in plans):
+    elif not _is_meant(context) and any(plan.rows for plan in plans):
         said.append("nothing was changed; do it with --yes")
-    return _done(engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))
+    return _done(context, engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))
 
 
-def _done(engine: Engine, outcomes: list[TableOutcome], messages: tuple[str, ...], rows_planned: int = 0) -> JobResult:
-    return JobResult(
-        job=engine.arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
-        clock=format_clock(engine.arguments.clock),
+def _done(
+    context: JobContext[RecomputeOptions],
+    engine: Engine,
+    outcomes: list[TableOutcome],
+    messages: tuple[str, ...],
+    rows_planned: int = 0,
+) -> JobResult:
+    return context.result(
+        DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={"rows_planned": rows_planned, "rows_written": sum(outcome.rows for outcome in outcomes)},
         messages=(*engine.messages, *messages),
     )
+
+
+JOB = Job(options=RecomputeOptions, run=run, check=check)

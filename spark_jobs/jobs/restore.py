@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided, lost_decisions
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.restore import RestoreOptions
 from spark_jobs.lake_spec.epoch_steps import lost_epochs
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.erasures import check_no_erasure
 from spark_jobs.storage.kept_rows import drop_kept, kept_commits
-from spark_jobs.storage.lake_specs import read_lake_spec, read_source_book
+from spark_jobs.storage.lake_specs import read_source_book
 from spark_jobs.storage.lease import hold_whole
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.restore import TableReturn, later_records, plan_restore, restore_table, return_consumers
@@ -32,23 +31,18 @@ _AFTER = "what the landing folder got since then is ingested again by the next i
 log = logging.getLogger(__name__)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--to", required=True, metavar="SAVEPOINT", help="which one; see savepoint list")
-    parser.add_argument("--yes", action="store_true", help="carry out the plan; by default it is only shown")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[RestoreOptions]) -> bool:
     """A plan is made from timelines."""
-    return bool(arguments.options.get("yes"))
+    return context.options.yes
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[RestoreOptions]) -> None:
     """Raise ContractError when ``--to`` names no savepoint of the whole lake, or something else has to end first."""
-    _check(spec, SavepointRecords(settings).read(arguments.options["to"], made_by=SAVEPOINT_JOB), settings)
+    spec, settings = context.spec, context.settings
+    _check(spec, SavepointRecords(settings).read(context.options.to, made_by=SAVEPOINT_JOB), settings)
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[RestoreOptions]) -> JobResult:
     """Show what would be taken back, and do it when ``--yes`` says so: tables first that are made from others.
 
     Queries that are running meanwhile may fail, because files they read are removed. A restore that was killed is run
@@ -58,9 +52,9 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         RestoreUnfinishedError: another restore was cut off.
         ErasureUnfinishedError: an erasure was cut off; what it is to remove would come back.
     """
-    spec = read_lake_spec(settings)
+    spec, settings = context.spec, context.settings
     records = SavepointRecords(settings)
-    record = records.read(arguments.options["to"], made_by=SAVEPOINT_JOB)
+    record = records.read(context.options.to, made_by=SAVEPOINT_JOB)
     _check(spec, record, settings)
     ways = plan_restore(spec, record, settings)
     print(format_table(_HEAD, [(way.table, way.newest, way.back_to or "-", way.describe()) for way in ways]))
@@ -73,10 +67,10 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         if table in spec.data_tables
     ]
     planned += [f"{name}: stays as it is, no entry declares it" for name in find_undeclared_tables(spec, settings)]
-    if spark is None or not arguments.options.get("yes"):
-        return _result(arguments, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
-    outcomes, messages = _restore(spark, spec, record, arguments, settings)
-    return _result(arguments, ways, outcomes, [*planned, *messages, _AFTER])
+    if not context.options.yes:
+        return _result(context, ways, [], [*planned, _AFTER, "nothing was changed; do it with --yes"])
+    outcomes, messages = _restore(context, record)
+    return _result(context, ways, outcomes, [*planned, *messages, _AFTER])
 
 
 def _decided_after(spec: LakeSpec, record: Record, settings: Settings) -> Decided:
@@ -98,15 +92,14 @@ def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:
         check_no_erasure(settings)
 
 
-def _restore(
-    spark: SparkSession, spec: LakeSpec, record: Record, arguments: JobArguments, settings: Settings
-) -> tuple[list[TableOutcome], list[str]]:
+def _restore(context: JobContext[RestoreOptions], record: Record) -> tuple[list[TableOutcome], list[str]]:
+    spark, spec, settings = context.spark, context.spec, context.settings
     names = spec.data_tables
-    with hold_whole(names, services_of=names, job=arguments.job, settings=settings):
+    with hold_whole(names, services_of=names, job=context.job, settings=settings):
         _check(spec, record, settings)
         ways = plan_restore(spec, record, settings)  # as it is now that nobody else writes
         records, restores = SavepointRecords(settings), Restores(settings)
-        restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(arguments.clock)))
+        restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(context.clock)))
         for later in later_records(records.all(), record):
             records.release(spark, later)
         drop_kept(spec.data_tables, settings)
@@ -119,18 +112,16 @@ def _restore(
             return Timeline(table=table, path=settings.table_path(table))
 
         registry = ConsumerRegistry(settings.base_path)
-        messages = return_consumers(registry, spec, record, arguments.clock, find_timeline)
+        messages = return_consumers(registry, spec, record, context.clock, find_timeline)
         restores.finish()
         return outcomes, [*messages, *lost_epochs(before, read_source_book(spec, settings))]
 
 
 def _result(
-    arguments: JobArguments, ways: list[TableReturn], outcomes: list[TableOutcome], messages: list[str]
+    context: JobContext[RestoreOptions], ways: list[TableReturn], outcomes: list[TableOutcome], messages: list[str]
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={
             "commits_planned": sum(way.commits for way in ways),
@@ -138,3 +129,6 @@ def _result(
         },
         messages=tuple(messages),
     )
+
+
+JOB = Job(options=RestoreOptions, run=run, check=check, needs_spark=needs_spark)

@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.rules import RulesOptions
 from spark_jobs.lake_spec.rules import RuleBook, first_day
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.rule_diff import Change, Comparison, RuleDiff
 from spark_jobs.marts.views import Views
 from spark_jobs.spec_files.rules_file import load_rules
-from spark_jobs.storage.lake_specs import read_lake_spec
 
 DEFAULT_ROWS = 50
 _FIRST_MONTH, _LAST_MONTH = "0001-01", "9999-12"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("action", choices=("list", "diff"), help="list the versions, or compare two of them")
-    parser.add_argument("versions", nargs="*", metavar="VERSION", help="of diff: the two, for example v1 v2")
-    parser.add_argument("--from", dest="first_month", default="", metavar="MONTH", help="of diff: first month, yyyy-MM")
-    parser.add_argument("--to", dest="last_month", default="", metavar="MONTH", help="of diff: last month, inclusive")
-    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help=f"most rows to print (default {DEFAULT_ROWS})")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[RulesOptions]) -> bool:
     """A list of the versions needs none."""
-    return arguments.options["action"] != "list"
+    return context.options.action != "list"
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[RulesOptions]) -> None:
     """Raise ContractError when the options name no two versions, or no months."""
-    _asked(load_rules(settings.rules_path), arguments)
+    if context.options.action == "diff":
+        _asked(context, load_rules(context.settings.rules_path))
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[RulesOptions]) -> JobResult:
     """Print the versions there are, or what changes for whom when one counts instead of the other."""
+    settings = context.settings
     book = load_rules(settings.rules_path)
-    is_list = arguments.options["action"] == "list"
-    counters = _list(book) if is_list else _diff(spark, book, arguments, settings)
-    return JobResult(job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters)
+    is_list = context.options.action == "list"
+    counters = _list(book) if is_list else _diff(context, book)
+    return context.result(DONE, counters=counters)
 
 
 def _list(book: RuleBook) -> dict[str, int]:
@@ -68,24 +56,25 @@ def _list(book: RuleBook) -> dict[str, int]:
     return {"versions": len(rows)}
 
 
-def _asked(book: RuleBook, arguments: JobArguments) -> tuple[str, str, str, str]:
+def _asked(context: JobContext[RulesOptions], book: RuleBook) -> tuple[str, str, str, str]:
     """The two versions, the first month and the last."""
-    options = arguments.options
-    versions = [book.version(name).version for name in options.get("versions") or ()]
+    options = context.options
+    versions = [book.version(name).version for name in options.versions]
     if len(versions) != 2:
         raise ContractError(f"rules diff compares two versions; give two of {book.names}")
-    first, last = _month(options.get("first_month") or _FIRST_MONTH), _month(options.get("last_month") or _LAST_MONTH)
+    first, last = _month(options.first_month or _FIRST_MONTH), _month(options.last_month or _LAST_MONTH)
     if first_day(first) > first_day(last):
         raise ContractError(f"{first} to {last} is no range of months; give --from before --to")
     return versions[0], versions[1], first, last
 
 
-def _diff(spark: SparkSession, book: RuleBook, arguments: JobArguments, settings: Settings) -> dict[str, int]:
-    *versions, first, last = _asked(book, arguments)
+def _diff(context: JobContext[RulesOptions], book: RuleBook) -> dict[str, int]:
+    spark, settings = context.spark, context.settings
+    *versions, first, last = _asked(context, book)
     with Views(spark) as views:
-        diff = RuleDiff(views=views, spec=read_lake_spec(settings), book=book, settings=settings)
+        diff = RuleDiff(views=views, spec=context.spec, book=book, settings=settings)
         comparison = diff.compare(versions[0], versions[1], first=first, last=last)
-    _print_comparison(comparison, versions, arguments.options.get("rows", DEFAULT_ROWS))
+    _print_comparison(comparison, versions, context.options.rows)
     differences = [change.difference for change in comparison.changes]
     return {
         "months": len(comparison.months),
@@ -121,3 +110,6 @@ def _print_comparison(comparison: Comparison, versions: Sequence[str], most: int
     print(format_table(header, rows))
     if len(changes) > most:
         print(f"and {len(changes) - most} more, which differ less; the total counts them (--rows prints more)")
+
+
+JOB = Job(options=RulesOptions, run=run, check=check, needs_spark=needs_spark)

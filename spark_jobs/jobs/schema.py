@@ -9,22 +9,19 @@ something for that table.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.schema import SchemaOptions
 from spark_jobs.lake_spec.resolving import columns_of
 from spark_jobs.lake_spec.schema_plan import PlannedChange, apply_changes, plan_changes
 from spark_jobs.lake_spec.schemas import SCHEMAS_KEY, SchemaBook, TableSchema, pack_book
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_sources import matches
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.column_forms import write_again
@@ -32,7 +29,7 @@ from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
 from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.storage.lake_specs import read_book, read_kept, read_lake_spec
+from spark_jobs.storage.lake_specs import read_book, read_kept
 from spark_jobs.storage.layouts import history_layout, log_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
@@ -46,66 +43,52 @@ _CHANGES = ("at", "table", "what", "column", "before", "after", "by", "from even
 _PLANNED = ("table", "what", "column", "before", "after", "result")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "action",
-        choices=["list", "history", "plan", "apply"],
-        help="list: the columns; history: their changes; plan: how they differ from the spec; apply: change them",
-    )
-    parser.add_argument("--tables", default="", metavar="PATTERNS", help="only tables that fit these patterns")
-    parser.add_argument("--yes", action="store_true", help="apply: carry out the plan; by default it is only shown")
-    parser.add_argument("--by", help="apply: who decided (default: the user of this machine)")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[SchemaOptions]) -> bool:
     """Everything but a change is read from the log's commits."""
-    return bool(arguments.options["action"] == "apply" and arguments.options.get("yes"))
+    return context.options.action == "apply" and context.options.yes
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[SchemaOptions]) -> None:
     """Raise ContractError when the lake has no such table, or who says so is no line."""
-    _chosen(spec, arguments)
-    check_line(arguments.options, "by")
+    _chosen(context)
+    check_line(context.options.by, "by")
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[SchemaOptions]) -> JobResult:
     """Show columns, their history or the plan; or carry the plan out.
 
     Raises:
         ContractError: the lake has no such table, or the plan cannot be carried out. Nothing was changed.
     """
-    spec = read_lake_spec(settings)
-    (mirrors, has_log), action = _chosen(spec, arguments), arguments.options["action"]
-    if spark is not None and needs_spark(arguments, settings):
-        return _apply(spark, spec, mirrors, arguments, settings, has_log=has_log)
+    spec, settings = context.spec, context.settings
+    (mirrors, has_log), action = _chosen(context), context.options.action
+    if needs_spark(context):
+        return _apply(context, mirrors, has_log=has_log)
     timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
     book, kept = read_book(timeline), read_kept(timeline) if has_log else {}
     if action in ("list", "history"):
         rows = [*_list(mirrors, book), *listed(spec, kept)]
         history = [*_history(mirrors, book), *told(spec, kept)]
         print(format_table(_COLUMNS, rows) if action == "list" else format_table(_CHANGES, sorted(history)))
-        return _result(arguments, 0, said=unresolved_lines(spec))
+        return _result(context, 0, said=unresolved_lines(spec))
     planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
     _show(planned, filling.rows(spec, kept))
     count = len(planned) + len(filling.columns)
-    return _result(arguments, count, said=("nothing was changed; do it with: schema apply --yes",) if count else ())
+    return _result(context, count, said=("nothing was changed; do it with: schema apply --yes",) if count else ())
 
 
 def _apply(
-    spark: SparkSession,
-    spec: LakeSpec,
+    context: JobContext[SchemaOptions],
     mirrors: Sequence[TableSpec],
-    arguments: JobArguments,
-    settings: Settings,
     *,
     has_log: bool,
 ) -> JobResult:
+    spark, spec, settings = context.spark, context.spec, context.settings
     layouts = [(mirror, table_layout(mirror)) for mirror in mirrors]
     layouts += [(mirror, history_layout(mirror)) for mirror in mirrors if mirror.history]
     names = [layout.name for _, layout in layouts]
     held = dict.fromkeys((spec.log, *names, *(spec.split_tables if has_log else ())))
-    with hold_tables((*held,), job=arguments.job, settings=settings):
+    with hold_tables((*held,), job=context.job, settings=settings):
         check_nothing_unfinished(settings, (*held,))
         log_timeline = settled_timeline(spark, spec.log, settings)
         timelines = settled_timelines(spark, names, settings)
@@ -113,35 +96,34 @@ def _apply(
         planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
         _show(planned, filling.rows(spec, kept))
         filling.check()
-        book = apply_changes(book, planned, at=format_clock(arguments.clock), by=said_by(arguments.options))
+        book = apply_changes(book, planned, at=format_clock(context.clock), by=said_by(context.options.by))
         outcomes, known = list[TableOutcome](), {SCHEMAS_KEY: pack_book(book)} if planned else {}
         if filling.columns:  # first the tables: a run that dies in between fills them once more
-            outcomes += fill_tables(spark, spec, filling, arguments, settings)
-            known |= filled_metadata(kept, filling, arguments)
-        outcomes += [_keep(spark, spec, known, log_timeline, settings)] if known else []
+            outcomes += fill_tables(context, filling)
+            known |= filled_metadata(kept, filling, clock=context.clock, by=said_by(context.options.by))
+        outcomes += [_keep(context, known, log_timeline)] if known else []
         for (mirror, layout), timeline in zip(layouts, timelines, strict=True):
             table, fit = merged_table(mirror, spec, book), fit_layout(layout, timeline)
             if timeline.last and (done := write_again(spark, table, timeline, fit, settings)):
                 outcomes.append(
                     TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
-    return _result(arguments, len(planned) + len(filling.columns), outcomes=outcomes)
+    return _result(context, len(planned) + len(filling.columns), outcomes=outcomes)
 
 
-def _keep(
-    spark: SparkSession, spec: LakeSpec, known: Mapping[str, str], log_timeline: Timeline, settings: Settings
-) -> TableOutcome:
+def _keep(context: JobContext[SchemaOptions], known: Mapping[str, str], log_timeline: Timeline) -> TableOutcome:
     """A commit of the log without a row, which says what is known of the columns from now on."""
     check_still(log_timeline)
     metadata = {**checkpoints(log_timeline), **known}
-    nothing_df = read_stored(spark, log_timeline.path).limit(0)
-    done = commit(nothing_df, log_layout(spec), metadata=metadata, settings=settings)
-    return TableOutcome(table=spec.log, instant=done.instant, rows=0, is_committed=True)
+    nothing_df = read_stored(context.spark, log_timeline.path).limit(0)
+    done = commit(nothing_df, log_layout(context.spec), metadata=metadata, settings=context.settings)
+    return TableOutcome(table=context.spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[tuple[TableSpec, ...], bool]:
+def _chosen(context: JobContext[SchemaOptions]) -> tuple[tuple[TableSpec, ...], bool]:
     """The tables with from that were chosen, and whether the wide log was."""
-    patterns = names_of(arguments.options.get("tables") or "")
+    spec = context.spec
+    patterns = names_of(context.options.tables)
     chosen = tuple(mirror for mirror in spec.mirrors if matches(mirror.name, patterns))
     has_log = bool(spec.source.columns) and matches(spec.log, patterns)
     if not chosen and not has_log:
@@ -176,17 +158,18 @@ def _show(planned: Sequence[PlannedChange], filled: Sequence[tuple[str, ...]]) -
 
 
 def _result(
-    arguments: JobArguments,
+    context: JobContext[SchemaOptions],
     changes: int,
     *,
     outcomes: Sequence[TableOutcome] = (),
     said: tuple[str, ...] = (),
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=DONE if outcomes else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if outcomes else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={"changes": changes},
         messages=said,
     )
+
+
+JOB = Job(options=SchemaOptions, run=run, check=check, needs_spark=needs_spark)

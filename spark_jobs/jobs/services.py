@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.services import ServicesOptions
 from spark_jobs.lake_spec.services import Service
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.due import find_needs
 from spark_jobs.storage.services.kind import Need
@@ -30,51 +25,42 @@ _RUN_HEAD = ("table", "service", "done", "what")
 log = logging.getLogger(__name__)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("action", choices=["plan", "run"], help="plan: what is due and why; run: run what is due")
-    parser.add_argument("--table", help="one table alone")
-    parser.add_argument("--service", choices=[service.value for service in Service], help="one service alone")
-    parser.add_argument("--all", action="store_true", help="plan: also what is not due; run: due or not")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[ServicesOptions]) -> bool:
     """A plan is made from timelines and listings."""
-    return arguments.options["action"] == "run"
+    return context.options.action == "run"
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[ServicesOptions]) -> None:
     """Raise ContractError when ``--table`` names none."""
-    choose_layouts(spec, arguments.options.get("table"))
+    choose_layouts(context.spec, context.options.table)
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[ServicesOptions]) -> JobResult:
     """Look every table through, and with ``run`` do what is due: table by table, services in their order.
 
     One table that fails stops no other; its error is raised when all have had their turn. ``plan`` needs no Spark.
     """
-    spec, options = read_lake_spec(settings), arguments.options
-    layouts = choose_layouts(spec, options.get("table"))
-    services = [Service(options["service"])] if options.get("service") else list(Service)
-    needs, warnings = _needs(spec, layouts, services, arguments, settings)
-    if options["action"] == "plan" or spark is None:
-        shown = needs if options.get("all") else [need for need in needs if need.is_due]
+    spec, options = context.spec, context.options
+    layouts = choose_layouts(spec, options.table)
+    services = [options.service] if options.service else list(Service)
+    needs, warnings = _needs(context, layouts, services)
+    if options.action == "plan":
+        shown = needs if options.all else [need for need in needs if need.is_due]
         rows = [(need.table, need.service.value, "yes" if need.is_due else "no", need.why) for need in shown]
         print(format_table(_PLAN_HEAD, rows) if rows else "nothing is due")
-        return _result(arguments, needs, (), warnings)
-    wanted = [need for need in needs if need.is_due or options.get("all")]
-    runs = list(_run(spark, spec, layouts, wanted, arguments, settings))
+        return _result(context, needs, (), warnings)
+    wanted = [need for need in needs if need.is_due or options.all]
+    runs = list(_run(context, layouts, wanted))
     print(format_table(_RUN_HEAD, [(r.table, r.service.value, "yes" if r.is_done else "no", r.did) for r in runs]))
-    return _result(arguments, needs, runs, warnings)
+    return _result(context, needs, runs, warnings)
 
 
 def _needs(
-    spec: LakeSpec,
+    context: JobContext[ServicesOptions],
     layouts: dict[str, TableLayout],
     services: list[Service],
-    arguments: JobArguments,
-    settings: Settings,
 ) -> tuple[list[Need], list[str]]:
+    spec, settings = context.spec, context.settings
     consumers = ConsumerRegistry(settings.base_path).all()
     needs: list[Need] = []
     warnings: list[str] = []
@@ -84,25 +70,24 @@ def _needs(
         except TableVersionError as error:  # of this table alone: the others get their services
             warnings.append(str(error))
             continue
-        found = find_needs(state, consumers, spec.targets(name), arguments.clock)
+        found = find_needs(state, consumers, spec.targets(name), context.clock)
         needs += [need for need in found.needs if need.service in services]
         warnings += found.warnings
     return needs, warnings
 
 
 def _run(
-    spark: SparkSession,
-    spec: LakeSpec,
+    context: JobContext[ServicesOptions],
     layouts: dict[str, TableLayout],
     wanted: list[Need],
-    arguments: JobArguments,
-    settings: Settings,
 ) -> Iterator[ServiceRun]:
+    spark, spec, settings = context.spark, context.spec, context.settings
+
     def serve(table: str) -> list[ServiceRun]:
         services = TableServices(
-            spark=spark, layout=layouts[table], targets=spec.targets(table), settings=settings, clock=arguments.clock
+            spark=spark, layout=layouts[table], targets=spec.targets(table), settings=settings, clock=context.clock
         )
-        is_forced = bool(arguments.options.get("all"))
+        is_forced = context.options.all
         return [services.run(need.service, is_forced=is_forced) for need in wanted if need.table == table]
 
     tables = list(dict.fromkeys(need.table for need in wanted))
@@ -119,15 +104,19 @@ def _run(
 
 
 def _result(
-    arguments: JobArguments, needs: list[Need], runs: tuple[ServiceRun, ...] | list[ServiceRun], warnings: list[str]
+    context: JobContext[ServicesOptions],
+    needs: list[Need],
+    runs: tuple[ServiceRun, ...] | list[ServiceRun],
+    warnings: list[str],
 ) -> JobResult:
     done = [run for run in runs if run.is_done]
     due = [need for need in needs if need.is_due]
-    return JobResult(
-        job=arguments.job,
-        status=DONE if done or (due and not runs) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if done or (due and not runs) else NOTHING_TO_DO,
         counters={"services_due": len(due), "services_done": len(done)},
         messages=(*warnings, *(f"{run.table}: {run.service.value}: {run.did}" for run in runs)),
         due=tuple((need.table, need.service.value) for need in due),
     )
+
+
+JOB = Job(options=ServicesOptions, run=run, check=check, needs_spark=needs_spark)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from pyspark.sql import SparkSession
-
 from spark_jobs.connectors.address import JdbcAddress
 from spark_jobs.connectors.source_table import SourceTable, check_server_name
 from spark_jobs.connectors.values import ColumnKind, JdbcColumn
-from spark_jobs.contracts.arguments import JobArguments, format_clock
-from spark_jobs.contracts.errors import ContractError, SettingsError
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.snapshots import Snapshot, Snapshots
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.snapshot import SnapshotOptions
 from spark_jobs.pipelines.ingestion.run import Ingested, ingest_delivery
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
@@ -30,7 +26,6 @@ from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.sources.jdbc.start import begin
 from spark_jobs.sources.jdbc.targets import SnapshotTarget
 from spark_jobs.storage.erasures import Erasures
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import settled_timeline
@@ -44,37 +39,11 @@ _PAUSE_SECONDS = 1.5
 log = logging.getLogger(__name__)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "--table", required=True, metavar="SCHEMA.TABLE", help="the table; with MySQL and MariaDB DATABASE.TABLE"
-    )
-    parser.add_argument(
-        "--server-name", required=True, metavar="NAME", help="the topic.prefix of the connector that sends its changes"
-    )
-    parser.add_argument(
-        "--partition-column", default="", metavar="COLUMN", help="its key, a number or a date, to read it in parts by"
-    )
-    parser.add_argument(
-        "--decimals",
-        choices=[PACKED_DECIMALS, TEXT_DECIMALS],
-        default=PACKED_DECIMALS,
-        help="as the connector's decimal.handling.mode, so that a column of a table has one type (default: precise)",
-    )
-    parser.add_argument("--parts", type=int, help="how many parts (default: one for 50,000 rows)")
-    parser.add_argument("--max-rows", type=int, help="about as many rows a commit (LAKEHOUSE_MAX_EVENTS)")
-    parser.add_argument("--max-parts", type=int, help="most parts to read in this run; the next one goes on")
-    parser.add_argument("--again", action="store_true", help="start from scratch, whatever was read before")
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[SnapshotOptions]) -> None:
     """Raise SettingsError or ContractError when it is not said in full what is to be read."""
-    SourceTable.parse(arguments.options["table"])
-    check_server_name(arguments.options["server_name"])
-    for name in ("parts", "max_rows", "max_parts"):
-        value = arguments.options.get(name)
-        if value is not None and value < 1:
-            raise ContractError(f"--{name.replace('_', '-')} {value} must be at least 1")
+    settings = context.settings
+    SourceTable.parse(context.options.table)
+    check_server_name(context.options.server_name)
     if not settings.jdbc_url:
         raise SettingsError(
             "LAKEHOUSE_JDBC_URL is not set; name the database that the table is in, such as "
@@ -83,7 +52,7 @@ def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
     JdbcAddress.parse(settings.jdbc_url)
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[SnapshotOptions]) -> JobResult:
     """Read the parts that are left and commit some at a time, until none is left or as many as the run may read.
 
     The leases of log and quarantine are held for each commit alone: while the database is queried, `ingest` goes
@@ -94,9 +63,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         SettingsError: the database does not let us in, or has no position.
         TransientError: the database does not answer.
     """
-    spec = read_lake_spec(settings)
-    check(spec, arguments, settings)
-    reading = Reading(spark=spark, spec=spec, arguments=arguments, settings=settings)
+    reading = Reading(context=context)
     while reading.goes_on:
         reading.step()
         if reading.goes_on:
@@ -108,10 +75,7 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
 class Reading:
     """One run: what it has read so far, and whether there is more to do."""
 
-    spark: SparkSession
-    spec: LakeSpec
-    arguments: JobArguments
-    settings: Settings
+    context: JobContext[SnapshotOptions]
     goes_on: bool = True
     outcomes: dict[str, TableOutcome] = field(default_factory=dict)
     counters: Counter[str] = field(default_factory=Counter)
@@ -123,19 +87,22 @@ class Reading:
     _begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.table = SourceTable.parse(self.arguments.options["table"])
-        self.origin = f"{self.arguments.options['server_name']}.{self.table}"
-        self.database = JdbcDatabase.of(self.spark, self.settings)
+        self.table = SourceTable.parse(self.context.options.table)
+        self.origin = f"{self.context.options.server_name}.{self.table}"
+        self.database = JdbcDatabase.of(self.context.spark, self.context.settings)
         self._target = SnapshotTarget(
-            spec=self.spec, database=self.database, table=self.table, server_name=self.arguments.options["server_name"]
+            spec=self.context.spec,
+            database=self.database,
+            table=self.table,
+            server_name=self.context.options.server_name,
         )
-        self._is_again = bool(self.arguments.options.get("again"))
+        self._is_again = self.context.options.again
 
     def step(self) -> None:
         """Read some parts, then take the leases and commit them, unless what they were read by is no longer so."""
-        check_nothing_unfinished(self.settings, self._tables)
-        erased = Erasures(self.settings).state()
-        timelines = [Timeline(table=name, path=self.settings.table_path(name)) for name in self._tables]
+        check_nothing_unfinished(self.context.settings, self._tables)
+        erased = Erasures(self.context.settings).state()
+        timelines = [Timeline(table=name, path=self.context.settings.table_path(name)) for name in self._tables]
         for timeline in timelines:
             timeline.check_readable()
             nothing = TableOutcome(table=timeline.table, instant=timeline.last, rows=0, is_committed=False)
@@ -155,7 +122,7 @@ class Reading:
         after, predicates = self._next_parts(snapshot)
         builder = EnvelopeBuilder(self._columns, snapshot.source, key=self._target.found_key)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
-        with self.database.asking(), pinned(self.spark, rows_df, "snapshot") as pinned_df:
+        with self.database.asking(), pinned(self.context.spark, rows_df, "snapshot") as pinned_df:
             records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
@@ -175,7 +142,7 @@ class Reading:
 
     @property
     def _tables(self) -> tuple[str, str]:
-        return self.spec.log, self.spec.quarantine
+        return self.context.spec.log, self.context.spec.quarantine
 
     def _commit(
         self,
@@ -190,15 +157,15 @@ class Reading:
         That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
         the person.
         """
-        with hold_tables(self._tables, job=self.arguments.job, settings=self.settings):
-            check_nothing_unfinished(self.settings, self._tables)
-            timelines = [settled_timeline(self.spark, name, self.settings) for name in self._tables]
+        with hold_tables(self._tables, job=self.context.job, settings=self.context.settings):
+            check_nothing_unfinished(self.context.settings, self._tables)
+            timelines = [settled_timeline(self.context.spark, name, self.context.settings) for name in self._tables]
             known = read_snapshots(timelines[0])
-            if known.get(name) != before or Erasures(self.settings).state() != erased:
+            if known.get(name) != before or Erasures(self.context.settings).state() != erased:
                 log.info("%s: the lake has changed while parts were read; they are read again", self.origin)
                 return None
             current = replace(delivery, snapshots={**known, name: after})
-            return ingest_delivery(self.spark, self.spec, current, timelines, self.arguments, self.settings)
+            return ingest_delivery(self.context, current, timelines)
 
     def _name_among(self, known: Snapshots) -> str:
         """What its snapshot is called: that of a table of the same name in another database has the shorter name."""
@@ -211,10 +178,8 @@ class Reading:
         """What the run came to."""
         assert self.snapshot is not None
         counters = {**self.counters, "parts": self.snapshot.parts, "parts_done": self.snapshot.done}
-        return JobResult(
-            job=self.arguments.job,
-            status=DONE if self._parts_read else NOTHING_TO_DO,
-            clock=format_clock(self.arguments.clock),
+        return self.context.result(
+            DONE if self._parts_read else NOTHING_TO_DO,
             tables=tuple(self.outcomes.values()),
             counters={**counters, "has_more": int(not self.snapshot.is_finished)},
             messages=tuple(self.messages),
@@ -223,14 +188,14 @@ class Reading:
 
     def _begin(self, last: Snapshot | None) -> Snapshot:
         """A new snapshot; the last one where the database has not moved since: its events would be the same."""
-        new = begin(self.database, self.table, self._columns, self.arguments)
+        new = begin(self.database, self.table, self._columns, self.context.options, clock=self.context.clock)
         if last and {**last.source, "ts_ms": 0} == {**new.source, "ts_ms": 0}:
             self.messages.append(f"{self.origin}: the database is where it was when its snapshot began, which goes on")
             return last
         return new
 
     def _find_columns(self) -> list[JdbcColumn]:
-        has_text_decimals = self.arguments.options.get("decimals") == TEXT_DECIMALS
+        has_text_decimals = self.context.options.decimals == TEXT_DECIMALS
         columns, left_out = self._target.columns(has_text_decimals=has_text_decimals)
         if left_out:
             self.messages.append(f"{self.origin}: columns {show_all(left_out)} are of types that are not read")
@@ -238,10 +203,10 @@ class Reading:
 
     def _next_parts(self, snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
         """How far the snapshot is after the next commit, and the parts of that as conditions."""
-        options = self.arguments.options
-        most_rows = options.get("max_rows") or self.settings.max_events
+        options = self.context.options
+        most_rows = options.max_rows or self.context.settings.max_events
         count = max(1, most_rows * snapshot.parts // max(1, snapshot.expected))
-        if most := options.get("max_parts"):
+        if most := options.max_parts:
             count = min(count, most - self._parts_read)
         after = replace(snapshot, done=min(snapshot.parts, snapshot.done + count))
         parts = list(cut(snapshot.low, snapshot.high, snapshot.parts))[snapshot.done : after.done]
@@ -261,7 +226,7 @@ class Reading:
         log.info(
             "%s: %s", self.origin, told(after, read=self.counters["rows_read"], parts=self._parts_read, seconds=seconds)
         )
-        most_parts = self.arguments.options.get("max_parts")
+        most_parts = self.context.options.max_parts
         if after.is_finished or (most_parts and self._parts_read >= most_parts):
             self._end(after)
 
@@ -278,3 +243,6 @@ def told(snapshot: Snapshot, *, read: int, parts: int, seconds: float) -> str:
     left = timedelta(seconds=round(seconds / max(1, parts) * (snapshot.parts - snapshot.done)))
     done = f"{snapshot.done:,} of {snapshot.parts:,} parts, {snapshot.read:,} of about {snapshot.expected:,} rows"
     return f"{done}, {read / max(seconds, 0.001):,.0f} rows/s, " + (f"about {left} left" if left else "finished")
+
+
+JOB = Job(options=SnapshotOptions, run=run, check=check)

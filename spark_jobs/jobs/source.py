@@ -6,24 +6,21 @@ row.
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.said import check_line, said_by
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.source import SourceOptions
 from spark_jobs.lake_spec.epoch_steps import keep_epoch, open_epoch
 from spark_jobs.lake_spec.epochs import iso_of
 from spark_jobs.lake_spec.origins import NEVER, SOURCES_KEY, SourceBook, pack_sources
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sources.discovery import checkpoints
-from spark_jobs.storage.lake_specs import read_lake_spec, source_book_of
+from spark_jobs.storage.lake_specs import source_book_of
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_stored
@@ -38,60 +35,43 @@ _ORIGINS = ("table at the source", "origin", "its events")
 _REPLAY = "then run: ingest, and quarantine replay --reason {reason} --because … for events that are in the quarantine"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "action",
-        choices=[LIST, NEW, SAME],
-        help="list: streams, their epochs and the tables' origins; new-epoch: positions of a stream begin again; "
-        "same-epoch: positions that fell are in order",
-    )
-    parser.add_argument("--stream", default="", help="as list and the message of ingest have it")
-    parser.add_argument("--since", default="", metavar="TIME", help="new-epoch: time of the first event with it")
-    parser.add_argument("--after", default="", metavar="STREAM", help="new-epoch: the stream that this one replaces")
-    parser.add_argument("--until", default="", metavar="TIME", help="same-epoch: time of the last event that fell")
-    parser.add_argument("--server", default="", help="same-epoch: a server that belongs to the stream")
-    parser.add_argument("--because", help="new-epoch: why, for those who look later")
-    parser.add_argument("--by", help="who decided (default: the user of this machine)")
-    parser.add_argument("--yes", action="store_true", help="carry it out; by default it is only shown")
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[SourceOptions]) -> bool:
     """Everything but a decision is read from the log's commits."""
-    return bool(arguments.options["action"] != LIST and arguments.options.get("yes"))
+    return context.options.action != LIST and context.options.yes
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[SourceOptions]) -> None:
     """Raise ContractError when what is decided makes no sense; nothing is read of the tables."""
-    check_line(arguments.options, "by")
-    check_line(arguments.options, "because")
-    if arguments.options["action"] != LIST:
-        _decided(_book_of(Timeline(table=spec.log, path=settings.table_path(spec.log))), arguments)
+    spec, settings = context.spec, context.settings
+    check_line(context.options.by, "by")
+    check_line(context.options.because, "because")
+    if context.options.action != LIST:
+        _decided(context, _book_of(Timeline(table=spec.log, path=settings.table_path(spec.log))))
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[SourceOptions]) -> JobResult:
     """Show what is known of the sources, or what a decision would change; or keep the decision.
 
     Raises:
         ContractError: nothing was ingested, there is no such stream, or its epoch would not be the newest.
     """
-    spec = read_lake_spec(settings)
-    check(spec, arguments, settings)
+    settings = context.settings
+    spec = context.spec
     timeline = Timeline(table=spec.log, path=settings.table_path(spec.log))
-    if arguments.options["action"] == LIST:
+    if context.options.action == LIST:
         print(_shown(source_book_of(timeline) or SourceBook()))
-        return _result(arguments)
-    if spark is None or not needs_spark(arguments, settings):
-        print(_shown(_decided(_book_of(timeline), arguments)))
-        return _result(arguments, messages=("nothing was changed; do it with --yes",))
-    with hold_tables((spec.log,), job=arguments.job, settings=settings):
+        return _result(context)
+    if not needs_spark(context):
+        print(_shown(_decided(context, _book_of(timeline))))
+        return _result(context, messages=("nothing was changed; do it with --yes",))
+    with hold_tables((spec.log,), job=context.job, settings=settings):
         check_intake(settings)
-        timeline = settled_timeline(spark, spec.log, settings)
-        decided = _decided(_book_of(timeline), arguments)
+        timeline = settled_timeline(context.spark, spec.log, settings)
+        decided = _decided(context, _book_of(timeline))
         print(_shown(decided))
-        outcome = _keep(spark, spec, decided, timeline, settings)
-    reason = "other_origin" if arguments.options.get("after") else "position_fell"
-    return _result(arguments, outcome, messages=(_REPLAY.format(reason=reason),))
+        outcome = _keep(context, decided, timeline)
+    reason = "other_origin" if context.options.after else "position_fell"
+    return _result(context, outcome, messages=(_REPLAY.format(reason=reason),))
 
 
 def _book_of(timeline: Timeline) -> SourceBook:
@@ -101,35 +81,31 @@ def _book_of(timeline: Timeline) -> SourceBook:
     return book
 
 
-def _decided(book: SourceBook, arguments: JobArguments) -> SourceBook:
-    options = arguments.options
-    stream = options.get("stream") or ""
-    if options["action"] == NEW:
-        since = options.get("since") or ""
+def _decided(context: JobContext[SourceOptions], book: SourceBook) -> SourceBook:
+    options = context.options
+    if options.action == NEW:
         return open_epoch(
             book,
-            stream,
-            since=_millis(parse_clock(since)) if since else None,
-            after=options.get("after") or "",
-            at=format_clock(arguments.clock),
-            by=said_by(options),
-            because=options.get("because") or "",
+            options.stream,
+            since=_millis(parse_clock(options.since)) if options.since else None,
+            after=options.after,
+            at=format_clock(context.clock),
+            by=said_by(options.by),
+            because=options.because or "",
         )
-    until, server = options.get("until") or "", options.get("server") or ""
+    until, server = options.until, options.server
     if not until and not server:
         raise ContractError("same-epoch needs --until, --server or both; the message of ingest has them")
-    return keep_epoch(book, stream, until=_millis(parse_clock(until)) if until else NEVER, server=server)
+    return keep_epoch(book, options.stream, until=_millis(parse_clock(until)) if until else NEVER, server=server)
 
 
-def _keep(
-    spark: SparkSession, spec: LakeSpec, book: SourceBook, log_timeline: Timeline, settings: Settings
-) -> TableOutcome:
+def _keep(context: JobContext[SourceOptions], book: SourceBook, log_timeline: Timeline) -> TableOutcome:
     """A commit of the log without a row, which says what is known of the sources from now on."""
     check_still(log_timeline)
     metadata = {**checkpoints(log_timeline), SOURCES_KEY: pack_sources(book)}
-    nothing_df = read_stored(spark, log_timeline.path).limit(0)
-    done = commit(nothing_df, log_layout(spec), metadata=metadata, settings=settings)
-    return TableOutcome(table=spec.log, instant=done.instant, rows=0, is_committed=True)
+    nothing_df = read_stored(context.spark, log_timeline.path).limit(0)
+    done = commit(nothing_df, log_layout(context.spec), metadata=metadata, settings=context.settings)
+    return TableOutcome(table=context.spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
 def _shown(book: SourceBook) -> str:
@@ -156,12 +132,13 @@ def _millis(moment: datetime) -> int:
 
 
 def _result(
-    arguments: JobArguments, outcome: TableOutcome | None = None, *, messages: tuple[str, ...] = ()
+    context: JobContext[SourceOptions], outcome: TableOutcome | None = None, *, messages: tuple[str, ...] = ()
 ) -> JobResult:
-    return JobResult(
-        job=arguments.job,
-        status=DONE if outcome else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if outcome else NOTHING_TO_DO,
         tables=(outcome,) if outcome else (),
         messages=messages,
     )
+
+
+JOB = Job(options=SourceOptions, run=run, check=check, needs_spark=needs_spark)

@@ -6,15 +6,14 @@ a mart uses them, and at each expectation.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import Job, JobContext, never
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.job_options.spec import SpecOptions
 from spark_jobs.lake_spec.expectations import Expectation
 from spark_jobs.lake_spec.loads import LoadSpec
 from spark_jobs.lake_spec.marts import MartSpec
@@ -29,24 +28,13 @@ _TABLES = ("table", "from", "key", "columns", "nulls", "deletes", "partition", "
 _EXPECTED = ("expectation", "action", "expected", "result")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "action", choices=["check"], help="check: report every mistake in the spec, its marts, rules and expectations"
-    )
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
-    """It reads files of the spec alone."""
-    return False
-
-
-def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[SpecOptions]) -> JobResult:
     """Print a line for every table, mart and expectation, or for everything that is wrong; needs no Spark.
 
     Raises:
         ContractError: something is wrong. All of it was printed; the message has the number and the first of it.
     """
+    settings = context.settings
     checked = check_lake(_as_written(Path(settings.lake_spec)), str(_as_written(Path(settings.rules_path))))
     if checked.mistakes or checked.spec is None:
         print("\n".join(checked.mistakes))
@@ -67,9 +55,7 @@ def run(spark: None, arguments: JobArguments, settings: Settings) -> JobResult:
         "marts": len(spec.marts),
         "expectations": len(spec.expectations),
     }
-    return JobResult(
-        job=arguments.job, status=DONE, clock=format_clock(arguments.clock), counters=counters, messages=spec.notices
-    )
+    return context.result(DONE, counters=counters, messages=spec.notices)
 
 
 def _as_written(path: Path) -> Path:
@@ -116,3 +102,6 @@ def _told(each: Expectation) -> tuple[str, ...]:
 def _refusal(mistakes: Sequence[str]) -> ContractError:
     others = f"; the other {len(mistakes) - 1} are printed above" if len(mistakes) > 1 else ""
     return ContractError(f"{len(mistakes)} wrong: {mistakes[0]}{others}")
+
+
+JOB = Job(options=SpecOptions, run=run, needs_spark=never)

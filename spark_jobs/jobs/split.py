@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.split import SplitOptions
 from spark_jobs.lake_spec.table_sources import matches, parts_of, schema_in
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.columns import unresolved_lines
@@ -21,28 +18,17 @@ from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import Merged
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.quality.holds import Holds
-from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.lease import hold_tables
 
 _MOST_REASON = 200
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument(
-        "--databases", default="", metavar="PATTERNS", help="only tables with from in these databases or schemas"
-    )
-    parser.add_argument(
-        "--tables", default="", metavar="PATTERNS", help="only tables whose names fit, e.g. 'order*,customers'"
-    )
-
-
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[SplitOptions]) -> None:
     """Raise ContractError when the patterns fit none of the lake's tables."""
-    _chosen(spec, arguments)
+    _chosen(context)
 
 
-def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[SplitOptions]) -> JobResult:
     """Merge what is new in the log into every table.
 
     Without an interval: what was committed since the table's checkpoint. With one (a backfill): every event of these
@@ -53,17 +39,18 @@ def run(spark: SparkSession, arguments: JobArguments, settings: Settings) -> Job
         GateStoppedError: an expectation stopped the tables of the wide log; every other table was written.
         TablesFailedError: some tables could not be written; everything else was.
     """
-    spec = read_lake_spec(settings)
-    chosen = _chosen(spec, arguments)
+    settings = context.settings
+    spec = context.spec
+    chosen = _chosen(context)
     merged = Merged()
     if spec.tables:  # a lake of patterns has none before its first events
-        with hold_tables(spec.split_tables, job=arguments.job, settings=settings):
-            merged = Merge(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=chosen).run()
+        with hold_tables(spec.split_tables, job=context.job, settings=settings):
+            merged = Merge(context=context, chosen=chosen).run()
     failed = dict(merged.failed)
     if merged.blocked:
         failed |= {table.name: merged.blocked for table in chosen if not table.is_mirror}
     Holds(settings).release({table.name for table in chosen} - {*failed})
-    result = _result(spec, chosen, merged, arguments)
+    result = _result(context, chosen, merged)
     errors = list(failed.values())
     if merged.blocked and all(error is merged.blocked for error in errors):
         raise merged.blocked
@@ -78,12 +65,11 @@ def exit_code_of(failed: Mapping[str, Exception]) -> int:
     return min((error.exit_code if isinstance(error, LakehouseError) else 1) for error in failed.values())
 
 
-def _result(spec: LakeSpec, chosen: tuple[TableSpec, ...], merged: Merged, arguments: JobArguments) -> JobResult:
+def _result(context: JobContext[SplitOptions], chosen: tuple[TableSpec, ...], merged: Merged) -> JobResult:
+    spec = context.spec
     window = merged.window
-    return JobResult(
-        job=arguments.job,
-        status=DONE if any(outcome.is_committed for outcome in merged.outcomes.values()) else NOTHING_TO_DO,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE if any(outcome.is_committed for outcome in merged.outcomes.values()) else NOTHING_TO_DO,
         tables=tuple(merged.outcomes[name] for name in targets_of(chosen)),
         source=SourceWindow(table=spec.log, after=window.after, up_to=window.up_to) if window else None,
         counters={"events_read": merged.events},
@@ -95,9 +81,10 @@ def _result(spec: LakeSpec, chosen: tuple[TableSpec, ...], merged: Merged, argum
     )
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> tuple[TableSpec, ...]:
+def _chosen(context: JobContext[SplitOptions]) -> tuple[TableSpec, ...]:
     """The tables that the patterns fit: of a table with from its names at the source, or its name in the lake."""
-    databases, names = (names_of(arguments.options.get(name) or "") for name in ("databases", "tables"))
+    spec = context.spec
+    databases, names = names_of(context.options.databases), names_of(context.options.tables)
     if not databases and not names:
         return spec.tables
     chosen = tuple(table for table in spec.tables if _fits(table, databases, names))
@@ -112,3 +99,6 @@ def _fits(table: TableSpec, databases: tuple[str, ...], names: tuple[str, ...]) 
     if databases and not any(matches(each, databases) for schema, _ in places for each in (schema, schema_in(schema))):
         return False
     return matches(table.name, names) or any(matches(name, names) for _, name in places)
+
+
+JOB = Job(options=SplitOptions, run=run, check=check)

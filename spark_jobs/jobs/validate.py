@@ -7,59 +7,45 @@ references lead somewhere, that the last whole day was as usual. What the gates 
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock, names_of
+from spark_jobs.context import Job, JobContext
+from spark_jobs.contracts.arguments import format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import AuditFailedError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
-from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.job_options.validate import ValidateOptions
 from spark_jobs.pipelines.stored_columns import expected_of_stored
-from spark_jobs.pipelines.validation import Ask, Found, Validation, is_increment, plan_asks
+from spark_jobs.pipelines.validation import Ask, Found, Validation, plan_asks
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import Outcome, Verdict, told_of
 from spark_jobs.sql_analysis.expectation_sql import expectations_of
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.lake_specs import read_lake_spec
 
 _HEAD = ("table", "as of", "expectations", "rows", "broken")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Command-line options of this job alone."""
-    parser.add_argument("--tables", default="", metavar="A,B", help="these tables alone")
-    parser.add_argument(
-        "--increment",
-        action="store_true",
-        help="check the rows that came since the last check, of tables whose last check is long enough ago "
-        "(quality: every_minutes in the lake spec); without it, whole tables",
-    )
-
-
-def needs_spark(arguments: JobArguments, settings: Settings) -> bool:
+def needs_spark(context: JobContext[ValidateOptions]) -> bool:
     """False when no table has rows that are to be asked."""
-    spec = read_lake_spec(settings)
-    return not is_increment(arguments) or bool(plan_asks(spec, _chosen(spec, arguments), arguments, settings))
+    return not context.options.increment or bool(plan_asks(context, _chosen(context), is_whole=False))
 
 
-def check(spec: LakeSpec, arguments: JobArguments, settings: Settings) -> None:
+def check(context: JobContext[ValidateOptions]) -> None:
     """Refuse at once tables of which nothing can be expected, and expectations that do not fit."""
-    for table in _chosen(spec, arguments):
+    spec = context.spec
+    for table in _chosen(context):
         expectations_of(spec, table)
 
 
-def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings) -> JobResult:
+def run(context: JobContext[ValidateOptions]) -> JobResult:
     """Ask, print how many rows break something, keep the results and, of whole tables, write Data Docs.
 
     A table whose rows break an expectation with action ``stop`` is held: what is served stays, until a later run finds
@@ -69,37 +55,40 @@ def run(spark: SparkSession | None, arguments: JobArguments, settings: Settings)
         ContractError: an expectation cannot be asked.
         AuditFailedError: rows break one that stops.
     """
-    spec = read_lake_spec(settings)
-    asks = plan_asks(spec, _chosen(spec, arguments), arguments, settings) if spark is not None else []
-    if spark is None or not asks:
-        return JobResult(job=arguments.job, status=NOTHING_TO_DO, clock=format_clock(arguments.clock))
+    settings = context.settings
+    spec = context.spec
+    is_whole = not context.options.increment
+    asks = plan_asks(context, _chosen(context), is_whole=is_whole)
+    if not asks:
+        return context.result(NOTHING_TO_DO)
     expected = expected_of_stored(spec, {ask.table: ask.timeline for ask in asks}, settings)
-    validation = Validation(spark=spark, spec=spec, expected=expected, arguments=arguments, settings=settings)
+    validation = Validation(context=context, expected=expected)
     with tempfile.TemporaryDirectory(prefix="lakehouse-docs-") as folder:
         suites = Suites(Path(folder))
         found = validation.ask(asks, suites)
-        if is_documented := not is_increment(arguments) and bool(found):
+        if is_documented := is_whole and bool(found):
             suites.write_docs()
             pages = {name: (each.instant, each.verdicts) for name, each in found.items()}
-            clock, files = format_clock(arguments.clock), Filesystem(settings.base_path)
+            clock, files = format_clock(context.clock), Filesystem(settings.base_path)
             publish_docs(Path(folder), spec.lake, clock, pages, files)
     found = _decide(found, settings)
-    _hold(found, arguments, settings)  # before it is kept how far was asked: what dies in between asks once more
+    _hold(context, found)  # before it is kept how far was asked: what dies in between asks once more
     recorded = validation.record(asks, found)
-    if not is_increment(arguments):
+    if is_whole:
         found, recorded = validation.judge_history(asks, found, recorded)
         found = _decide(found, settings)
-        _hold(found, arguments, settings)
-        _let_go(found, arguments, settings)
+        _hold(context, found)
+        _let_go(context, found)
     waiting = [line for ask in asks for line in expected.waiting(ask.table)]
-    result = _result(asks, found, recorded, arguments, settings, waiting, is_documented=is_documented)
+    result = _result(context, asks, found, recorded, waiting, is_documented=is_documented)
     if failed := {name: each.stopped for name, each in found.items() if each.stopped}:
         raise AuditFailedError(failed={n: [v.told for v in verdicts] for n, verdicts in failed.items()}, result=result)
     return result
 
 
-def _chosen(spec: LakeSpec, arguments: JobArguments) -> list[str]:
-    asked = names_of(arguments.options["tables"])
+def _chosen(context: JobContext[ValidateOptions]) -> list[str]:
+    spec = context.spec
+    asked = names_of(context.options.tables)
     if unknown := sorted(set(asked) - set(spec.asked_tables)):
         raise ContractError(f"lake {spec.lake} has no table {show(unknown[0])} (--tables); it has {spec.asked_tables}")
     return list(asked) or spec.asked_tables
@@ -111,41 +100,41 @@ def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:
     return {name: replace(each, verdicts=accepted_of(each.verdicts, holds.known(name))) for name, each in found.items()}
 
 
-def _hold(found: Mapping[str, Found], arguments: JobArguments, settings: Settings) -> None:
+def _hold(context: JobContext[ValidateOptions], found: Mapping[str, Found]) -> None:
+    settings = context.settings
     for name, each in found.items():
         if each.stopped:
-            Holds(settings).hold(name, arguments.job, each.stopped, arguments.clock, instant=each.instant)
+            Holds(settings).hold(name, context.job, each.stopped, context.clock, instant=each.instant)
 
 
-def _let_go(found: Mapping[str, Found], arguments: JobArguments, settings: Settings) -> None:
+def _let_go(context: JobContext[ValidateOptions], found: Mapping[str, Found]) -> None:
     """Tables that were held for what was found in them, and are right as a whole."""
+    settings = context.settings
     holds = Holds(settings)
     for name, each in found.items():
-        if not each.stopped and (hold := holds.hold_of(name)) and hold.job == arguments.job:
+        if not each.stopped and (hold := holds.hold_of(name)) and hold.job == context.job:
             holds.let_go(name)
         if all(verdict.outcome is not Outcome.ACCEPTED for verdict in each.verdicts):
             holds.forget_known(name)
 
 
 def _result(
+    context: JobContext[ValidateOptions],
     asks: list[Ask],
     found: Mapping[str, Found],
     recorded: TableOutcome,
-    arguments: JobArguments,
-    settings: Settings,
     waiting: list[str],
     *,
     is_documented: bool,
 ) -> JobResult:
+    settings = context.settings
     verdicts = [verdict for each in found.values() for verdict in each.verdicts]
     if found:
         print(format_table(_HEAD, [_cells(name, each.instant, each.verdicts) for name, each in found.items()]))
     told = [line for name, each in found.items() for line in told_of(name, each.verdicts)]
     docs = [f"Data Docs: {settings.base_path}/{DOCS}/index.html"] if is_documented else []
-    return JobResult(
-        job=arguments.job,
-        status=DONE,
-        clock=format_clock(arguments.clock),
+    return context.result(
+        DONE,
         tables=(recorded,),
         counters={
             "tables": len(found),
@@ -160,3 +149,6 @@ def _result(
 def _cells(table: str, instant: str, verdicts: tuple[Verdict, ...]) -> tuple[object, ...]:
     broken = [each.expectation.name for each in verdicts if each.outcome is not Outcome.HELD]
     return table, instant, len(verdicts), max((each.asked for each in verdicts), default=0), ", ".join(broken) or "-"
+
+
+JOB = Job(options=ValidateOptions, run=run, check=check, needs_spark=needs_spark)

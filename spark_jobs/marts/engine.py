@@ -7,17 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.names import show_all
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import MartSpec
-from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.marts.refresh import Refresh
+from spark_jobs.marts.refresh import Refresh, RefreshRequest
 from spark_jobs.marts.views import Views
 from spark_jobs.quality.verdicts import told_of
 from spark_jobs.spec_files.rules_file import load_rules
@@ -31,17 +27,15 @@ from spark_jobs.storage.timeline import Timeline
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Engine:
     """What all refreshes of a run share; ``messages`` say what was recomputed and why, and what rows broke.
 
     ``applies`` are marts that may be computed by another definition than their rows; all others are blocked then.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
-    settings: Settings
-    arguments: JobArguments
+    context: AnyContext
+    request: RefreshRequest = field(default_factory=RefreshRequest)
     messages: list[str] = field(default_factory=list)
     applies: frozenset[str] = frozenset()
 
@@ -56,26 +50,25 @@ class Engine:
             DefinitionChangedError: the mart's rows were computed by another definition than that of the files.
             MartAheadError: the mart was refreshed for a time that has not come yet; a full refresh goes on from now.
         """
-        if missing := self.spec.missing_reads(mart):
+        if missing := self.context.spec.missing_reads(mart):
             raise ContractError(
                 f"mart {mart.name} reads {show_all(missing)}, which no pattern has found so far; run it again "
                 f"when it has, or correct its reads"
             )
-        book = load_rules(self.settings.rules_path) if mart.rules else None
-        with Views(self.spark) as views:
+        book = load_rules(self.context.settings.rules_path) if mart.rules else None
+        with Views(self.context.spark) as views:
             refresh = Refresh(
                 views=views,
-                spec=self.spec,
-                settings=self.settings,
-                arguments=self.arguments,
+                context=self.context,
+                request=self.request,
                 mart=mart,
-                query=analyse_mart(mart, self.spec, book),
-                timeline=settled_timeline(self.spark, mart.name, self.settings),
-                state=ConsumerRegistry(self.settings.base_path).read(mart.name),
+                query=analyse_mart(mart, self.context.spec, book),
+                timeline=settled_timeline(self.context.spark, mart.name, self.context.settings),
+                state=ConsumerRegistry(self.context.settings.base_path).read(mart.name),
                 also=also or {},
                 is_held=is_held,
             )
-            if refresh.is_ahead and mart.name not in self.spec.caches and not self.arguments.options.get("full"):
+            if refresh.is_ahead and mart.name not in self.context.spec.caches and not self.request.is_full:
                 raise MartAheadError(mart=mart.name, layer=mart.layer, clock=refresh.previous_clock or refresh.clock)
             if refresh.definition_changes and mart.name not in self.applies:
                 raise DefinitionChangedError(changed={mart.name: refresh.definition_changes})
@@ -84,15 +77,15 @@ class Engine:
 
     def holding(self, *marts: MartSpec) -> AbstractContextManager[None]:
         """The leases of these marts, for the block."""
-        return hold_tables((mart.name for mart in marts), job=self.arguments.job, settings=self.settings)
+        return hold_tables((mart.name for mart in marts), job=self.context.job, settings=self.context.settings)
 
     def forget_changes(self, tables: Iterable[str]) -> None:
         """Remove the parts of these tables' change feeds that every consumer has read."""
-        consumers = ConsumerRegistry(self.settings.base_path).all().values()
-        now_ns = int(self.arguments.clock.timestamp() * 1e9)
-        for table in sorted(set(tables) & self.spec.fed_tables):
-            timeline = Timeline(table=table, path=self.settings.table_path(table))
-            forget_changes(timeline, consumers, self.settings, now_ns=now_ns)
+        consumers = ConsumerRegistry(self.context.settings.base_path).all().values()
+        now_ns = int(self.context.clock.timestamp() * 1e9)
+        for table in sorted(set(tables) & self.context.spec.fed_tables):
+            timeline = Timeline(table=table, path=self.context.settings.table_path(table))
+            forget_changes(timeline, consumers, self.context.settings, now_ns=now_ns)
 
     def report_full(self, mart: MartSpec, why_full: str) -> None:
         """Say why all rows of a mart are computed again."""

@@ -61,13 +61,13 @@ def preview(engine: Engine, mart: MartSpec, *, samples: int) -> Preview:
         if stored_df is None:
             raise ContractError(f"{mart.name} has no rows to compare with; run: mart --layer {mart.layer}")
         difference_df = mode.whole_difference(engine, refresh, stack)
-        rewrite = plan_rewrite(difference_df, mart, engine.spec, refresh.timeline.path)
+        rewrite = plan_rewrite(difference_df, mart, engine.context.spec, refresh.timeline.path)
         return compare(rewrite, difference_df, stored_df, samples)
 
 
 def _as_it_was(refresh: Refresh) -> Refresh:
     clock = refresh.previous_clock or refresh.clock
-    held = replace(refresh, is_held=True, arguments=replace(refresh.arguments, clock=clock))
+    held = replace(refresh, is_held=True, context=replace(refresh.context, clock=clock))
     is_readable = all(source.timeline.holds(source.up_to) for source in held.sources)
     return held if is_readable else refresh
 

@@ -12,13 +12,12 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.context import AnyContext
+from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import mart_parts
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION, FULL_SECONDS, definition_changes
 from spark_jobs.marts.sources import Source
 from spark_jobs.marts.views import Views
@@ -39,7 +38,21 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _IS_THERE, _ROWS = "__is_there", "__rows"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRequest:
+    """What a job requests of the refreshes of its run, where what is new is not enough."""
+
+    is_full: bool = False
+    """All rows are computed again."""
+    moves_cut: bool = False
+    """The cuts of stitch marts move to the newest instant."""
+    rules: str = ""
+    """A rule version to count ``months`` by; "": each month's own."""
+    months: tuple[str, str] = ("", "")
+    """The first and the last, yyyy-MM."""
+
+
+@dataclass(kw_only=True)
 class Refresh:
     """One refresh of ``mart``, under its lease.
 
@@ -50,9 +63,8 @@ class Refresh:
     """
 
     views: Views
-    spec: LakeSpec
-    settings: Settings
-    arguments: JobArguments
+    context: AnyContext
+    request: RefreshRequest
     mart: MartSpec
     query: MartQuery
     timeline: Timeline
@@ -86,13 +98,13 @@ class Refresh:
 
         But from one that has not come yet.
         """
-        return self.arguments.clock if self.is_ahead else max(self.arguments.clock, self.previous_clock or _LONG_AGO)
+        return self.context.clock if self.is_ahead else max(self.context.clock, self.previous_clock or _LONG_AGO)
 
     @cached_property
     def is_ahead(self) -> bool:
         """True when the mart was refreshed for a time that has not come yet, by the run's clock and the machine's."""
         before = self.previous_clock
-        return before is not None and is_ahead(before, max(self.arguments.clock, machine_now()))
+        return before is not None and is_ahead(before, max(self.context.clock, machine_now()))
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
@@ -100,9 +112,9 @@ class Refresh:
         return tuple(
             Source.plan(
                 read,
-                table_checkpoint(self.state, self.timeline, self.spec.stored_name(read.table)),
-                spec=self.spec,
-                settings=self.settings,
+                table_checkpoint(self.state, self.timeline, self.context.spec.stored_name(read.table)),
+                spec=self.context.spec,
+                settings=self.context.settings,
                 inputs=self.query.inputs_of(read.table),
                 is_held=self.is_held,
             )
@@ -127,7 +139,7 @@ class Refresh:
     @property
     def why_full(self) -> str:
         """Why the whole mart has to be recomputed, or "" when what is new is enough."""
-        if self.arguments.options.get("full"):
+        if self.request.is_full:
             return "--full was given"
         known = self.note(DEFINITION)
         if self.definition_changes:
@@ -142,7 +154,7 @@ class Refresh:
     @cached_property
     def definition_changes(self) -> tuple[str, ...]:
         """What the files define otherwise than the rows that are stored; they are computed again by ``apply`` alone."""
-        return definition_changes(self.mart, self.spec, self.timeline, self.state)
+        return definition_changes(self.mart, self.context.spec, self.timeline, self.state)
 
     def stored(self) -> DataFrame | None:
         """The mart's own rows with their technical columns, or None before its first commit."""
@@ -151,13 +163,13 @@ class Refresh:
     def select(self, tables: Mapping[str, DataFrame], months: Mapping[str, str] | None = None) -> DataFrame:
         """The mart's SQL over these tables; of a mart with rules by the version of each month."""
         names = {table: self.views.name(rows_df, table) for table, rows_df in tables.items()}
-        return self.views.spark.sql(self.query.sql(names, time_zone=self.spec.time_zone, months=months))
+        return self.views.spark.sql(self.query.sql(names, time_zone=self.context.spec.time_zone, months=months))
 
     def select_partial(self, rows_df: DataFrame) -> DataFrame:
         """The state of the cells of an aggregate mart over these rows of its source."""
         table = self.mart.reads[0].table
         names = {table: self.views.name(rows_df, table)}
-        return self.views.spark.sql(self.query.partial_sql(names, time_zone=self.spec.time_zone))
+        return self.views.spark.sql(self.query.partial_sql(names, time_zone=self.context.spec.time_zone))
 
     def difference(self, result_df: DataFrame, stored_df: DataFrame | None) -> DataFrame:
         """What has to change, computed once (see :func:`spark_jobs.transforms.cells.difference`)."""
@@ -186,14 +198,14 @@ class Refresh:
 
     def _audit(self, rows_df: DataFrame) -> dict[str, str] | None:
         """Ask the gate of rows that are about to be committed; what the commit says of it, or None without rows."""
-        gate = Gate.of(self.spec, self.mart.name)
+        gate = Gate.of(self.context.spec, self.mart.name)
         asked = gate.aggregates(rows_df.schema, of=F.col(_IS_THERE))
         row = rows_df.agg(F.count("*").alias(_ROWS), *asked).first()
         facts = row.asDict() if row else {_ROWS: 0}
         if not facts[_ROWS]:
             return None
-        run, name = self.arguments, self.mart.name
-        passed = let_pass({name: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
+        run, name = self.context, self.mart.name
+        passed = let_pass({name: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.context.settings)
         self.verdicts.extend(passed[name])
         return {QUALITY_KEY: to_metadata({"written": facts[_ROWS]}, passed[name])}
 
@@ -203,10 +215,10 @@ class Refresh:
         A column that went, or has another type now, is in no row that is stored: all of them are written again.
         """
         metadata = dict(metadata)
-        if self.mart.name in self.spec.fed_tables and self.timeline.last:
+        if self.mart.name in self.context.spec.fed_tables and self.timeline.last:
             there = set(difference_df.select(f"{AFTER}.*").columns)
             feed_df = visible_changes(difference_df, [name for name in self.query.columns if name in there])
-            metadata[CHANGES_KEY] = write_changes(feed_df, self.mart.name, self.settings)
+            metadata[CHANGES_KEY] = write_changes(feed_df, self.mart.name, self.context.settings)
         stored_df = self.stored() if self.may_reshape else None
         if stored_df is not None and is_reshaped(difference_df, stored_df):
             rows_df = rows_after(difference_df, stored_df, self.mart.partition)
@@ -245,7 +257,7 @@ class Refresh:
             rows_df,
             layout,
             metadata=metadata,
-            settings=self.settings,
+            settings=self.context.settings,
             is_first=is_first,
             operation=operation,
             may_drop_columns=self.may_reshape and (operation is not None or layout.form is StorageForm.REPLACED),
@@ -260,10 +272,10 @@ class Refresh:
 
     @property
     def _self(self) -> dict[str, str]:
-        parts = json.dumps(mart_parts(self.mart, self.spec), sort_keys=True)
+        parts = json.dumps(mart_parts(self.mart, self.context.spec), sort_keys=True)
         return {CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition, DECLARED: parts}
 
     def _remember(self, instant: str | None) -> None:
         notes = {**self.state.notes, **self.notes, **self._self}
         state = ConsumerState(checkpoints=self.checkpoints, tables={self.mart.name: instant}, notes=notes)
-        ConsumerRegistry(self.settings.base_path).write(self.mart.name, state, self.arguments.clock)
+        ConsumerRegistry(self.context.settings.base_path).write(self.mart.name, state, self.context.clock)

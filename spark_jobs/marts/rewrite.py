@@ -38,13 +38,13 @@ def rewrite(
     plans: list[RewritePlan] = []
     outcomes: list[TableOutcome] = []
     for mart in marts:
-        if record is not None and mart.name not in engine.spec.caches:
+        if record is not None and mart.name not in engine.context.spec.caches:
             outcomes += [outcome for outcome in refresh_mart(engine, mart) if outcome.is_committed]
         with engine.holding(mart), engine.refreshing(mart, is_held=True) as refresh:
             difference_df = _difference(refresh, interval)
             if difference_df is None:
                 continue
-            plan = plan_rewrite(difference_df, mart, engine.spec, refresh.timeline.path)
+            plan = plan_rewrite(difference_df, mart, engine.context.spec, refresh.timeline.path)
             plans.append(plan)
             if record is not None and plan.rows:
                 record = _keep_state(engine, refresh, record)
@@ -54,7 +54,7 @@ def rewrite(
 
 def _difference(refresh: Refresh, interval: Interval) -> DataFrame | None:
     """A cache is computed again as a whole, because its checksums are of whole partitions."""
-    if refresh.mart.name not in refresh.spec.caches:
+    if refresh.mart.name not in refresh.context.spec.caches:
         return MODES[refresh.mart.mode].range_difference(refresh, interval)
     return None if any(source.is_absent for source in refresh.sources) else full_difference(refresh)
 
@@ -64,12 +64,12 @@ def _keep_state(engine: Engine, refresh: Refresh, record: Record) -> Record:
     if refresh.timeline.last is None or refresh.mart.name in record.tables:
         return record
     record = replace(record, tables={**record.tables, refresh.mart.name: refresh.timeline.last})
-    SavepointRecords(engine.settings).keep(engine.spark, record)
+    SavepointRecords(engine.context.settings).keep(engine.context.spark, record)
     return record
 
 
 def _apply(refresh: Refresh, difference_df: DataFrame, interval: Interval) -> TableOutcome:
-    if refresh.mart.name in refresh.spec.caches:
+    if refresh.mart.name in refresh.context.spec.caches:
         return rebuild(refresh)
     months = values_of(interval_range(interval, TimeUnit.MONTH), TimeUnit.MONTH)
     return refresh.write(difference_df, rule_notes(refresh, difference_df, months) if refresh.mart.rules else {})

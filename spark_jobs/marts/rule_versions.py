@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import date
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -75,12 +74,11 @@ def edited_versions(timeline: Timeline, book: RuleBook) -> dict[str, list[str]]:
 
 
 def _named(refresh: Refresh, months: Iterable[str]) -> dict[str, str]:
-    """Of these months those of a recompute's dates, with the version that it names; of other jobs none."""
-    options = refresh.arguments.options
-    if not (name := options.get("rules")):
+    """Of these months those that a recompute wants by another version, with it; of other jobs none."""
+    if not refresh.request.rules:
         return {}
-    first, last = (date.fromisoformat(options[end]).isoformat()[:7] for end in ("from_date", "to_date"))
-    version = _book(refresh).version(name).version
+    first, last = refresh.request.months
+    version = _book(refresh).version(refresh.request.rules).version
     return {month: version for month in months if first <= month <= last}
 
 

@@ -104,7 +104,7 @@ def scope_of(read: ReadSpec, spec: LakeSpec) -> Column:
 
 def scopes_of(refresh: Refresh, read: ReadSpec, rows_df: DataFrame) -> DataFrame:
     """The scopes of rows of a scoped read."""
-    return rows_df.select(scope_of(read, refresh.spec).alias(SCOPE)).distinct()
+    return rows_df.select(scope_of(read, refresh.context.spec).alias(SCOPE)).distinct()
 
 
 def changed_scopes(refresh: Refresh, window: TimeRange | None) -> Iterator[DataFrame]:
@@ -130,7 +130,7 @@ def scopes_of_interval(refresh: Refresh, interval: Interval) -> Iterator[DataFra
     """Scopes that a backfill names: those of the log's events of these dates, or of the mart's own time."""
     mart = refresh.mart
     for source in refresh.sources:
-        if source.table == refresh.spec.log and source.read.scope:
+        if source.table == refresh.context.spec.log and source.read.scope:
             dates = values_of(interval_range(interval, TimeUnit.DAY), TimeUnit.DAY)
             yield scopes_of(refresh, source.read, source.snapshot(refresh.views, dates))
         elif source.read.scope and mart.time and mart.time.column == mart.scope:
@@ -153,7 +153,7 @@ def windows(refresh: Refresh) -> tuple[TimeRange | None, TimeRange | None]:
     mart, before = refresh.mart, refresh.previous_clock
     if mart.window is None or mart.time is None:
         return None, None
-    zone, unit = refresh.spec.time_zone, mart.time.unit
+    zone, unit = refresh.context.spec.time_zone, mart.time.unit
     now = window_range(mart.window, refresh.clock, zone, unit=unit)
     return now, window_range(mart.window, before, zone, unit=unit) if before else None
 
@@ -181,7 +181,7 @@ def _scopes_looking_up(
 
     With a moment, of those whose moment lies where the values of its versions are others than before.
     """
-    key, at = lookup_key(refresh.spec, lookup.table), lookup.read.at
+    key, at = lookup_key(refresh.context.spec, lookup.table), lookup.read.at
     is_pointing = F.col(lookup.read.by) == F.col(KEY)
     if at and changes.left_df is not None:
         used = refresh.query.used_columns(lookup.table, changes.came_df.columns) - {*VALID}
@@ -194,7 +194,7 @@ def _scopes_looking_up(
             continue
         rows_df = source.snapshot(refresh.views)
         if window is not None:
-            rows_df = rows_df.where(window.holds(scope_of(source.read, refresh.spec)))
+            rows_df = rows_df.where(window.holds(scope_of(source.read, refresh.context.spec)))
         if {*filter(None, (lookup.read.by, at))} <= {*rows_df.columns}:
             pointing_df = rows_df.join(F.broadcast(keys_df), is_pointing, "left_semi")
             yield scopes_of(refresh, source.read, pointing_df)

@@ -32,9 +32,9 @@ def undo(engine: Engine, record: Record) -> list[TableOutcome]:
     Their definition comes back too: where the files have another one, the next refresh is blocked.
     """
     engine = replace(engine, applies=frozenset(record.tables))
-    marts = [name for name in record.tables if name in engine.spec.mart_names]
-    outcomes = [_undo_mart(engine, engine.spec.mart(name), record) for name in marts]
-    SavepointRecords(engine.settings).release(engine.spark, record)
+    marts = [name for name in record.tables if name in engine.context.spec.mart_names]
+    outcomes = [_undo_mart(engine, engine.context.spec.mart(name), record) for name in marts]
+    SavepointRecords(engine.context.settings).release(engine.context.spark, record)
     return outcomes
 
 
@@ -44,7 +44,7 @@ def _undo_mart(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
         refresh, timeline = replace(held, is_undo=True), held.timeline
         if not timeline.holds(instant):
             raise ContractError(f"{mart.name}: its state of {instant} is not on the timeline any more")
-        then_df, stored_df = read_as_of(engine.spark, timeline.path, instant), refresh.stored()
+        then_df, stored_df = read_as_of(engine.context.spark, timeline.path, instant), refresh.stored()
         columns = [name for name in then_df.columns if name != CELL_ID]
         difference_df = refresh.difference(then_df.select(CELL_ID, *columns), stored_df)
         if difference_df.isEmpty() and not is_reshaped(difference_df, stored_df):
@@ -69,7 +69,7 @@ def _remember_again(engine: Engine, mart: MartSpec, record: Record) -> None:
     """What the mart's file said then, when there is no commit that says otherwise than it does now."""
     if mart.name in record.consumers:
         then = ConsumerState.from_content(record.consumers[mart.name])
-        ConsumerRegistry(engine.settings.base_path).write(mart.name, then, engine.arguments.clock)
+        ConsumerRegistry(engine.context.settings.base_path).write(mart.name, then, engine.context.clock)
 
 
 def metadata_at(timeline: Timeline, instant: str) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -20,13 +21,38 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_of_the_source, is_rejected, is_set_aside, is_usable
 
 
-def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any]:
-    """What has to be known of a batch: counts of its records, where they lie, what the gate asks.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFacts:
+    """What :func:`measure` finds: counts of a batch's records, and where its events are in the log.
 
-    ``newest`` is the latest event time; one after the run's clock is a mistake of its source and does not count.
-    ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events, ``torn``
-    those among them that were delivered with times of more than one day. They are counted by a query of their own:
-    within the first one, all that it asks would be kept for each event.
+    ``ignored`` are neither usable nor rejected, because no table is made of them; ``others`` are the tables that those
+    are of. ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events,
+    ``torn`` those among them that were delivered with times of more than one day.
+    """
+
+    messages: int
+    ignored: int
+    usable: int
+    rejected: int
+    set_aside: int
+    undeclared: int
+    of_the_source: int
+    distinct: int
+    torn: int
+    others: Sequence[str]
+    dates: Sequence[str]
+    first: str | None
+    last: str | None
+    newest: datetime | None
+    """The latest event time; one after the run's clock is a mistake of its source and does not count."""
+    checked: Mapping[str, Any]
+    """What the gate's aggregates gave, by their names, for :meth:`~spark_jobs.quality.gate.Gate.judge`."""
+
+
+def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
+    """Measure decoded records with ``event_date``.
+
+    Events are counted by a query of their own: within the first one, all that it asks would be kept for each event.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -50,13 +76,16 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, Any
     counted = events_df.agg(
         F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
     ).first()
-    return {**row.asDict(), **counted.asDict()} if row and counted else {}
+    found: dict[str, Any] = {**row.asDict(), **counted.asDict()} if row and counted else {}
+    names = {each.name for each in fields(BatchFacts)}
+    checked = {name: value for name, value in found.items() if name not in names}
+    return BatchFacts(checked=checked, **{name: value for name, value in found.items() if name in names})
 
 
-def newest_event(log_timeline: Timeline, facts: Mapping[str, Any]) -> dict[str, str]:
-    """For the log's commit: the latest event time that the log knows, with what :func:`measure` found of a batch."""
+def newest_event(log_timeline: Timeline, newest: datetime | None) -> dict[str, str]:
+    """For the log's commit: the latest event time that the log knows, with the ``newest`` of a batch (UTC)."""
     known = log_timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY)
-    moments = [parse_clock(text) for text in (known, facts["newest"] and facts["newest"].isoformat()) if text]
+    moments = [parse_clock(text) for text in (known, newest and newest.isoformat()) if text]
     return {NEWEST_EVENT_KEY: format_clock(max(moments))} if moments else {}
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict, dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.exports import (
     ExportFormat,
@@ -18,6 +16,7 @@ from spark_jobs.contracts.exports import (
     parse_target,
 )
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.job_options.shared import ExportOptions
 from spark_jobs.storage.exports import check_free, write_export
 from spark_jobs.transforms.csv_lines import to_csv_lines
 
@@ -32,45 +31,25 @@ class Export:
     message: str
 
 
-def add_export_options(parser: argparse.ArgumentParser) -> None:
-    """Options of a job whose rows can be written to files."""
-    group = parser.add_argument_group("files", "write all rows to files instead of printing a table")
-    group.add_argument(
-        "--output",
-        default="",
-        metavar="PATH",
-        help="write there: a folder x.parquet, a file x.csv or x.csv.gz, or a folder x.csv/ of several files",
-    )
-    group.add_argument("--format", default="", help=f"{' or '.join(ExportFormat)}, when the name does not say it")
-    group.add_argument("--overwrite", action="store_true", help="replace what an export before it left there")
-    group.add_argument(
-        "--for-spreadsheets",
-        action="store_true",
-        help="CSV: put an apostrophe before texts that begin with =, +, - or @, which spreadsheets would execute",
-    )
-
-
-def find_target(arguments: JobArguments, settings: Settings) -> ExportTarget | None:
+def find_target(options: ExportOptions, settings: Settings) -> ExportTarget | None:
     """Where the rows go; None when they are printed. It is looked at before anything is read.
 
     Raises:
         ContractError: the options do not fit together, or what is at that path may not be replaced.
     """
-    options = arguments.options
-    path = options.get("output") or ""
-    if not path:
-        if idle := [flag for name, flag in _NEEDS_OUTPUT.items() if options.get(name)]:
+    if not options.output:
+        if idle := [flag for name, flag in _NEEDS_OUTPUT.items() if getattr(options, name)]:
             raise ContractError(f"{idle[0]} is for files; say where they go with --output")
         return None
-    target = parse_target(path, format_name=options.get("format") or "", overwrite=bool(options.get("overwrite")))
-    if options.get("for_spreadsheets") and target.format is not ExportFormat.CSV:
+    target = parse_target(options.output, format_name=options.format, overwrite=options.overwrite)
+    if options.for_spreadsheets and target.format is not ExportFormat.CSV:
         raise ContractError("--for-spreadsheets is for CSV; leave it out, or name a file that ends in .csv")
     check_apart(target, (settings.base_path, settings.landing_path))
     check_free(target)
     return target
 
 
-def export_rows(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, arguments: JobArguments) -> Export:
+def export_rows(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, options: ExportOptions) -> Export:
     """Write every row, in the order that it has.
 
     Raises:
@@ -79,7 +58,7 @@ def export_rows(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, a
     check_columns(rows_df.columns)
     header = csv_header(rows_df.columns)
     if target.format is ExportFormat.CSV:
-        guards = bool(arguments.options.get("for_spreadsheets"))
+        guards = options.for_spreadsheets
         # One task for one file; it takes the partitions one after another, so sorted rows stay sorted.
         rows_df = to_csv_lines(rows_df if target.is_folder else rows_df.coalesce(1), guards_formulas=guards)
     done = write_export(spark, rows_df, target, header=header)

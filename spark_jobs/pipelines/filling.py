@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import AnyContext
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain, show_all
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.said import said_by
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import lake_name
 from spark_jobs.lake_spec.tables import ColumnSpec
@@ -88,25 +86,23 @@ def told(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
     return rows
 
 
-def fill_tables(
-    spark: SparkSession, spec: LakeSpec, filling: Filling, arguments: JobArguments, settings: Settings
-) -> list[TableOutcome]:
+def fill_tables(context: AnyContext, filling: Filling) -> list[TableOutcome]:
     """Merge what was kept into the tables, whose leases the caller holds.
 
     Raises:
         GateStoppedError, DefinitionChangedError: a table cannot be written; run it again when that is mended.
     """
-    chosen = tables_with(spec, filling.columns)
+    chosen = tables_with(context.spec, filling.columns)
     if not chosen:
         return []
-    merged = fill(Merge(spark=spark, spec=spec, arguments=arguments, settings=settings, chosen=chosen), filling.columns)
+    merged = fill(Merge(context=context, chosen=chosen), filling.columns)
     merged.raise_failed()
     return [outcome for outcome in merged.outcomes.values() if outcome.is_committed]
 
 
-def filled_metadata(known: KeptColumns, filling: Filling, arguments: JobArguments) -> dict[str, str]:
+def filled_metadata(known: KeptColumns, filling: Filling, *, clock: datetime, by: str) -> dict[str, str]:
     """For the log's next commit: the tables have them now."""
-    by, at = said_by(arguments.options), format_clock(arguments.clock)
+    at = format_clock(clock)
     return {UNDECLARED_KEY: pack_kept(filled(known, filling.columns, by=by, at=at))}
 
 

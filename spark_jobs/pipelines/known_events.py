@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,6 +10,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.pipelines.account import BatchFacts
 from spark_jobs.sources.decoding import SOURCE_ORIGIN
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.transforms.log import is_usable
@@ -22,7 +22,7 @@ def known_events(
     spark: SparkSession,
     spec: LakeSpec,
     decoded_df: DataFrame,
-    facts: Mapping[str, Any],
+    facts: BatchFacts,
     settings: Settings,
     *,
     former: Sequence[str] = (),
@@ -32,7 +32,7 @@ def known_events(
     Of origins in ``former`` the log may also have them under the id without connector and database.
     """
     stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
-        F.col("event_date").isin(facts["dates"]) & F.col("event_order").between(facts["first"], facts["last"])
+        F.col("event_date").isin([*facts.dates]) & F.col("event_order").between(F.lit(facts.first), F.lit(facts.last))
     )
     usable_df = decoded_df.where(is_usable())
     delivered_df = usable_df.select("event_id")

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.ingestion.intake import commit_rejections
 from spark_jobs.quality.gate import Gate, judge_rows
@@ -68,27 +66,31 @@ def known_loads(timeline: Timeline) -> list[str]:
     return known
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loading:
-    """One load, for a table and a quarantine whose leases the caller holds. ``rows`` counts what became of its rows."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadFacts:
+    """What was found of the rows of a load before any of them is written."""
 
-    spark: SparkSession
-    spec: LakeSpec
+    read: int
+    fates: Mapping[Fate, int]
+    """How many rows have each."""
+    checked: Mapping[str, Any]
+    """What the gate's aggregates gave, by their names."""
+
+
+@dataclass(kw_only=True)
+class Loading:
+    """One load, for a table and a quarantine whose leases the caller holds; ``rows`` counts what was written."""
+
+    context: AnyContext
     load: LoadSpec
     files: LoadFiles
     operation: LoadOperation
     timeline: Timeline
     quarantine_timeline: Timeline
-    arguments: JobArguments
-    settings: Settings
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def rejected(self) -> int:
-        """Rows that could not be used, also those that the quarantine had already."""
-        return int(self.facts.get(Fate.REJECTED, 0))
+    rejected: int = 0
+    """Rows that could not be used, also those that the quarantine had already."""
 
     def commit(self) -> list[TableOutcome]:
         """Commit what cannot be used to the quarantine, then the others; gives the table's outcome first.
@@ -99,17 +101,17 @@ class Loading:
             UnbalancedError: what was written is not what was read.
             TransientError: another writer was at work, or a file changed.
         """
-        gate = Gate.of(self.spec, self.load.name)
+        gate = Gate.of(self.context.spec, self.load.name)
         keeps_raw = bool(gate.sets_aside) and self._is_judged
-        decoded_df = decode_files(self.spark, self.load, self.files, self.operation, keeps_raw=keeps_raw)
+        decoded_df = decode_files(self.context.spark, self.load, self.files, self.operation, keeps_raw=keeps_raw)
         decoded_df = with_keys(decoded_df, self.load)
         if keeps_raw:
             decoded_df = set_aside(decoded_df, gate.broken_rules(decoded_df.schema))
-        with pinned(self.spark, decoded_df, "decoded") as decoded_df:
+        with pinned(self.context.spark, decoded_df, "decoded") as decoded_df:
             fated_df = with_fates(decoded_df, self.load, self.operation, self._stored(decoded_df))
-            with pinned(self.spark, fated_df, "fated") as fated_df:
+            with pinned(self.context.spark, fated_df, "fated") as fated_df:
                 facts = self._measure(fated_df, gate)
-                self.facts.update(facts)
+                self.rejected = facts.fates[Fate.REJECTED]
                 self.files.check_still()
                 self._judge(gate, facts)
                 quarantine = self._commit_rejected(fated_df, facts)
@@ -124,7 +126,7 @@ class Loading:
         """The record keys of the table, of the partitions that the rows name."""
         if not self.timeline.last or not self.operation.looks_up:
             return None
-        stored_df, partition = read_snapshot(self.spark, self.timeline.path), self.load.partition_column
+        stored_df, partition = read_snapshot(self.context.spark, self.timeline.path), self.load.partition_column
         if partition:
             named_df = decoded_df.where(is_usable()).select(partition).distinct().limit(_MOST_PARTITIONS + 1)
             named = [row[0] for row in named_df.collect()]
@@ -132,44 +134,45 @@ class Loading:
                 stored_df = stored_df.where(F.col(partition).isin(named))
         return stored_df.select(self.load.record_key)
 
-    def _measure(self, fated_df: DataFrame, gate: Gate) -> dict[str, Any]:
+    def _measure(self, fated_df: DataFrame, gate: Gate) -> LoadFacts:
         asked = has_fate(Fate.WRITTEN) | is_set_aside()
         row = fated_df.agg(
             F.count("*").alias("read"),
             *(F.count_if(has_fate(fate)).alias(fate.value) for fate in Fate),
             *(gate.aggregates(fated_df.schema, of=asked) if self._is_judged else ()),
         ).first()
-        return row.asDict() if row else {}
+        found: dict[str, Any] = row.asDict() if row else {}
+        return LoadFacts(read=found["read"], fates={fate: found[fate.value] for fate in Fate}, checked=found)
 
-    def _judge(self, gate: Gate, facts: Mapping[str, Any]) -> None:
-        if self.operation is LoadOperation.BULK_INSERT and facts[Fate.NEEDLESS]:
+    def _judge(self, gate: Gate, facts: LoadFacts) -> None:
+        if self.operation is LoadOperation.BULK_INSERT and facts.fates[Fate.NEEDLESS]:
             raise ContractError(
-                f"{self.load.name}: {facts[Fate.NEEDLESS]:,} keys of the bulk_insert are there already, so nothing was "
-                f"written; use insert to add the others, or upsert"
+                f"{self.load.name}: {facts.fates[Fate.NEEDLESS]:,} keys of the bulk_insert are there already, so "
+                f"nothing was written; use insert to add the others, or upsert"
             )
-        verdicts = list(gate.judge(facts)) if self._is_judged else []
-        if limit := self.spec.quarantine_limit.expectation(self.load.name):
-            verdicts.append(judge_rows(limit, asked=facts["read"], broken=facts[Fate.REJECTED]))
-        run = self.arguments
-        passed = let_pass({self.load.name: verdicts}, job=run.job, clock=run.clock, settings=self.settings)
+        verdicts = list(gate.judge(facts.checked)) if self._is_judged else []
+        if limit := self.context.spec.quarantine_limit.expectation(self.load.name):
+            verdicts.append(judge_rows(limit, asked=facts.read, broken=facts.fates[Fate.REJECTED]))
+        run = self.context
+        passed = let_pass({self.load.name: verdicts}, job=run.job, clock=run.clock, settings=self.context.settings)
         self.verdicts.extend(passed[self.load.name])
 
-    def _commit_rejected(self, fated_df: DataFrame, facts: Mapping[str, Any]) -> TableOutcome:
-        table, timeline = self.spec.quarantine, self.quarantine_timeline
-        rejected, contents = facts[Fate.REJECTED], 0
+    def _commit_rejected(self, fated_df: DataFrame, facts: LoadFacts) -> TableOutcome:
+        table, timeline = self.context.spec.quarantine, self.quarantine_timeline
+        rejected, contents = facts.fates[Fate.REJECTED], 0
         outcome = TableOutcome(table=table, instant=timeline.last, rows=0, is_committed=False)
         if rejected:
-            rejections_df = select_rejections(fated_df, self.load, self.arguments.clock)
-            outcome, contents = commit_rejections(self.spark, self.spec, rejections_df, timeline, self.settings)
-        self.rows["read"], self.rows["quarantined"] = facts["read"], outcome.rows
-        self.rows["duplicates"] = facts[Fate.REPEATED] + facts[Fate.NEEDLESS] + rejected - contents
+            rejections_df = select_rejections(fated_df, self.load, self.context.clock)
+            outcome, contents = commit_rejections(self.context, rejections_df, timeline)
+        self.rows["read"], self.rows["quarantined"] = facts.read, outcome.rows
+        self.rows["duplicates"] = facts.fates[Fate.REPEATED] + facts.fates[Fate.NEEDLESS] + rejected - contents
         return outcome
 
-    def _commit_rows(self, fated_df: DataFrame, facts: Mapping[str, Any]) -> TableOutcome:
+    def _commit_rows(self, fated_df: DataFrame, facts: LoadFacts) -> TableOutcome:
         table, timeline = self.load.name, self.timeline
-        self.rows["written"] = facts[Fate.WRITTEN]
+        self.rows["written"] = facts.fates[Fate.WRITTEN]
         check_balance(table, self.rows)
-        if not facts[Fate.WRITTEN]:
+        if not facts.fates[Fate.WRITTEN]:
             return TableOutcome(table=table, instant=timeline.last, rows=0, is_committed=False)
         known = [each for each in known_loads(timeline) if each != self.files.fingerprint]
         metadata = {
@@ -184,7 +187,7 @@ class Loading:
             rows_df,
             fit_layout(load_layout(self.load), timeline),
             metadata=metadata,
-            settings=self.settings,
+            settings=self.context.settings,
             is_first=is_first,
             operation=None if is_first else _WRITTEN_AS.get(self.operation),
         )
@@ -196,10 +199,10 @@ class Loading:
 
         Readers begin with a snapshot of the first commit, and of one that replaced rows.
         """
-        name, is_fed = self.load.name, self.load.name in self.spec.fed_tables
+        name, is_fed = self.load.name, self.load.name in self.context.spec.fed_tables
         if not is_fed or self.timeline.last is None or self.operation.replaces:
             return {}
-        stored_df = read_snapshot(self.spark, self.timeline.path)
+        stored_df = read_snapshot(self.context.spark, self.timeline.path)
         is_delete = self.operation is LoadOperation.DELETE
         changes_df = to_changes(rows_df, stored_df, self.load, is_delete=is_delete)
-        return {CHANGES_KEY: write_changes(changes_df, name, self.settings)}
+        return {CHANGES_KEY: write_changes(changes_df, name, self.context.settings)}

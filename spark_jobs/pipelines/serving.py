@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, parse_clock
+from spark_jobs.context import AnyContext
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import MartSpec
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.holds import Hold
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables
@@ -25,13 +23,7 @@ _CLOCK = "clock"
 
 
 def serve_marts(
-    spark: SparkSession,
-    spec: LakeSpec,
-    marts: Sequence[MartSpec],
-    store: ServingStore,
-    held: Collection[Hold],
-    arguments: JobArguments,
-    settings: Settings,
+    context: AnyContext, marts: Sequence[MartSpec], store: ServingStore, held: Collection[Hold]
 ) -> list[TableOutcome]:
     """Replace the served rows of each mart by those of its newest instant.
 
@@ -39,27 +31,21 @@ def serve_marts(
     whose newest state was found wrong after its commit (``held`` has an instant of it) is left as it was served last.
     """
     wrong = {hold.table for hold in held if hold.instant}
-    return [_serve(spark, spec, mart, store, arguments, settings) for mart in marts if mart.name not in wrong]
+    return [_serve(context, mart, store) for mart in marts if mart.name not in wrong]
 
 
-def _serve(
-    spark: SparkSession,
-    spec: LakeSpec,
-    mart: MartSpec,
-    store: ServingStore,
-    arguments: JobArguments,
-    settings: Settings,
-) -> TableOutcome:
-    with hold_tables((f"{mart.name}.serving",), job=arguments.job, settings=settings):
+def _serve(context: AnyContext, mart: MartSpec, store: ServingStore) -> TableOutcome:
+    settings = context.settings
+    with hold_tables((f"{mart.name}.serving",), job=context.job, settings=settings):
         timeline = _timeline(mart, settings)
         timeline.check_readable()
         if timeline.last is None:
             return TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False)
         clock = _clock(timeline, settings)
-        state = MartState(mart=mart.name, instant=timeline.last, clock=clock, served_at=arguments.clock)
+        state = MartState(mart=mart.name, instant=timeline.last, clock=clock, served_at=context.clock)
         served, count = store.served(mart.name), None
         if served is None or served.instant != state.instant:
-            rows_df = visible_rows(read_as_of(spark, timeline.path, state.instant), mart.name, spec)
+            rows_df = visible_rows(read_as_of(context.spark, timeline.path, state.instant), mart.name, context.spec)
             count = store.replace(
                 state,
                 rows_df.schema,

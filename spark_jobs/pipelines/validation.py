@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock, parse_clock
+from spark_jobs.context import AnyContext
+from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, moment_of
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import Asked, QualityRecord
@@ -69,13 +68,13 @@ class Found:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome is Outcome.STOPPED)
 
 
-def plan_asks(spec: LakeSpec, tables: Sequence[str], arguments: JobArguments, settings: Settings) -> list[Ask]:
+def plan_asks(context: AnyContext, tables: Sequence[str], *, is_whole: bool) -> list[Ask]:
     """Which of the tables are asked: all that were made, or for increments those with commits that are due."""
-    is_whole, asks = not is_increment(arguments), []
+    spec, settings, asks = context.spec, context.settings, list[Ask]()
     known = QualityRecord(spec, settings).asked()
     for name in tables:
         asked = known.get(name, Asked())
-        if not is_whole and not asked.is_older_than(spec.quality.every_minutes, arguments.clock):
+        if not is_whole and not asked.is_older_than(spec.quality.every_minutes, context.clock):
             continue
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_readable()
@@ -87,20 +86,12 @@ def plan_asks(spec: LakeSpec, tables: Sequence[str], arguments: JobArguments, se
     return asks
 
 
-def is_increment(arguments: JobArguments) -> bool:
-    """True when the rows are asked that came since they were asked last."""
-    return bool(arguments.options.get("increment"))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
     """Asks the tables of a plan what is expected of them, and keeps what they answer."""
 
-    spark: SparkSession
-    spec: LakeSpec
+    context: AnyContext
     expected: Expected
-    arguments: JobArguments
-    settings: Settings
 
     def ask(self, asks: Sequence[Ask], suites: Suites) -> dict[str, Found]:
         """Of each table of which something is expected, what Great Expectations found."""
@@ -120,10 +111,10 @@ class Validation:
         self, asks: Sequence[Ask], found: Mapping[str, Found], recorded: TableOutcome
     ) -> tuple[dict[str, Found], TableOutcome]:
         """How the last whole day of each table was, by the weeks before: added to what was found, and kept."""
-        clock, tables = self.arguments.clock, [ask.table for ask in asks]
+        clock, tables = self.context.clock, [ask.table for ask in asks]
         usual = [e for table in tables for e in self.expected.of(table) if e.kind in HISTORY_KINDS]
-        day = newest_whole_day(clock, self.spec.time_zone)
-        figures = self._record.daily_figures(self.spark, usual, first=day - timedelta(days=DAYS), last=day)
+        day = newest_whole_day(clock, self.context.spec.time_zone)
+        figures = self._record.daily_figures(self.context.spark, usual, first=day - timedelta(days=DAYS), last=day)
         judged = list(judge_day(usual, figures, day))
         written = self._write([result for _, result in judged], ())
         together: dict[str, Found] = {}
@@ -137,22 +128,22 @@ class Validation:
 
     @property
     def _record(self) -> QualityRecord:
-        return QualityRecord(self.spec, self.settings)
+        return QualityRecord(self.context.spec, self.context.settings)
 
     def _ask_each(self, asks: Sequence[Ask], suites: Suites) -> Iterator[tuple[str, Found]]:
         instants: dict[str, str] = {}
 
         def rows(table: str) -> DataFrame:
             if table not in instants:
-                timeline = Timeline(table=table, path=self.settings.table_path(table))
+                timeline = Timeline(table=table, path=self.context.settings.table_path(table))
                 timeline.check_readable()
                 if timeline.last is None:
                     raise ContractError(
                         f"{table} was never made; run the job that makes it before what refers to it is checked"
                     )
                 instants[table] = timeline.last
-            whole_df = read_as_of(self.spark, self.settings.table_path(table), instants[table])
-            return rows_asked(whole_df, table, self.spec)
+            whole_df = read_as_of(self.context.spark, self.context.settings.table_path(table), instants[table])
+            return rows_asked(whole_df, table, self.context.spec)
 
         # One state of each table, whether its rows are asked or referred to.
         instants.update({ask.table: ask.instant for ask in asks if ask.is_whole})
@@ -166,29 +157,29 @@ class Validation:
                 yield ask.table, Found(instant=ask.instant, verdicts=verdicts)
 
     def _increment(self, ask: Ask) -> DataFrame:
-        new_df = read_pull(self.spark, ask.timeline.path, ask.new)
-        return rows_asked(new_df, ask.table, self.spec)
+        new_df = read_pull(self.context.spark, ask.timeline.path, ask.new)
+        return rows_asked(new_df, ask.table, self.context.spec)
 
     def _of_gates(self, ask: Ask) -> Iterator[QualityResult]:
         expectations = {each.name: each for each in self.expected.of(ask.table)}
-        if limit := self.spec.quarantine_limit.expectation(self.spec.log):
+        if limit := self.context.spec.quarantine_limit.expectation(self.context.spec.log):
             expectations.setdefault(limit.name, limit)
         for write in ask.timeline.changes_in(ask.new.window):
             if said := ask.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
                 yield from results_of_commit(said, self._place(ask.table, write.time), expectations)
-        hold = Holds(self.settings).hold_of(ask.table)
+        hold = Holds(self.context.settings).hold_of(ask.table)
         if hold and not hold.instant:
             day = self._day(parse_clock(hold.tried_at))
             place = Place(table=ask.table, instant="", day=day, about=hold.tried_at)
             yield from results_of_hold(hold, place, expectations)
 
     def _write(self, results: Sequence[QualityResult], asks: Sequence[Ask]) -> TableOutcome:
-        at = format_clock(self.arguments.clock)
+        at = format_clock(self.context.clock)
         asked = {ask.table: Asked(instant=ask.new.window.up_to, at=at) for ask in asks}
-        return self._record.write(self.spark, results, asked, self.arguments)
+        return self._record.write(self.context, results, asked)
 
     def _place(self, table: str, instant: str) -> Place:
         return Place(table=table, instant=instant, day=self._day(moment_of(instant)))
 
     def _day(self, moment: datetime) -> str:
-        return moment.astimezone(ZoneInfo(self.spec.time_zone)).date().isoformat()
+        return moment.astimezone(ZoneInfo(self.context.spec.time_zone)).date().isoformat()

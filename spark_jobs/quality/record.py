@@ -14,7 +14,8 @@ from datetime import date, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments, parse_clock
+from spark_jobs.context import AnyContext
+from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -67,9 +68,7 @@ class QualityRecord:
         """How far each table was asked; a table that never was is not there."""
         return _asked(self._timeline())
 
-    def write(
-        self, spark: SparkSession, results: Sequence[QualityResult], asked: Mapping[str, Asked], run: JobArguments
-    ) -> TableOutcome:
+    def write(self, context: AnyContext, results: Sequence[QualityResult], asked: Mapping[str, Asked]) -> TableOutcome:
         """Commit results, and how far the tables they are about were asked; no commit without results.
 
         Raises:
@@ -78,9 +77,9 @@ class QualityRecord:
         layout = quality_layout(self._spec)
         if not results:
             return TableOutcome(table=layout.name, instant=self._timeline().last, rows=0, is_committed=False)
-        rows_df = literal_frame(spark, [_row(each, run) for each in results], RESULT_SCHEMA)
-        with hold_tables((layout.name,), job=run.job, settings=self._settings):
-            timeline = settled_timeline(spark, layout.name, self._settings)
+        rows_df = literal_frame(context.spark, [_row(each, context) for each in results], RESULT_SCHEMA)
+        with hold_tables((layout.name,), job=context.job, settings=self._settings):
+            timeline = settled_timeline(context.spark, layout.name, self._settings)
             known = {name: asdict(each) for name, each in (_asked(timeline) | dict(asked)).items()}
             done = commit(
                 rows_df,
@@ -139,13 +138,13 @@ def _figure(each: Expectation, row: Row) -> float:
     return float(row["mean"]) if each.usual is Figure.MEAN else float(row["broken"]) / float(row["asked"])
 
 
-def _row(result: QualityResult, run: JobArguments) -> tuple[object, ...]:
+def _row(result: QualityResult, context: AnyContext) -> tuple[object, ...]:
     """In the order of ``RESULT_SCHEMA``."""
     place = result.place
     return (
         result.key,
-        run.clock,
-        run.job,
+        context.clock,
+        context.job,
         place.table,
         place.instant,
         result.stage.value,

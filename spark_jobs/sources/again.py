@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -66,8 +65,8 @@ class OnceMore:
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         return self.delivery.lines(spark, places)
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
-        return self.delivery.count_read(facts)
+    def count_read(self, messages: int) -> int:
+        return self.delivery.count_read(messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -54,8 +54,8 @@ class Delivery(Protocol):
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         """The bytes of single records by ``read_from`` and ``read_offset``: read_from, read_offset, raw."""
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
-        """How many records there were; ``facts`` has how many ``messages`` of Kafka were decoded."""
+    def count_read(self, messages: int) -> int:
+        """How many records there were; ``messages`` of Kafka were decoded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class LandingDelivery:
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         return read_lines(spark, self.root, self.plan.chunks, places)
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
+    def count_read(self, messages: int) -> int:
         """Counted while the files were looked through, before anything was decoded."""
         return self.plan.records + len(self.plan.broken)
 
@@ -136,12 +136,12 @@ class KafkaDelivery:
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         return read_messages(spark, self.properties, self.plan.spans, places)
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
+    def count_read(self, messages: int) -> int:
         """As many as executors read, each of which reads to the end of its span or fails.
 
         Offsets do not tell: some are marks of transactions.
         """
-        return int(facts["messages"])
+        return messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +180,8 @@ class Deliveries:
     def lines(self, spark: SparkSession, places: Mapping[str, frozenset[int]]) -> DataFrame:
         return self._of_all(lambda part: part.lines(spark, places))
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
-        return sum(part.count_read(facts) for part in self.parts)
+    def count_read(self, messages: int) -> int:
+        return sum(part.count_read(messages) for part in self.parts)
 
     def _of_all(self, read: Callable[[Delivery], DataFrame]) -> DataFrame:
         return union(map(read, self.parts))

@@ -20,7 +20,11 @@ def read_lake_spec(settings: Settings) -> LakeSpec:
         SettingsError: a file cannot be read.
         ContractError: it contradicts itself; the message has the place of the first mistake.
     """
-    spec = load_lake_spec(settings.lake_spec)
+    return resolve_lake_spec(load_lake_spec(settings.lake_spec), settings)
+
+
+def resolve_lake_spec(spec: LakeSpec, settings: Settings) -> LakeSpec:
+    """The spec with the tables that its patterns have found, by the log's newest commit; needs no Spark."""
     if not spec.is_open:
         return spec
     return resolve(spec, read_book(Timeline(table=spec.log, path=settings.table_path(spec.log))))

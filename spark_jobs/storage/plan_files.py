@@ -14,7 +14,6 @@ from spark_jobs.lake_spec.lake_plan import LakePlan, is_plan_id
 from spark_jobs.storage.filesystem import Filesystem
 
 FOLDER = ".plans"
-PLAN_HELP = "the file that plan wrote, or the id of a plan that is kept in the lake"
 
 
 def write_plan(plan: LakePlan, path: str) -> None:

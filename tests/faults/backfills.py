@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 
 from tests.faults.drivers import Driver, Task
 from tests.faults.verdicts import Point, Tried, judge_lake, retry
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import START_MS
-from tests.support.lakes import CLOCK, Lake, assert_equals_oracle
+from tests.support.lakes import Lake, assert_equals_oracle
 from tests.support.mart_checks import assert_fast_is_right, assert_stitch_is_right
 from tests.support.schedules import ROUNDS, build_schedule
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import LakehouseError
 from spark_jobs.jobs.doctor import findings_of
 from spark_jobs.storage.doctor.findings import Ailment
@@ -27,8 +26,8 @@ from spark_jobs.storage.savepoints import SavepointRecords
 from tests.faults.small_lakes import BATCHES, FIRST, LAYER, SAVEPOINT, SECOND, THIRD, SmallLake, Units, make_small_lake
 from tests.faults.stops import Choose, Stops
 from tests.faults.verdicts import Point, Tried, judge_lake, retry
+from tests.support.contexts import context_of
 from tests.support.envelopes import SQLSERVER_TOPIC, line, sqlserver
-from tests.support.lakes import CLOCK
 
 AGENT = 1
 _AGENT_COLUMN = "    - {name: agent_id, source: AgentId, type: bigint}\n"
@@ -99,8 +98,7 @@ class PairLake(SmallLake):
         """What the doctor says is unfinished, and what it says is to be done; a restore comes first."""
         spec = read_lake_spec(self.settings)
         layouts = {layout.name: layout for layout in all_layouts(spec)}
-        arguments = JobArguments(job="doctor", clock=CLOCK, options={"action": "check"})
-        found = [*findings_of(None, spec, layouts, arguments, self.settings)]
+        found = [*findings_of(context_of("doctor", self.settings, spec=spec, action="check"), layouts)]
         return {kind: each.then for kind in _UNFINISHED for each in found if each.ailment is kind}
 
     def get_out(self) -> None:

@@ -24,8 +24,9 @@ from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.row_index import FOLDER as ROW_INDEX
 from spark_jobs.storage.savepoints import SavepointRecords, record_id
 from spark_jobs.storage.timeline import Timeline
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import CLOCK, SpecLake
+from tests.support.lakes import SpecLake
 
 _SPEC = """\
 lake: small

@@ -17,8 +17,9 @@ import yaml
 from local_stack.demos.company_check import differences
 from local_stack.demos.company_data import Company, land
 from spark_jobs.contracts.settings import PROJECT_ROOT
+from tests.support.contexts import CLOCK
 from tests.support.crashes import CRASHES, run_and_crash
-from tests.support.lakes import CLOCK, SpecLake, write_spec
+from tests.support.lakes import SpecLake, write_spec
 
 pytestmark = [pytest.mark.hudi, pytest.mark.slice(name="laws-marts")]
 CASES = [(0, 2, False), (1, 5, True)]

@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from tests.support import commands
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import CLOCK, Lake, assert_equals_oracle
+from tests.support.lakes import Lake, assert_equals_oracle
 
 pytestmark = [pytest.mark.hudi, pytest.mark.faults, pytest.mark.slice(name="laws")]
 

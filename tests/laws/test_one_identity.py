@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
@@ -16,10 +17,10 @@ DECODES = {"decode": 1, "decode_records": 0}
 """Calls that decode events, with the place of the lake spec among their arguments."""
 
 
-def specs_that_decode(text: str) -> list[str]:
+def specs_that_decode(tree: ast.AST) -> list[str]:
     """What calls that decode events give as the lake spec."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             is_of_events = name == "decode_records" or (node.args and "spark" in ast.unparse(node.args[0]))
@@ -28,11 +29,38 @@ def specs_that_decode(text: str) -> list[str]:
     return found
 
 
+def given_to_batches(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    """Functions that decode by the spec that :func:`checked_batch` calls them with, and by no other."""
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and "checked_batch" in ast.unparse(node.func)
+    ]
+    names = {ast.unparse(call.args[2]).rpartition(".")[2] for call in calls}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in names and node.args.args[-1].arg == "spec":
+            assert not any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(node))
+            yield node
+
+
 def test_every_job_decodes_by_the_epochs_of_the_log():
     paths = [path for layer in ("jobs", "pipelines") for path in Path(PROJECT_ROOT, "spark_jobs", layer).rglob("*.py")]
-    found = {path.stem: specs for path in paths if (specs := specs_that_decode(path.read_text(encoding="utf-8")))}
+    trees = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    found = {name: specs for name, tree in trees.items() if (specs := specs_that_decode(tree))}
     assert {*found} == {"intake", "replay", "rereading"}
-    assert [spec for specs in found.values() for spec in specs if not spec.startswith("decoding_spec(")] == []
+    by_batch = {
+        name: [spec for function in given_to_batches(trees[name]) for spec in specs_that_decode(function)]
+        for name in found
+    }
+    assert by_batch == {"intake": ["spec"], "replay": ["spec"], "rereading": []}
+    others = [spec for name, specs in found.items() for spec in specs if spec not in by_batch[name]]
+    assert len(others) == 1
+    assert [spec for spec in others if not spec.startswith("decoding_spec(")] == []
+
+
+def test_a_batch_is_decoded_by_the_epochs_of_the_log():
+    """The only call of the function that a batch is given."""
+    tree = ast.parse(Path(PROJECT_ROOT, "spark_jobs", "pipelines", "ingestion", "batch.py").read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "decode"]
+    assert [ast.unparse(call) for call in calls] == ["decode(decoding_spec(spec, book))"]
 
 
 def test_an_event_of_a_newer_epoch_has_another_identity_without_it():

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
@@ -27,6 +26,7 @@ from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
+from tests.support.contexts import context_of, run_in
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
 
@@ -40,10 +40,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The spec is read once, and no process is asked whether it holds a new lease: most of the time goes there."""
+    """No process is asked whether it holds a new lease: most of the time goes there."""
     monkeypatch.setattr(file_leases, "_holder_of_removed", lambda _path: "")
-    for job in (restore, savepoint):
-        monkeypatch.setattr(job, "read_lake_spec", lambda _settings: SPEC)
 
 
 @dataclass
@@ -88,10 +86,9 @@ class Lake:
             registry.write(name, ConsumerState(checkpoints=places, notes={"n": str(self.instant)}), START)
 
     def run(self, job: Any, **options: Any) -> JobResult:
-        arguments = JobArguments(job="savepoint" if job is savepoint else "restore", clock=self.clock, options=options)
-        session: Any = self.engine
-        result: JobResult = job.run(session, arguments, self.settings)
-        return result
+        engine: Any = self.engine
+        name = "savepoint" if job is savepoint else "restore"
+        return run_in(context_of(name, self.settings, spark=engine, spec=SPEC, clock=self.clock, **options))
 
     @property
     def clock(self) -> datetime:

@@ -5,7 +5,7 @@ Customers, products, orders and order lines come as change events with schemas; 
 
 from __future__ import annotations
 
-import importlib
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.entrypoint import parse_arguments
-from tests.support.lakes import CLOCK
+from tests.support.contexts import CLOCK, run_in
 from tests.support.mirrors import TYPES, change, decimal_field, packed
 from tests.support.shop_lakes import ShopLake
 
@@ -84,6 +84,5 @@ def test_every_job_keeps_it(shop, capsys):
 def say(shop: ShopLake, *words: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What a command prints, which is run as the command line would."""
     capsys.readouterr()
-    arguments = parse_arguments(words)
-    importlib.import_module(f"spark_jobs.jobs.{arguments.job}").run(shop.spark, arguments, shop.settings)
+    run_in(replace(parse_arguments(words), settings=shop.settings, session=shop.spark))
     return capsys.readouterr().out

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import RowsKeptError
 from spark_jobs.contracts.errors import ErasureUnfinishedError, RestoreUnfinishedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import doctor, restore, savepoint
+from spark_jobs.jobs import doctor
 from spark_jobs.pipelines.erasure.trials import check_beforehand
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import file_leases
@@ -31,6 +30,7 @@ from spark_jobs.storage.restores import Restores
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_nothing_unfinished
+from tests.support.contexts import context_of, run_in
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
 from tests.support.restores import restore_plan
@@ -84,14 +84,14 @@ class Lake:
     engine: Engine = field(default_factory=Engine)
     hours: int = 0
 
-    def run(self, job: Any, called: str, /, **options: Any) -> Any:
-        session: Any = self.engine
+    def run(self, called: str, /, **options: Any) -> Any:
+        engine: Any = self.engine
         clock = START + timedelta(hours=self.hours)
-        return job.run(session, JobArguments(job=called, clock=clock, options=options), self.settings)
+        return run_in(context_of(called, self.settings, spark=engine, spec=SPEC, clock=clock, **options))
 
     def keep(self, label: str) -> str:
         self.hours += 1
-        self.run(savepoint, "savepoint", action="create", label=label, keep=None)
+        self.run("savepoint", action="create", label=label, keep=None)
         return SavepointRecords(self.settings).all()[-1].id
 
     def writes(self) -> dict[str, list[str]]:
@@ -106,8 +106,8 @@ class Lake:
 
     def advice(self) -> list[str]:
         """What the doctor says is to be done about restores, each once."""
-        arguments = JobArguments(job="doctor", clock=START, options={"action": "check"})
-        found = doctor.findings_of(None, SPEC, LAYOUTS, arguments, self.settings)
+        context = context_of("doctor", self.settings, spec=SPEC, clock=START, action="check")
+        found = doctor.findings_of(context, LAYOUTS)
         return sorted({each.then for each in found if "restore" in each.ailment.value})
 
 
@@ -126,8 +126,6 @@ def make(folder: Path) -> tuple[Lake, str, str]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_leases, "_holder_of_removed", lambda _path: "")
-    for job in (restore, savepoint, doctor):
-        monkeypatch.setattr(job, "read_lake_spec", lambda _settings: SPEC)
 
 
 def die(lake: Lake, patch: pytest.MonkeyPatch, to: str, at_step: int) -> bool:
@@ -142,7 +140,7 @@ def die(lake: Lake, patch: pytest.MonkeyPatch, to: str, at_step: int) -> bool:
         patch.setattr(Filesystem, name, do)
     lake.engine.left = at_step
     try:
-        lake.run(restore, "restore", to=to, yes=True)
+        lake.run("restore", to=to, yes=True)
     except DeathError:
         return True
     finally:
@@ -158,10 +156,10 @@ def others(lake: Lake, kept: str, later: str) -> Iterator[tuple[str, Callable[[]
         "replay, load, snapshot, recompute, apply, undo",
         lambda: check_nothing_unfinished(lake.settings, SPEC.table_names),
     )
-    yield "savepoint delete", lambda: lake.run(savepoint, "savepoint", action="delete", name=kept)
-    yield "savepoint create", lambda: lake.run(savepoint, "savepoint", action="create", label="day", keep=1)
+    yield "savepoint delete", lambda: lake.run("savepoint", action="delete", name=kept)
+    yield "savepoint create", lambda: lake.run("savepoint", action="create", label="day", keep=1)
     if SavepointRecords(lake.settings).find(later):
-        yield "restore to another", lambda: lake.run(restore, "restore", to=later, yes=True)
+        yield "restore to another", lambda: lake.run("restore", to=later, yes=True)
 
 
 def test_of_a_restore_that_dies_at_any_step_every_other_command_finds_out_and_the_advice_ends_it(
@@ -188,7 +186,7 @@ def test_of_a_restore_that_dies_at_any_step_every_other_command_finds_out_and_th
             waited.add(name)
         for advice in lake.advice():
             assert advice == f"restore --to {kept} --yes"
-        lake.run(restore, "restore", to=kept, yes=True)
+        lake.run("restore", to=kept, yes=True)
         assert lake.writes() == {name: [at(1), at(2)] for name in KEPT}
         assert not Path(lake.settings.table_path(MADE_LATER)).exists()
         assert lake.advice() == []
@@ -202,8 +200,8 @@ def test_while_an_erasure_is_unfinished_nothing_comes_back_by_a_restore(tmp_path
     Erasures(lake.settings).begin(Pending(role="agent", id="17", names=()))
     files = lake.files()
     for run in (
-        lambda: lake.run(restore, "restore", to=kept, yes=True),
-        lambda: lake.run(restore, "restore", to=kept),
+        lambda: lake.run("restore", to=kept, yes=True),
+        lambda: lake.run("restore", to=kept),
         lambda: check_nothing_unfinished(lake.settings),
     ):
         with pytest.raises(ErasureUnfinishedError, match="run the same erase with --yes again"):
@@ -220,14 +218,14 @@ def test_a_restore_drops_what_a_repair_keeps_of_its_tables_and_everything_else_w
     for run in (
         lambda: check_beforehand(SPEC, lake.settings),
         lambda: check_nothing_unfinished(lake.settings),
-        lambda: lake.run(savepoint, "savepoint", action="create", label="day", keep=1),
+        lambda: lake.run("savepoint", action="create", label="day", keep=1),
     ):
         with pytest.raises(RowsKeptError, match="run doctor repair once more"):
             run()
-    planned = lake.run(restore, "restore", to=kept)
+    planned = lake.run("restore", to=kept)
     assert f"sales_log: rows that doctor repair took off and keeps are dropped: {at(9)}" in planned.messages
     assert [*kept_commits(lake.settings)] == sorted(["sales_log", SPEC.quality.table])
-    lake.run(restore, "restore", to=kept, yes=True)
+    lake.run("restore", to=kept, yes=True)
     assert [*kept_commits(lake.settings)] == [SPEC.quality.table], "results of quality stay"
     assert lake.writes() == {name: [at(1), at(2)] for name in KEPT}
 
@@ -241,5 +239,5 @@ def test_no_command_waits_for_one_that_waits_for_it(tmp_path: Path):
     with pytest.raises(RestoreUnfinishedError):
         check_beforehand(SPEC, lake.settings)
     assert lake.advice() == [f"restore --to {kept} --yes"]
-    lake.run(restore, "restore", to=kept, yes=True)
+    lake.run("restore", to=kept, yes=True)
     check_beforehand(SPEC, lake.settings)

@@ -15,11 +15,13 @@ import pytest
 
 from local_stack.servers.ports import free_port
 from spark_jobs import entrypoint
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import JobContext
 from spark_jobs.contracts.errors import ContractError, SettingsError, TransientError
+from spark_jobs.contracts.options import JobOptions
 from spark_jobs.contracts.outcomes import JobOutcome
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.entrypoint import JOBS, parse_arguments
+from spark_jobs.entrypoint import parse_arguments
+from spark_jobs.job_options.ingest import IngestOptions
+from spark_jobs.job_options.registry import JOBS
 from tests.support.commands import end, make_lake_at, run
 
 Refused = Callable[..., str]
@@ -185,8 +187,7 @@ def test_help_of_a_job(job: str, capsys: pytest.CaptureFixture[str]):
 def test_arguments_reach_the_job():
     arguments = parse_arguments(["ingest", "--clock", "2026-01-31T12:00:00Z", "--max-events", "5"])
     assert (arguments.job, arguments.clock) == ("ingest", datetime(2026, 1, 31, 12, tzinfo=UTC))
-    options = {"max_events": 5, "accept_loss": "", "again": "", "yes": False}
-    assert (arguments.interval, arguments.options) == (None, options)
+    assert (arguments.interval, arguments.options) == (None, IngestOptions(max_events=5))
     dates = parse_arguments(["split", "--interval-start", "2026-01-01", "--interval-end", "2026-01-02"]).interval
     assert dates is not None
     assert (dates.start, dates.end) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
@@ -215,7 +216,7 @@ def ended(
 ) -> tuple[int, str, JobOutcome]:
     """Exit code, all that was said, and the outcome in the file, of a job that raises."""
 
-    def failing(_arguments: JobArguments, _settings: Settings) -> Never:
+    def failing(_context: JobContext[JobOptions]) -> Never:
         raise error
 
     for name, value in SECRETS.items():
@@ -288,4 +289,4 @@ def test_an_option_of_another_action_is_refused_and_not_ignored(words: str, reas
 
 def test_an_option_of_several_actions_is_taken_by_each():
     for words in ("quarantine replay --by x", "quarantine discard --by x", "services plan --all", "services run --all"):
-        assert parse_arguments(words.split()).options["action"] == words.split()[1]
+        assert parse_arguments(words.split()).options.action == words.split()[1]

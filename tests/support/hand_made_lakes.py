@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import sync
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.lake_names import make_lake
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of, run_in
 from tests.support.made_tables import MadeTable
 
 LOG_COLUMNS = {"event_id": "string", "sale_id": "long", "event_date": "string"}
@@ -38,7 +36,4 @@ class HandMadeLake:
         return made.commits(number, extraMetadata={"schema": schema})
 
     def run(self, action: str = "apply", **options: Any) -> JobResult:
-        arguments = JobArguments(
-            job="sync", clock=datetime(2026, 1, 1, tzinfo=UTC), options={"action": action, **options}
-        )
-        return sync.run(None, arguments, self.settings)
+        return run_in(context_of("sync", self.settings, action=action, **options))

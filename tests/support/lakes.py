@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
@@ -14,14 +13,14 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import Interval, JobArguments
+from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support import oracle
+from tests.support.contexts import CLOCK, context_of, run_in
 from tests.support.envelopes import SQLSERVER_TOPIC, write_lines
 from tests.support.oracle_marts import daily_deals, hourly_events
 
-CLOCK = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
 PIPELINE: tuple[tuple[str, dict[str, Any]], ...] = (("ingest", {}), ("split", {}), ("mart", {"layer": "fast"}))
 """The jobs from the landing folder to the fast layer, with their options."""
 NARROW = ("units", "agents", "sales")
@@ -57,9 +56,7 @@ class Lake:
 
     def run(self, job: str, *, clock: datetime = CLOCK, interval: Interval | None = None, **options: Any) -> JobResult:
         """Run a job as the entrypoint does."""
-        arguments = JobArguments(job=job, clock=clock, interval=interval, options=options)
-        result: JobResult = importlib.import_module(f"spark_jobs.jobs.{job}").run(self.spark, arguments, self.settings)
-        return result
+        return run_in(context_of(job, self.settings, spark=self.spark, clock=clock, interval=interval, **options))
 
     def path(self, table: str) -> str:
         """The folder of a table."""

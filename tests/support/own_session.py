@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import open_session
+from tests.support.contexts import context_of, run_in
 
 _opened: list[SparkSession] = []
 
@@ -19,8 +18,7 @@ def run_in_own_session(settings: Settings, job: str, clock: datetime, options: d
     """The status of a job; the session is opened by the first one."""
     if not _opened:
         _opened.append(open_session(settings, app_name="lakehouse-tests-own"))
-    arguments = JobArguments(job=job, clock=clock, options=options)
-    return str(importlib.import_module(f"spark_jobs.jobs.{job}").run(_opened[0], arguments, settings).status)
+    return run_in(context_of(job, settings, spark=_opened[0], clock=clock, **options)).status
 
 
 def close_own_session() -> None:

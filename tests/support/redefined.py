@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import Envelope
-from tests.support.lakes import CLOCK
 from tests.support.mirrors import TYPES, change
 from tests.support.shop_lakes import HIDDEN, ShopLake, make_shop_lake
 

@@ -31,8 +31,10 @@ from lakehouse_provider.schedules import event_interval
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.lakes import lake_environment
+from spark_jobs.contracts.options import declared_options
 from spark_jobs.contracts.results import NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.secrets import find_secrets
+from spark_jobs.job_options.registry import options_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,8 +54,8 @@ class LakehouseJobOperator(BaseOperator):
     ends the task, SIGKILL included, ends the job's processes.
 
     :param job: the job's name on the command line, with its action where it has several: ``services plan``.
-    :param arguments: options by name with underscores (templated); None, "" and False are left out, and True is an
-        option without a value.
+    :param arguments: options of the job by name with underscores (templated); None, "" and False are left out, and True
+        is an option without a value.
     :param reads_interval: the job takes ``--interval-start`` and ``--interval-end`` in a backfill run.
     :param runs_by_clock: False skips runs that the clock started, where only assets and backfills are to start it.
     :param skips_idle: False makes a run that changed nothing a success, for a job whose result is what it says.
@@ -92,6 +94,7 @@ class LakehouseJobOperator(BaseOperator):
         super().__init__(**kwargs)
         self.job = job
         self.arguments = dict(arguments or {})
+        _check_options(job, self.arguments)
         self.reads_interval = reads_interval
         self.runs_by_clock = runs_by_clock
         self.skips_idle = skips_idle
@@ -217,6 +220,14 @@ class LakehouseJobOperator(BaseOperator):
         for asset, events in (context.get("triggering_asset_events") or {}).items():
             for event in events:
                 self.log.info("started by %s: %s", asset.name, event.extra)
+
+
+def _check_options(job: str, arguments: Mapping[str, Any]) -> None:
+    """Raise ContractError for an option that the job does not have: the DAG file is refused, and not its runs."""
+    options = options_of(job.split()[0])
+    known = {each.word for each in declared_options(options)}
+    if not options.grows_by_spec and (unknown := sorted(arguments.keys() - known)):
+        raise ContractError(f"job {job} has no option {unknown[0]}; it has {', '.join(sorted(known))}")
 
 
 def _clock(dag_run: Any) -> datetime:

@@ -100,8 +100,8 @@ class ComputedAgain(WrittenAlone):
         with engine.holding(mart):
             with engine.refreshing(mart) as refresh:
                 outcome = self._to_newest(engine, refresh)
-            if engine.arguments.interval:
-                outcome = self._dates_again(engine, mart, engine.arguments.interval, outcome)
+            if engine.context.interval:
+                outcome = self._dates_again(engine, mart, engine.context.interval, outcome)
             return [outcome]
 
     def _dates_again(self, engine: Engine, mart: MartSpec, interval: Interval, outcome: TableOutcome) -> TableOutcome:

@@ -61,7 +61,7 @@ class Scoped(WrittenAlone):
 
     def is_due(self, refresh: Refresh) -> bool:
         """Dates are computed again whatever is new."""
-        return refresh.arguments.interval is not None or super().is_due(refresh)
+        return refresh.context.interval is not None or super().is_due(refresh)
 
 
 def scoped_difference(refresh: Refresh) -> DataFrame | None:
@@ -70,8 +70,8 @@ def scoped_difference(refresh: Refresh) -> DataFrame | None:
     parts = list(changed_scopes(refresh, window))
     if window and window != before and refresh.mart.time:
         parts.append(entering_scopes(refresh, window, before, refresh.mart.time.unit))
-    if refresh.arguments.interval:
-        parts += scopes_of_interval(refresh, refresh.arguments.interval)
+    if refresh.context.interval:
+        parts += scopes_of_interval(refresh, refresh.context.interval)
     scopes = gather(refresh, parts, window)
     return recompute(refresh, scopes, window) if scopes.count or window != before else None
 
@@ -114,18 +114,20 @@ def _rows_of(refresh: Refresh, source: Source, scopes: Scopes | None) -> DataFra
     """The rows of a scoped read in these scopes."""
     if scopes is None:
         return source.snapshot(refresh.views)
-    read, scope = source.read, scope_of(source.read, refresh.spec)
-    partitions = partitions_of(scopes, read, refresh.mart, refresh.spec, partition_of(source.stored, refresh.spec))
-    table = refresh.spec.versions_of(read.table)
+    read, scope = source.read, scope_of(source.read, refresh.context.spec)
+    partitions = partitions_of(
+        scopes, read, refresh.mart, refresh.context.spec, partition_of(source.stored, refresh.context.spec)
+    )
+    table = refresh.context.spec.versions_of(read.table)
     of_keys = partial(scopes.keep, scope=scope) if table and names_in(read.scope) <= {*key_columns(table)} else None
     return scopes.keep(source.snapshot(refresh.views, partitions, of_keys=of_keys), scope)
 
 
 def _pointed_to(refresh: Refresh, lookup: Source, scoped: Sequence[DataFrame]) -> OfKeys | None:
     """Of versions that are looked up: keeps the events of keys that the scoped rows name."""
-    if refresh.spec.versions_of(lookup.table) is None:
+    if refresh.context.spec.versions_of(lookup.table) is None:
         return None
-    by, key = lookup.read.by, lookup_key(refresh.spec, lookup.table)
+    by, key = lookup.read.by, lookup_key(refresh.context.spec, lookup.table)
     named = [rows_df.select(F.col(by).alias(KEY)) for rows_df in scoped if by in rows_df.columns]
     keys_df = union(named).distinct()
     return lambda events_df: events_df.join(keys_df, F.col(key) == F.col(KEY), "left_semi")

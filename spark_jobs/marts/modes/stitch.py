@@ -50,7 +50,7 @@ class Stitch(Mode):
 
     def refresh(self, engine: Engine, mart: MartSpec) -> list[TableOutcome]:
         """Refresh the cache and the mart, under both leases."""
-        cache_mart = engine.spec.mart(mart.cache)
+        cache_mart = engine.context.spec.mart(mart.cache)
         with engine.holding(mart, cache_mart):
             cached = self._refresh_cache(engine, mart, cache_mart)
             why_broken = ""
@@ -72,11 +72,11 @@ class Stitch(Mode):
 
     def held(self, engine: Engine, mart: MartSpec) -> tuple[MartSpec, ...]:
         """The mart and its cache."""
-        return mart, engine.spec.mart(mart.cache)
+        return mart, engine.context.spec.mart(mart.cache)
 
     def whole_difference(self, engine: Engine, refresh: Refresh, stack: ExitStack) -> DataFrame:
         """The mart over cells that are all computed again."""
-        cache = stack.enter_context(engine.refreshing(engine.spec.mart(refresh.mart.cache)))
+        cache = stack.enter_context(engine.refreshing(engine.context.spec.mart(refresh.mart.cache)))
         window = window_of(refresh, cache, refresh.clock)
         cells_df = compute_full(cache).where(window.holds(F.col(_time(cache))))
         return refresh.difference(stitched_rows(refresh, cache, cells_df), refresh.stored())
@@ -90,7 +90,7 @@ class Stitch(Mode):
                 engine.report_full(cache_mart, why_full)
                 return rebuild(cache)
             after_cut = sum(1 for write in source.timeline.writes if write.time > source.pull.window.after)
-            wants_move = engine.arguments.options.get("move_cut") or after_cut > mart.max_commits_after_cut
+            wants_move = engine.request.moves_cut or after_cut > mart.max_commits_after_cut
             if not wants_move or not source.has_moved:
                 return TableOutcome(table=cache_mart.name, instant=cache.timeline.last, rows=0, is_committed=False)
             log.info("%s: moving the cut from %s to %s", cache_mart.name, source.pull.window.after, source.up_to)
@@ -102,9 +102,9 @@ class Stitch(Mode):
 
     def _check_interval(self, engine: Engine, cache_mart: MartSpec) -> None:
         """Compute the cached cells of a backfill's dates again; CacheBrokenError when they are others."""
-        if engine.arguments.interval:
+        if engine.context.interval:
             with engine.refreshing(cache_mart, is_held=True) as cache:
-                difference_df = AGGREGATE.range_difference(cache, engine.arguments.interval)
+                difference_df = AGGREGATE.range_difference(cache, engine.context.interval)
                 if difference_df is not None and not difference_df.isEmpty():
                     raise CacheBrokenError
 
@@ -124,7 +124,7 @@ def window_of(refresh: Refresh, cache: Refresh, clock: datetime) -> TimeRange:
     """The window at a clock, as values of the cache's time column."""
     if refresh.mart.window is None or cache.mart.time is None:
         raise ContractError(f"mart {refresh.mart.name}: needs a window, and its cache {cache.mart.name} a time")
-    return window_range(refresh.mart.window, clock, refresh.spec.time_zone, unit=cache.mart.time.unit)
+    return window_range(refresh.mart.window, clock, refresh.context.spec.time_zone, unit=cache.mart.time.unit)
 
 
 def stitch(refresh: Refresh, cache: Refresh, window: TimeRange) -> TableOutcome:
@@ -140,7 +140,7 @@ def stitch(refresh: Refresh, cache: Refresh, window: TimeRange) -> TableOutcome:
 
 def stitched_rows(refresh: Refresh, cache: Refresh, cells_df: DataFrame) -> DataFrame:
     """The mart's SQL over the cells of its window, with ``cell_id``."""
-    visible_df = visible_rows(cells_df, cache.mart.name, cache.spec)
+    visible_df = visible_rows(cells_df, cache.mart.name, cache.context.spec)
     return with_cell_id(refresh.select({cache.mart.name: visible_df}), refresh.mart.grain)
 
 
@@ -187,7 +187,7 @@ def _partitions_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -
     # Values in a query, and not rows of a session: Spark folds them while it plans, and starts no job.
     ends = {"first": window.first, "last": window.last}
     ends_df = cache.views.spark.sql("SELECT * FROM VALUES (:first), (:last)", args=ends).toDF(_time(cache))
-    partition = F.expr(expression_sql(text, time_zone=cache.spec.time_zone))
+    partition = F.expr(expression_sql(text, time_zone=cache.context.spec.time_zone))
     first, last = (row[0] for row in ends_df.select(partition).collect())
     return TimeRange(first=first, last=last)
 

@@ -28,7 +28,7 @@ NOTE = "given up before its end: the places with something left still name the p
 
 def check_cut_off(eraser: Eraser) -> None:
     """Raise ContractError unless an erasure of this person was cut off."""
-    if Erasures(eraser.settings).pending() is None:
+    if Erasures(eraser.context.settings).pending() is None:
         raise ContractError(
             f"no erasure of a {eraser.person.spec.role} was cut off, so there is none to give up; leave --give-up out"
         )
@@ -40,28 +40,28 @@ def give_up(eraser: Eraser) -> tuple[list[Finding], list[str], str]:
     Nothing is rewritten: savepoints that were deleted stay deleted. Run again later, an erasure of the person begins
     from its start and finds what is left.
     """
-    settings, spec, person = eraser.settings, eraser.spec, eraser.person
-    job, erasures = eraser.arguments.job, Erasures(settings)
+    settings, spec, person = eraser.context.settings, eraser.context.spec, eraser.person
+    job, erasures = eraser.context.job, Erasures(settings)
     with hold_whole(eraser.held, services_of=(spec.log,), job=job, settings=settings):
         check_cut_off(eraser)
         check_nothing_kept(settings)  # committed again, they would say of the landing files what is so no more
         pending = erasures.pending()
         _tell_log(eraser)
         found = {(place, what): count for place, what, count in pending.found} if pending else {}
-        findings, clock = eraser.look_again(found), format_clock(eraser.arguments.clock)
+        findings, clock = eraser.look_again(found), format_clock(eraser.context.clock)
         notes = [NOTE, *find_unreached(spec, settings)]
         return findings, notes, erasures.finish(person.spec.role, clock, findings, notes, is_given_up=True)
 
 
 def _tell_log(eraser: Eraser) -> None:
     """A commit of the log without a row, which has the hashes that the landing files have now."""
-    spec, settings = eraser.spec, eraser.settings
-    timeline = settled_timeline(eraser.spark, spec.log, settings)
+    spec, settings = eraser.context.spec, eraser.context.settings
+    timeline = settled_timeline(eraser.context.spark, spec.log, settings)
     ledger = read_ledger(timeline)
     paths = [part.path for part in eraser.landing_parts(ledger)]
-    now = files_as_they_are(eraser.spark, settings.landing_path, ledger, paths)
+    now = files_as_they_are(eraser.context.spark, settings.landing_path, ledger, paths)
     if timeline.last is None or now == ledger:
         return
-    nothing_df = read_stored(eraser.spark, timeline.path).limit(0)
+    nothing_df = read_stored(eraser.context.spark, timeline.path).limit(0)
     metadata = {**checkpoints(timeline), LEDGER_KEY: pack_ledger(now)}
     commit(nothing_df, log_layout(spec), metadata=metadata, settings=settings)

@@ -9,18 +9,16 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Self
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import (
     ContractError,
     TransientError,
 )
 from spark_jobs.contracts.names import show_path
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.people import Person
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import Deletes
 from spark_jobs.pipelines.erasure.rows import condition_in, count_in_files, known_names, rows_about
 from spark_jobs.sources.discovery import read_ledger
@@ -50,37 +48,36 @@ Places = dict[tuple[str, str], int]
 class Search:
     """The search for one person in one lake."""
 
-    spark: SparkSession
-    spec: LakeSpec
-    settings: Settings
-    arguments: JobArguments
+    context: AnyContext
     person: Person
 
     def look(self, landing: Sequence[FileFinding]) -> Places:
         """Where the person is named now, of what readers see, and the savepoints that hold it."""
         found: Places = {_LANDING: sum(file.records for file in landing)}
         with self.quarantined() as rows_df:
-            found[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
+            found[self.context.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
         for table in self.touched:
-            about_df = None if table == self.spec.quarantine else self._rows_about(table)
+            about_df = None if table == self.context.spec.quarantine else self._rows_about(table)
             if about_df is not None:
                 found[table, "rows"] = int(about_df.count())
-        kept = [record for record in SavepointRecords(self.settings).all() if set(record.tables) & set(self.touched)]
+        kept = [
+            record for record in SavepointRecords(self.context.settings).all() if set(record.tables) & set(self.touched)
+        ]
         found["savepoints", "of tables that name them"] = len(kept) if any(found.values()) else 0
-        found["an erasure", "that was cut off"] = int(Erasures(self.settings).pending() is not None)
+        found["an erasure", "that was cut off"] = int(Erasures(self.context.settings).pending() is not None)
         return found
 
     @property
     def is_named_in_what_was_taken_in(self) -> bool:
         """True when the log or the quarantine names the person."""
-        about_df = self._rows_about(self.spec.log)
+        about_df = self._rows_about(self.context.spec.log)
         with self.quarantined() as rows_df:
             return any(df is not None and not df.isEmpty() for df in (about_df, rows_df))
 
     @cached_property
     def touched(self) -> tuple[str, ...]:
         """Tables that may hold something of the person: those with a column for it, and the marts that read them."""
-        person, spec = self.person.spec, self.spec
+        person, spec = self.person.spec, self.context.spec
         columns, listed = {person.key, *person.columns} - {""}, {table for table, _ in person.tables}
         own = [table.name for table in spec.wide_tables if columns & {*table.key, *table.columns}]
         own += [table.name for table in spec.mirrors if table.name in listed]
@@ -94,8 +91,8 @@ class Search:
 
     def readers_behind(self) -> list[str]:
         """Registered readers outside the lake that have not read all of a table whose older states are to go."""
-        own, behind = own_consumers(self.spec), []
-        for name, state in ConsumerRegistry(self.settings.base_path).all().items():
+        own, behind = own_consumers(self.context.spec), []
+        for name, state in ConsumerRegistry(self.context.settings.base_path).all().items():
             for table, place in state.checkpoints.items():
                 if name not in own and table in self.touched and place < (self.timeline(table).last or ""):
                     behind.append(f"consumer {name} of {table}")
@@ -103,7 +100,10 @@ class Search:
 
     def with_names(self) -> Self:
         """The same with every name that the lake knows the person by."""
-        names = {*self.person.names, *known_names(self.spark, self.spec, self.person, self.settings)}
+        names = {
+            *self.person.names,
+            *known_names(self.context.spark, self.context.spec, self.person, self.context.settings),
+        }
         return replace(self, person=replace(self.person, names=tuple(sorted(names))))
 
     def outcomes(self, found: Places) -> tuple[TableOutcome, ...]:
@@ -128,15 +128,17 @@ class Search:
 
     def look_again(self, found: Mapping[tuple[str, str], int]) -> list[Finding]:
         """What was ``found`` before, and what is left of it in every file of every table whatever state it is of."""
-        ledger = read_ledger(self.timeline(self.spec.log))
+        ledger = read_ledger(self.timeline(self.context.spec.log))
         left: Places = {_LANDING: sum(file.taken_in for file in self.search_landing(self.landing_parts(ledger)))}
         with self.quarantined() as rows_df:
-            left[self.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
+            left[self.context.spec.quarantine, "records"] = 0 if rows_df is None else int(rows_df.count())
         for table in self.touched:
-            spot = (table, "records" if table == self.spec.quarantine else "rows")
+            spot = (table, "records" if table == self.context.spec.quarantine else "rows")
             if self.timeline(table).writes:
-                condition = condition_in(self.person, self.spec, table)
-                count = count_in_files(self.spark, self.settings.table_path(table), self.person, condition)
+                condition = condition_in(self.person, self.context.spec, table)
+                count = count_in_files(
+                    self.context.spark, self.context.settings.table_path(table), self.person, condition
+                )
                 left[spot] = left.get(spot, 0) + count
         return [
             Finding(place=place, what=what, found=found.get((place, what), 0), left=left.get((place, what), 0))
@@ -146,32 +148,34 @@ class Search:
     @contextmanager
     def quarantined(self) -> Iterator[DataFrame | None]:
         """The rejected records that name the person, as they are to be; None when there is no quarantine yet."""
-        timeline = self.timeline(self.spec.quarantine)
+        timeline = self.timeline(self.context.spec.quarantine)
         if not timeline.writes:
             yield None
             return
-        rows_df = redact_quarantine(read_snapshot(self.spark, timeline.path), self.spec, self.person)
-        with pinned(self.spark, rows_df, "quarantined") as pinned_df:
+        rows_df = redact_quarantine(read_snapshot(self.context.spark, timeline.path), self.context.spec, self.person)
+        with pinned(self.context.spark, rows_df, "quarantined") as pinned_df:
             yield pinned_df
 
     def landing_parts(self, ledger: Mapping[str, LedgerEntry]) -> list[FilePart]:
         """The landing files, and how far the ledger says that they were ingested."""
-        files = Filesystem(self.settings.landing_path)
-        entries, _ = list_landing(files, self.spec.source.topics)
+        files = Filesystem(self.context.settings.landing_path)
+        entries, _ = list_landing(files, self.context.spec.source.topics)
         if files.unreadable:
             raise ContractError(
                 f"names are not UTF-8, so they cannot be searched: {show_path(files.unreadable[0])}; rename it"
             )
-        settled = self.arguments.clock - timedelta(seconds=self.settings.truncated_after_seconds)
+        settled = self.context.clock - timedelta(seconds=self.context.settings.truncated_after_seconds)
         return parts_of(entries, ledger, settled_before_ns=int(settled.timestamp() * 1e9))
 
     def search_landing(self, parts: Sequence[FilePart]) -> list[FileFinding]:
         """What names them in the landing files."""
-        return find_in_files(self.spark, self.spec, self.person, self.settings.landing_path, parts)
+        return find_in_files(
+            self.context.spark, self.context.spec, self.person, self.context.settings.landing_path, parts
+        )
 
     def _rows_about(self, table: str) -> DataFrame | None:
-        return rows_about(self.spark, self.spec, table, self.person, self.settings)
+        return rows_about(self.context.spark, self.context.spec, table, self.person, self.context.settings)
 
     def timeline(self, table: str) -> Timeline:
         """The timeline of a table, as it is now."""
-        return Timeline(table=table, path=self.settings.table_path(table))
+        return Timeline(table=table, path=self.context.settings.table_path(table))

@@ -40,8 +40,8 @@ def check_writable(search: Search, landing: Sequence[FileFinding], store: Servin
     Files are tried where they are edited, on the executors: a folder may be mounted read-only there and not here.
     """
     named = [file.path for file in landing if file.records]
-    problems = find_unwritable(search.spark, search.settings.landing_path, named)
-    problems += filter(None, (_why_table(search.settings.table_path(table)) for table in search.touched))
+    problems = find_unwritable(search.context.spark, search.context.settings.landing_path, named)
+    problems += filter(None, (_why_table(search.context.settings.table_path(table)) for table in search.touched))
     if problems:
         more = f" (and {len(problems) - _MOST_NAMED} more)" * (len(problems) > _MOST_NAMED)
         raise SettingsError(
@@ -49,7 +49,7 @@ def check_writable(search: Search, landing: Sequence[FileFinding], store: Servin
             f"the user of the job and of its executors write access, then run it again"
         )
     if store is not None:
-        for mart in search.spec.marts[:1]:
+        for mart in search.context.spec.marts[:1]:
             store.served(mart.name)  # raises when the database does not answer
 
 

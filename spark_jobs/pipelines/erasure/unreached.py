@@ -17,7 +17,7 @@ _WHAT = "old versions of objects"
 
 def remove_versions(search: Search) -> tuple[list[Finding], list[str]]:
     """Delete what a bucket with versions keeps of the files that were replaced or removed; gives what was left."""
-    settings = search.settings
+    settings = search.context.settings
     beside = (f"{change_feed.FOLDER}", f"{row_index.FOLDER}")
     places = [settings.landing_path, *map(settings.table_path, (*search.touched, *beside))]
     done = _remove(places)

@@ -7,35 +7,29 @@ open; the next one finds the event in the log and marks the record, and writes n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decided, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.schemas import Evolution
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.pipelines.account import check_balance, measure, newest_event
-from spark_jobs.pipelines.columns import column_messages, column_metadata, evolve_columns, quarantine_types
+from spark_jobs.pipelines.account import check_balance
+from spark_jobs.pipelines.columns import column_messages
+from spark_jobs.pipelines.ingestion.batch import Batch, checked_batch
 from spark_jobs.pipelines.ingestion.intake import in_files
-from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
-from spark_jobs.pipelines.undeclared_columns import Undeclared, keep_undeclared
-from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import Holds, let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
 from spark_jobs.sources.decoding import RECORD, decode_records
-from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import check_still
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
-from spark_jobs.transforms.log import select_log_rows, set_aside, with_day
+from spark_jobs.transforms.log import select_log_rows
 from spark_jobs.transforms.quarantine import BECAME, QUARANTINE_COLUMNS, STATE, with_attempt
 
 _OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value, Reason.TOO_LARGE.value)
@@ -43,26 +37,28 @@ _OF_FILES = (Reason.TRUNCATED.value, Reason.BAD_FILE.value, Reason.TOO_LARGE.val
 _EVENT, _WHY, _DETAIL = "__event", "__why", "__detail"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Replay:
-    """One run over chosen records, for lake and leases that the caller holds. ``rows`` counts what became of them.
+    """One run over chosen records, for lake and leases that the caller holds. ``rows`` counts them as they are written.
 
     ``repaired`` has the bytes to decode in place of those of the one record that was chosen; they are not kept.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
+    context: AnyContext
     log_timeline: Timeline
     quarantine_timeline: Timeline
     attempt: Attempt
     repaired: bytes | None
-    arguments: JobArguments
-    settings: Settings
     rows: dict[str, int] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
-    columns: list[Evolution] = field(default_factory=list)
-    undeclared: list[Undeclared] = field(default_factory=list)
-    sources: list[CheckedSources] = field(default_factory=list)
+    _batch: Batch | None = None
+
+    @property
+    def batch(self) -> Batch:
+        """What was found of the records, once they were looked at."""
+        if self._batch is None:
+            raise TypeError("nothing was looked at so far; commit first")
+        return self._batch
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -76,82 +72,66 @@ class Replay:
             TransientError: another writer was at work.
         """
         self.rows["read"] = int(chosen_df.count())
-        gate, run = Gate.of(self.spec, self.spec.log), self.arguments
-        book = read_sources(self.spark, self.log_timeline, run.clock)
         records_df = chosen_df if self.repaired is None else chosen_df.withColumn("raw", F.lit(self.repaired))
         # The table has one bucket, so that everything would be decoded by one task.
-        records_df = records_df.repartition(self.settings.shuffle_partitions, "record_hash")
-        dated_df = with_day(decode_records(decoding_spec(self.spec, book), records_df), run.clock).drop("raw")
-        with pinned(self.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "replayed") as decoded_df:
-            # What fell stays where it is: in the quarantine.
-            sources = check_sources(decoded_df, self.spec, book, run.clock, self.settings, may_stop=False)
-            self.sources.append(sources)
-            decoded_df = sources.decoded_df
-            columns = evolve_columns(decoded_df, self.spec, self.log_timeline, self.arguments.clock)
-            self.columns.append(columns)
-            decoded_df = quarantine_types(decoded_df, columns.refusals)
-            facts = measure(decoded_df, gate, self.arguments.clock)
-            clock, events = self.arguments.clock, facts["undeclared"]
-            undeclared = keep_undeclared(decoded_df, self.spec, self.log_timeline, events=events, clock=clock)
-            self.undeclared.append(undeclared)
-            if facts["usable"]:
-                self._judge(gate, facts)
-            logged = self._commit_log(decoded_df, facts)
-            return [logged, self._mark(chosen_df, decoded_df)]
+        records_df = records_df.repartition(self.context.settings.shuffle_partitions, "record_hash")
+
+        def decode(spec: LakeSpec) -> DataFrame:
+            return decode_records(spec, records_df).drop("raw")
+
+        # What fell stays where it is: in the quarantine.
+        with checked_batch(self.context, self.log_timeline, decode, name="replayed", may_stop=False) as batch:
+            self._batch = batch
+            if batch.facts.usable:
+                self._judge()
+            logged = self._commit_log()
+            return [logged, self._mark(chosen_df, batch.decoded_df)]
 
     @property
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
-        said = (*self.sources[-1].messages, *column_messages(self.columns[-1], self.spec))
-        return (*said, *self.undeclared[-1].alerts(self.spec), *told_of(self.spec.log, self.verdicts))
+        batch, spec = self.batch, self.context.spec
+        said = (*batch.sources.messages, *column_messages(batch.columns, spec))
+        return (*said, *batch.undeclared.alerts(spec), *told_of(spec.log, self.verdicts))
 
-    def _judge(self, gate: Gate, facts: dict[str, Any]) -> None:
-        table, run = self.spec.log, self.arguments
-        passed = let_pass({table: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.settings)
+    def _judge(self) -> None:
+        context, table = self.context, self.context.spec.log
+        verdicts = {table: self.batch.gate.judge(self.batch.facts.checked)}
+        passed = let_pass(verdicts, job=context.job, clock=context.clock, settings=context.settings)
         self.verdicts.extend(passed[table])
 
-    def _commit_log(self, decoded_df: DataFrame, facts: dict[str, Any]) -> TableOutcome:
-        rows_df = select_log_rows(decoded_df, self.spec)
-        self.rows["quarantined"] = facts["rejected"] + facts["ignored"]
-        if not self.log_timeline.last or not facts["usable"]:
-            return self._write_log(rows_df, facts, stored=0)
-        former = self.sources[-1].book.former_ids
-        known_df = known_events(self.spark, self.spec, decoded_df, facts, self.settings, former=former)
-        with pinned(self.spark, known_df, "known") as known_df:
+    def _commit_log(self) -> TableOutcome:
+        facts = self.batch.facts
+        rows_df = select_log_rows(self.batch.decoded_df, self.context.spec)
+        self.rows["quarantined"] = facts.rejected + facts.ignored
+        if not self.log_timeline.last or not facts.usable:
+            return self._write_log(rows_df, stored=0)
+        with pinned(self.context.spark, self.batch.known_events(self.context), "known") as known_df:
             stored = int(known_df.count())
-            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), facts, stored=stored)
+            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), stored=stored)
 
-    def _write_log(self, rows_df: DataFrame, facts: dict[str, Any], *, stored: int) -> TableOutcome:
-        table, last = self.spec.log, self.log_timeline.last
-        self.rows["written"] = facts["distinct"] - stored
-        self.rows["duplicates"] = facts["usable"] - facts["distinct"] + stored
-        check_balance(table, self.rows)
+    def _write_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
+        facts, spec, settings = self.batch.facts, self.context.spec, self.context.settings
+        self.rows["written"] = facts.distinct - stored
+        self.rows["duplicates"] = facts.usable - facts.distinct + stored
+        check_balance(spec.log, self.rows)
         if not self.rows["written"]:
-            return TableOutcome(table=table, instant=last, rows=0, is_committed=False)
+            return TableOutcome(table=spec.log, instant=self.log_timeline.last, rows=0, is_committed=False)
         quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
-        metadata = {
-            **checkpoints(self.log_timeline),
-            **column_metadata(self.columns[-1]),
-            **self.undeclared[-1].metadata,
-            **self.sources[-1].metadata,
-            **quality,
-            **newest_event(self.log_timeline, facts),
-        }
+        metadata = {**self.batch.metadata(self.log_timeline), **quality}
         check_still(self.log_timeline)
-        done = commit(
-            in_files(rows_df, self.settings), log_layout(self.spec), metadata=metadata, settings=self.settings
-        )
-        check_balance(table, {**self.rows, "written": done.rows})
+        done = commit(in_files(rows_df, settings), log_layout(spec), metadata=metadata, settings=settings)
+        check_balance(spec.log, {**self.rows, "written": done.rows})
         self._end_hold()
-        return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True)
+        return TableOutcome(table=spec.log, instant=done.instant, rows=done.rows, is_committed=True)
 
     def _end_hold(self) -> None:
         """What was accepted for this batch is used up; a hold of another job's batch stays."""
-        holds = Holds(self.settings)
-        hold = holds.hold_of(self.spec.log)
-        is_own = hold is not None and hold.job == self.arguments.job
+        holds = Holds(self.context.settings)
+        hold = holds.hold_of(self.context.spec.log)
+        is_own = hold is not None and hold.job == self.context.job
         if is_own or any(each.outcome is Outcome.ACCEPTED for each in self.verdicts):
-            holds.release({self.spec.log})
+            holds.release({self.context.spec.log})
 
     def _mark(self, chosen_df: DataFrame, decoded_df: DataFrame) -> TableOutcome:
         found_df = decoded_df.select(
@@ -165,7 +145,9 @@ class Replay:
         )
         read, replayed = self.rows["read"], max(self.rows["read"] - self.rows["quarantined"], 0)
         decided = Decided(replayed=replayed, repaired=min(replayed, int(self.repaired is not None)))
-        return commit_marks(marked_df, self.spec, self.quarantine_timeline, read, self.settings, decided=decided)
+        return commit_marks(
+            marked_df, self.context.spec, self.quarantine_timeline, read, self.context.settings, decided=decided
+        )
 
 
 def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) -> DataFrame:

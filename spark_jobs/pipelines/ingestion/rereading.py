@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.pipelines.known_events import with_former_ids
@@ -33,16 +32,16 @@ from spark_jobs.transforms.log import is_usable, select_log_rows, set_aside, wit
 from spark_jobs.transforms.supplement import richer_rows
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Rereading(Intake):
     """As an intake; when the log has every event there is no commit."""
 
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
-        if self.facts["distinct"] > stored:
+        if self.batch.facts.distinct > stored:
             return super()._commit_log(rows_df, stored=stored)
         self._count(stored=stored)
-        check_balance(self.spec.log, self.rows)
-        return TableOutcome(table=self.spec.log, instant=self.log_timeline.last, rows=0, is_committed=False)
+        check_balance(self.context.spec.log, self.rows)
+        return TableOutcome(table=self.context.spec.log, instant=self.log_timeline.last, rows=0, is_committed=False)
 
 
 def may_supplement(settings: Settings) -> bool:
@@ -50,24 +49,18 @@ def may_supplement(settings: Settings) -> bool:
     return not Erasures(settings).has_any()
 
 
-def supplement(
-    spark: SparkSession,
-    spec: LakeSpec,
-    delivery: OnceMore,
-    log_timeline: Timeline,
-    arguments: JobArguments,
-    settings: Settings,
-) -> TableOutcome:
+def supplement(context: AnyContext, delivery: OnceMore, log_timeline: Timeline) -> TableOutcome:
     """Add to events of the log what they lack and these records have: declared columns, and what is beside them.
 
     The caller holds the lease of the log, whose settled timeline is given. The events are read by ``split`` once more,
     which fills the tables. They are known by the identity that they had when they were read first, in an earlier
     release too.
     """
+    spark, spec, settings = context.spark, context.spec, context.settings
     nothing = TableOutcome(table=spec.log, instant=log_timeline.last, rows=0, is_committed=False)
     if not log_timeline.last or not spec.source.columns:
         return nothing
-    gate, clock = Gate.of(spec, spec.log), arguments.clock
+    gate, clock = Gate.of(spec, spec.log), context.clock
     book = read_sources(spark, log_timeline, clock)
     dated_df = with_day(delivery.decode(spark, decoding_spec(spec, book)), clock)
     with pinned(spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), "read_again") as pinned_df:

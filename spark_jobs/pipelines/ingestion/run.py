@@ -6,12 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.contracts.arguments import JobArguments, names_of
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import told_of
@@ -37,31 +33,31 @@ class Ingested:
     has_more: bool
 
 
-def ingest_new(spark: SparkSession, spec: LakeSpec, arguments: JobArguments, settings: Settings) -> Ingested:
-    """Ingest what is new, at most ``max_events`` records. The caller holds the leases of log and quarantine."""
+def ingest_new(context: AnyContext, *, max_records: int | None = None, accepted: Sequence[str] = ()) -> Ingested:
+    """Ingest what is new, at most so many records. The caller holds the leases of log and quarantine.
+
+    Args:
+        context: of the run.
+        max_records: the most to read (default: ``LAKEHOUSE_MAX_EVENTS``).
+        accepted: topics of Kafka that go on although messages were lost.
+    """
+    spark, spec, settings = context.spark, context.spec, context.settings
     log_timeline = settled_timeline(spark, spec.log, settings)
     quarantine_timeline = settled_timeline(spark, spec.quarantine, settings)
     delivery = find_delivery(
         spec,
         log_timeline,
         settings,
-        clock=arguments.clock,
-        max_records=arguments.options.get("max_events") or settings.max_events,
-        accepted=names_of(arguments.options.get("accept_loss", "")),
+        clock=context.clock,
+        max_records=max_records or settings.max_events,
+        accepted=accepted,
         scan=scan_with(spark, settings.landing_path),
     )
-    return ingest_delivery(spark, spec, delivery, (log_timeline, quarantine_timeline), arguments, settings)
+    return ingest_delivery(context, delivery, (log_timeline, quarantine_timeline))
 
 
 def ingest_delivery(
-    spark: SparkSession,
-    spec: LakeSpec,
-    delivery: Delivery,
-    timelines: Sequence[Timeline],
-    arguments: JobArguments,
-    settings: Settings,
-    *,
-    by: type[Intake] = Intake,
+    context: AnyContext, delivery: Delivery, timelines: Sequence[Timeline], *, by: type[Intake] = Intake
 ) -> Ingested:
     """Ingest one delivery. The timelines of log and quarantine are settled, and the caller holds their leases."""
     log_timeline, quarantine_timeline = timelines
@@ -71,20 +67,17 @@ def ingest_delivery(
     if not delivery.is_empty:
         log.info("reading %s", ", ".join(f"{what}: {count:,}" for what, count in delivery.counters.items()))
         intake = by(
-            spark=spark,
-            spec=spec,
+            context=context,
             delivery=delivery,
             log_timeline=log_timeline,
             quarantine_timeline=quarantine_timeline,
-            arguments=arguments,
-            settings=settings,
         )
         with reading():
             outcomes = intake.commit()
         counters |= intake.counters
         alerts = intake.alerts
-        messages = (*messages, *intake.messages, *told_of(spec.log, intake.verdicts))
-    Holds(settings).release({spec.log})
+        messages = (*messages, *intake.messages, *told_of(context.spec.log, intake.verdicts))
+    Holds(context.settings).release({context.spec.log})
     return Ingested(
         outcomes=tuple(outcomes),
         counters=counters,

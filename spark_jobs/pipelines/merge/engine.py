@@ -14,16 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
@@ -67,17 +65,14 @@ _MB = 1024 * 1024
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Merge:
     """One run over the tables of a lake, whose leases the caller holds; ``chosen`` are those that it merges into.
 
     A table is settled once, and again after this run wrote to it, or tried to: nobody else does meanwhile.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
-    arguments: JobArguments
-    settings: Settings
+    context: AnyContext
     chosen: Sequence[TableSpec]
     merged: Merged = field(default_factory=Merged)
     _timelines: dict[str, Timeline] = field(default_factory=dict, init=False)
@@ -85,19 +80,19 @@ class Merge:
     _blocked: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
-        self._touched.update(self.spec.split_tables)
+        self._touched.update(self.context.spec.split_tables)
 
     def run(self) -> Merged:
         """Merge what is new. A table that fails is reported and left where it is; the others go on."""
-        source = Timeline(table=self.spec.log, path=self.settings.table_path(self.spec.log))
+        source = Timeline(table=self.context.spec.log, path=self.context.settings.table_path(self.context.spec.log))
         source.check_readable()
         timelines = self.settled()
-        state = ConsumerRegistry(self.settings.base_path).read(SPLIT)
-        every = targets_of(self.spec.tables)
-        places = {name: table_checkpoint(state, timelines[name], self.spec.log) for name in every}
+        state = ConsumerRegistry(self.context.settings.base_path).read(SPLIT)
+        every = targets_of(self.context.spec.tables)
+        places = {name: table_checkpoint(state, timelines[name], self.context.spec.log) for name in every}
         groups = defaultdict[str, list[str]](list)
         for name in self.open_targets():
-            groups[BEGINNING if self.arguments.interval else places[name]].append(name)
+            groups[BEGINNING if self.context.interval else places[name]].append(name)
         for after in sorted(groups, key=Checkpoint.parse, reverse=True):
             self._merge_from(groups[after], after, source, places)
         for name in targets_of(self.chosen):
@@ -108,9 +103,9 @@ class Merge:
     def open_targets(self) -> list[str]:
         """What to merge into, histories too; tables that the files define otherwise than their rows are failed ones."""
         timelines, names, chosen = self.settled(), list[str](), {table.name for table in self.chosen}
-        for table in self.spec.tables:
+        for table in self.context.spec.tables:
             of_table = targets_of([table])
-            if parts := blocking_changes(table, self.spec, [timelines[name] for name in of_table]):
+            if parts := blocking_changes(table, self.context.spec, [timelines[name] for name in of_table]):
                 self._blocked.add(table.name)
             if table.name in chosen and parts:
                 self.merged.failed[table.name] = DefinitionChangedError(changed={table.name: parts})
@@ -121,7 +116,9 @@ class Merge:
     def settled(self, only: Collection[str] = ()) -> Mapping[str, Timeline]:
         """The timelines of all that it writes, of these or all of them with nothing on them that is unfinished."""
         names = sorted(self._touched.intersection(only) if only else self._touched)
-        self._timelines.update(zip(names, settled_timelines(self.spark, names, self.settings), strict=True))
+        self._timelines.update(
+            zip(names, settled_timelines(self.context.spark, names, self.context.settings), strict=True)
+        )
         self._touched.difference_update(names)
         return self._timelines
 
@@ -130,8 +127,8 @@ class Merge:
 
         So does a history of which the table failed, or has read less.
         """
-        is_interval = self.arguments.interval is not None
-        most = None if is_interval else int(self.settings.max_pull_mb * _MB)
+        is_interval = self.context.interval is not None
+        most = None if is_interval else int(self.context.settings.max_pull_mb * _MB)
         while True:
             names = [name for name in names if is_interval or not self._is_ahead(name, after, places)]
             if not names:
@@ -154,13 +151,13 @@ class Merge:
 
     def _has_failed(self, name: str) -> bool:
         """True for a table that failed or was blocked, and for its history with it."""
-        table = self.spec.history_of(name) or self.spec.table(name)
+        table = self.context.spec.history_of(name) or self.context.spec.table(name)
         is_blocked = self.merged.blocked is not None and not table.is_mirror
         return is_blocked or not self.merged.failed.keys().isdisjoint({name, table.name})
 
     def _is_ahead(self, name: str, after: str, places: Mapping[str, str]) -> bool:
         """True for a history that would get further than its table."""
-        if (table := self.spec.history_of(name)) is None:
+        if (table := self.context.spec.history_of(name)) is None:
             return False
         return self._has_failed(name) or Checkpoint.parse(places[table.name]) < Checkpoint.parse(after)
 
@@ -169,17 +166,15 @@ class Merge:
     ) -> None:
         """Merge a pull's events; without one those of the run's interval, or those with values of ``columns``."""
         # The newest one, also of events that are older: columns only ever come, and the row index knows them already.
-        every = merged_tables(self.spec, read_book(source))
+        every = merged_tables(self.context.spec, read_book(source))
         chosen = [table for table in every if table.name in names]
         kept = [table for table in every if table.spec.history and table.spec.history_name in names]
         read = [table for table in every if not {*targets_of([table.spec])}.isdisjoint(names)]
-        reading = LogReading(
-            spark=self.spark, spec=self.spec, settings=self.settings, timeline=source, tables=read, has_times=bool(kept)
-        )
-        events_df = reading.events(pull=pull, interval=self.arguments.interval, columns=columns)
+        reading = LogReading(context=self.context, timeline=source, tables=read, has_times=bool(kept))
+        events_df = reading.events(pull=pull, interval=self.context.interval, columns=columns)
         # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
         # reading of Parquet off for the whole session while the plan is being carried out.
-        with pinned(self.spark, events_df, "events") as pinned_df:
+        with pinned(self.context.spark, events_df, "events") as pinned_df:
             count, checkpoint = int(pinned_df.count()), pull.checkpoint if pull else ""
             self.merged.events += count
             if count and chosen:
@@ -208,18 +203,17 @@ class Merge:
         """
         width, timelines = width_of(every), self.settled()
         indexed = [table for table in every if table.name not in self._blocked]  # rows of those are of another form
-        index = build_index(self.spark, self.spec, indexed, self.settings)
-        index.catch_up(self.spark, {table.name: timelines[table.name] for table in indexed})
-        fed = {t.name for t in tables if t.name in self.spec.fed_tables and timelines[t.name].last}
+        index = build_index(self.context.spark, self.context.spec, indexed, self.context.settings)
+        index.catch_up(self.context.spark, {table.name: timelines[table.name] for table in indexed})
+        fed = {t.name for t in tables if t.name in self.context.spec.fed_tables and timelines[t.name].last}
         kept = sorted(fed | {table.name for table in tables if table.spec.removes_rows})
-        with pinned(self.spark, fold_events(events_df, tables, width), "folded") as folded_df:
-            packed_df = index.find(self.spark, folded_df.select(key_hash()), most=count * rows_an_event(tables))
+        with pinned(self.context.spark, fold_events(events_df, tables, width), "folded") as folded_df:
+            packed_df = index.find(self.context.spark, folded_df.select(key_hash()), most=count * rows_an_event(tables))
             stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
             merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)
             # Every table's commit looks for its rows: in their order, it opens the few blocks that have some.
-            with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
-                gates = Gates(spec=self.spec, tables=every, run=self.arguments, settings=self.settings)
-                passed = gates.check(changed_df, tables)
+            with pinned(self.context.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
+                passed = Gates(context=self.context, tables=every).check(changed_df, tables)
                 self.merged.failed |= passed.failed
                 self.merged.blocked = self.merged.blocked or passed.blocked
                 self.merged.messages += passed.messages
@@ -228,14 +222,16 @@ class Merge:
                     return
                 is_all = not passed.failed and passed.blocked is None
                 passed_df = changed_df if is_all else changed_df.where(F.col(TABLE).isin(*passed.metadata))
-                self._touched.update(keep_tombstones(self.spark, passed_df, written, self.spec, self.settings))
-                read_to = {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {}
+                self._touched.update(
+                    keep_tombstones(self.context.spark, passed_df, written, self.context.spec, self.context.settings)
+                )
+                read_to = {checkpoint_key(self.context.spec.log): checkpoint} if checkpoint else {}
                 metadata = {name: {**read_to, **of_table} for name, of_table in passed.metadata.items()}
 
                 def write(table: MergedTable) -> TableOutcome | None:
                     return self._write(passed_df, table, timelines[table.name], metadata[table.name], table.name in fed)
 
-                with ThreadPoolExecutor(self.settings.write_threads) as threads:
+                with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
                     layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
                     outcomes = list(threads.map(write, written))
                 done = {each.table: each.instant or "" for each in outcomes if each}
@@ -255,16 +251,16 @@ class Merge:
         layout = fit_layout(table_layout(table.spec), timeline)
         self._touched.add(table.name)
         try:
-            metadata = {**metadata, **declared_form(table.spec, self.spec)}
+            metadata = {**metadata, **declared_form(table.spec, self.context.spec)}
             metadata |= column_forms(table) if table.spec.is_mirror else {}
             if is_fed:
-                metadata[CHANGES_KEY] = write_changes(to_changes(changed_df, table), table.name, self.settings)
+                metadata[CHANGES_KEY] = write_changes(to_changes(changed_df, table), table.name, self.context.settings)
             rows_df = to_stored(changed_df, table)
             if table.spec.is_mirror:
-                write_again(self.spark, table, timeline, layout, self.settings)
+                write_again(self.context.spark, table, timeline, layout, self.context.settings)
             # A first write is no upsert, and would keep rows that are to be taken out.
             is_first = timeline.last is None and not table.spec.removes_rows
-            done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first)
+            done = commit(rows_df, layout, metadata=metadata, settings=self.context.settings, is_first=is_first)
         except Exception as error:
             log.exception("%s: was not written", table.name)
             self.merged.failed[table.name] = error
@@ -278,23 +274,21 @@ class Merge:
         names = {table.spec.history_name for table in tables}
         timelines = self.settled(names)
         self._touched.update(names)
-        histories = Histories(
-            spark=self.spark, settings=self.settings, spec=self.spec, timelines=timelines, merged=self.merged
-        )
-        histories.write(events_df, tables, {checkpoint_key(self.spec.log): checkpoint} if checkpoint else {})
+        histories = Histories(context=self.context, timelines=timelines, merged=self.merged)
+        histories.write(events_df, tables, {checkpoint_key(self.context.spec.log): checkpoint} if checkpoint else {})
 
     def _last(self, name: str) -> str | None:
         if name not in self._touched:
             return self._timelines[name].last
-        return Timeline(table=name, path=self.settings.table_path(name)).last
+        return Timeline(table=name, path=self.context.settings.table_path(name)).last
 
     def _remember(self, places: Mapping[str, str]) -> None:
         """Keep how far every table is, also of those in which nothing changed."""
-        registry = ConsumerRegistry(self.settings.base_path)
-        last = {name: self._last(name) for name in targets_of(self.spec.tables)}
-        slowest = {self.spec.log: furthest_behind(places.values())}
+        registry = ConsumerRegistry(self.context.settings.base_path)
+        last = {name: self._last(name) for name in targets_of(self.context.spec.tables)}
+        slowest = {self.context.spec.log: furthest_behind(places.values())}
         state = ConsumerState(checkpoints=slowest, tables=last, places=dict(places))
-        registry.write(SPLIT, state, self.arguments.clock)
-        if self.spec.mirrors:
+        registry.write(SPLIT, state, self.context.clock)
+        if self.context.spec.mirrors:
             registry.forget(OLD_MIRRORS)
-            drop_old_index(self.spec, self.settings)
+            drop_old_index(self.context.spec, self.context.settings)

@@ -24,7 +24,7 @@ def fill(merge: Merge, columns: Sequence[ColumnSpec]) -> Merged:
     No table gets further on the log. What the events said otherwise is merged already, and changes nothing; a table
     without a commit gets all of it from its first ``split``.
     """
-    source = Timeline(table=merge.spec.log, path=merge.settings.table_path(merge.spec.log))
+    source = Timeline(table=merge.context.spec.log, path=merge.context.settings.table_path(merge.context.spec.log))
     timelines = merge.settled()
     names = [name for name in merge.open_targets() if timelines[name].last]
     if names:

@@ -15,12 +15,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import GateStoppedError
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Expectation, Kind
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
@@ -52,21 +50,19 @@ class Passed:
 class Gates:
     """The gates of a lake's tables, whose columns of now ``tables`` has, for one run."""
 
-    spec: LakeSpec
+    context: AnyContext
     tables: Sequence[MergedTable]
-    run: JobArguments
-    settings: Settings
 
     def check(self, changed_df: DataFrame, tables: Sequence[MergedTable]) -> Passed:
         """Check the changed rows of these tables: those of the wide log together, each other one by itself."""
         wide = [table for table in tables if not table.spec.is_mirror]
-        gates = {table.name: Gate.of(self.spec, table.name) for table in wide}
+        gates = {table.name: Gate.of(self.context.spec, table.name) for table in wide}
         facts, passed = self._facts(changed_df, tables, wide, gates), Passed()
         self._check_wide({name: gate for name, gate in gates.items() if name in facts}, facts, passed)
         mirrors = [table for table in tables if table.spec.is_mirror and table.name in facts]
         columns = {table.name: table.columns for table in self.tables}
-        expected = Expected(spec=self.spec, columns_of=lambda name: columns.get(name, ()))
-        with ThreadPoolExecutor(self.settings.write_threads) as threads:
+        expected = Expected(spec=self.context.spec, columns_of=lambda name: columns.get(name, ()))
+        with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
             lines = threads.map(lambda table: self._check_one(changed_df, table, facts, expected, passed), mirrors)
             passed.messages += [line for of_table in lines for line in of_table]
         return passed
@@ -75,7 +71,7 @@ class Gates:
         """Tables of the wide log are written all or none: their rows are of the same events."""
         verdicts = {name: gate.judge(facts[name]) for name, gate in gates.items()}
         try:
-            found = let_pass(verdicts, job=self.run.job, clock=self.run.clock, settings=self.settings)
+            found = let_pass(verdicts, job=self.context.job, clock=self.context.clock, settings=self.context.settings)
         except GateStoppedError as error:
             passed.blocked = error
             return
@@ -97,7 +93,9 @@ class Gates:
             gate = Gate.asking(name, expected.of(name))
             is_counted = all(each.is_implied for each in gate.expectations)
             found = _judge(gate, table, counts) if is_counted else _ask(gate, to_rows(changed_df, table))
-            found = let_pass({name: found}, job=self.run.job, clock=self.run.clock, settings=self.settings)[name]
+            found = let_pass(
+                {name: found}, job=self.context.job, clock=self.context.clock, settings=self.context.settings
+            )[name]
         except GateStoppedError as error:
             log.warning("%s: blocked: %s", name, error)
             passed.failed[name] = error

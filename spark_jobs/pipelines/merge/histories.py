@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.versions import HISTORY_KEY
 from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import declared_form
@@ -39,9 +38,7 @@ class Histories:
     so, and the next run reads the rest of the log for it. What is written twice is upserted by the event's order.
     """
 
-    spark: SparkSession
-    settings: Settings
-    spec: LakeSpec
+    context: AnyContext
     timelines: Mapping[str, Timeline]
     merged: Merged
 
@@ -51,13 +48,13 @@ class Histories:
         Without ``metadata`` the events may have been read before: rows that are there just so are left out.
         """
         said_df = said_rows(events_df, tables, width_of(tables))
-        with pinned(self.spark, said_df.sortWithinPartitions(TABLE), "said") as pinned_df:
+        with pinned(self.context.spark, said_df.sortWithinPartitions(TABLE), "said") as pinned_df:
             named = {row[TABLE] for row in pinned_df.select(TABLE).distinct().collect()}
 
             def write_one(table: MergedTable) -> None:
                 self._write(pinned_df, table, metadata)
 
-            with ThreadPoolExecutor(self.settings.write_threads) as threads:
+            with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
                 list(threads.map(write_one, [table for table in tables if table.name in named]))
 
     def _write(self, said_df: DataFrame, table: MergedTable, metadata: Mapping[str, str]) -> None:
@@ -67,14 +64,16 @@ class Histories:
         try:
             rows_df = to_history(said_df, table)
             if not metadata and timeline.last:
-                rows_df = _unlike(rows_df, read_snapshot(self.spark, timeline.path))
+                rows_df = _unlike(rows_df, read_snapshot(self.context.spark, timeline.path))
                 if rows_df.isEmpty():
                     return
             of_columns = column_forms(table) if table.spec.is_mirror else {}
             if table.spec.is_mirror:
-                write_again(self.spark, table, timeline, layout, self.settings)
-            metadata = {**metadata, **of_columns, **declared_form(table.spec, self.spec)}
-            done = commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=timeline.last is None)
+                write_again(self.context.spark, table, timeline, layout, self.context.settings)
+            metadata = {**metadata, **of_columns, **declared_form(table.spec, self.context.spec)}
+            done = commit(
+                rows_df, layout, metadata=metadata, settings=self.context.settings, is_first=timeline.last is None
+            )
         except Exception as error:
             log.exception("%s: was not written", name)
             self.merged.failed[name] = error

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import union
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ColumnSpec, Nulls
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.reader import Pull, read_interval, read_pull, read_snapshot
@@ -32,9 +31,7 @@ class LogReading:
     ``has_times`` for histories.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
-    settings: Settings
+    context: AnyContext
     timeline: Timeline
     tables: Sequence[MergedTable]
     has_times: bool = False
@@ -53,27 +50,27 @@ class LogReading:
             if window.after != pull.window.after and pull.window.after == BEGINNING:
                 reason = reason or "found in the whole log"
             part = replace(pull, window=window, resync_reason=reason)
-            events_df = self._events(read_pull(self.spark, self._path, part))
+            events_df = self._events(read_pull(self.context.spark, self._path, part))
             parts.append(events_df if is_noted else with_unknown_nulls(events_df))
         return union(parts)
 
     def of_interval(self, interval: Interval) -> DataFrame:
         """Events of some days. Among old commits null says nothing in any of them: what it set was merged before."""
-        events_df = self._events(read_interval(self.spark, self._path, interval))
+        events_df = self._events(read_interval(self.context.spark, self._path, interval))
         every = InstantRange(after=BEGINNING, up_to=self.timeline.last or BEGINNING)
         return with_unknown_nulls(events_df) if self._without_notes(every) else events_df
 
     def of_kept(self, columns: Sequence[ColumnSpec]) -> DataFrame:
         """Events that have one of these columns beside those that were declared when they were read."""
-        return self._events(read_snapshot(self.spark, self._path).where(has_kept(columns)))
+        return self._events(read_snapshot(self.context.spark, self._path).where(has_kept(columns)))
 
     @property
     def _path(self) -> str:
-        return self.settings.table_path(self.spec.log)
+        return self.context.settings.table_path(self.context.spec.log)
 
     def _events(self, log_df: DataFrame) -> DataFrame:
         known = read_kept(self.timeline)
-        filled_df = with_kept(log_df, kept_here(self.spec.source.columns, known), known)
+        filled_df = with_kept(log_df, kept_here(self.context.spec.source.columns, known), known)
         return events_about(filled_df, self.tables, has_times=self.has_times)
 
     def _without_notes(self, window: InstantRange) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import CELL_ID
@@ -32,9 +33,7 @@ from spark_jobs.transforms.texts import to_text
 _OWN = frozenset({*TECHNICAL, DELETED_ORDER})
 
 
-def preview_table(
-    spark: SparkSession, spec: LakeSpec, settings: Settings, name: str, *, samples: int
-) -> tuple[Preview, str]:
+def preview_table(context: AnyContext, name: str, *, samples: int) -> tuple[Preview, str]:
     """Make the table's rows of the log by the definition of the files, and compare them with what readers see of it.
 
     The log is read as far as the table has read it, so that nothing but the definition differs. Where that is no longer
@@ -43,9 +42,10 @@ def preview_table(
     Returns:
         The difference, by the table's key: where that is another one, all rows go and others come. And the line.
     """
+    spark, spec, settings = context.spark, context.spec, context.settings
     timeline = Timeline(table=name, path=settings.table_path(name))
     pull, line = _as_far_as(timeline, spec, settings)
-    rows, key = LogRows.of(spark, spec, settings, name=name, pull=pull), stored_form(timeline) or {}
+    rows, key = LogRows.of(context, name=name, pull=pull), stored_form(timeline) or {}
     now_key = ", ".join(rows.table.spec.key)
     is_same_key = key.get("key", now_key) == now_key
     stored_df = _seen(read_snapshot(spark, timeline.path), rows.table, "" if is_same_key else f"{key['key']}: ")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -29,19 +30,17 @@ class LogRows:
     have made. What an erasure took out of the log is not among them.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
-    settings: Settings
+    context: AnyContext
     every: tuple[MergedTable, ...]
     table: MergedTable
     pull: Pull
 
     @classmethod
-    def of(cls, spark: SparkSession, spec: LakeSpec, settings: Settings, *, name: str, pull: Pull) -> LogRows:
+    def of(cls, context: AnyContext, *, name: str, pull: Pull) -> LogRows:
         """Those of the table called ``name``, with the columns that it has by what the log knows now."""
-        every = merged_tables(spec, read_book(log_timeline(spec, settings)))
+        every = merged_tables(context.spec, read_book(log_timeline(context.spec, context.settings)))
         table = next(table for table in every if table.name == name)
-        return cls(spark=spark, spec=spec, settings=settings, every=every, table=table, pull=pull)
+        return cls(context=context, every=every, table=table, pull=pull)
 
     @contextmanager
     def keyed(self) -> Iterator[DataFrame]:
@@ -50,22 +49,20 @@ class LogRows:
         kept = [table.name] if table.spec.removes_rows else []
         folded_df = fold_events(self._events(), [table], width_of([table]))
         merged_df = merge_rows(folded_df, None, keep_stored=kept)
-        with pinned(self.spark, merged_df.sortWithinPartitions(TABLE), "rebuilt") as keyed_df:
+        with pinned(self.context.spark, merged_df.sortWithinPartitions(TABLE), "rebuilt") as keyed_df:
             yield keyed_df
 
     @contextmanager
     def said(self) -> Iterator[DataFrame]:
         """What each event said of each row, for the table's history, pinned."""
         said_df = said_rows(self._events(has_times=True), [self.table], width_of([self.table]))
-        with pinned(self.spark, said_df, "said") as pinned_df:
+        with pinned(self.context.spark, said_df, "said") as pinned_df:
             yield pinned_df
 
     def _events(self, *, has_times: bool = False) -> DataFrame:
         reading = LogReading(
-            spark=self.spark,
-            spec=self.spec,
-            settings=self.settings,
-            timeline=log_timeline(self.spec, self.settings),
+            context=self.context,
+            timeline=log_timeline(self.context.spec, self.context.settings),
             tables=[self.table],
             has_times=has_times,
         )

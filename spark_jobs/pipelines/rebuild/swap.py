@@ -10,14 +10,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING
 from spark_jobs.contracts.results import TableOutcome
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import Parts
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
@@ -55,10 +54,7 @@ class Rebuild:
     histories; and has kept the states that a way back needs.
     """
 
-    spark: SparkSession
-    spec: LakeSpec
-    settings: Settings
-    arguments: JobArguments
+    context: AnyContext
     plan: str
 
     def run(self, name: str) -> list[TableOutcome]:
@@ -67,15 +63,15 @@ class Rebuild:
         Raises:
             GateStoppedError: the rows break what is expected of the table; it stays as it is.
         """
-        table = self.spec.table(name)
+        table = self.context.spec.table(name)
         timelines = {target: self._settled(target) for target in targets_of([table])}
         if self._is_done(timelines[name]):
             return [_unchanged(timeline) for timeline in timelines.values()]
-        pull = plan_pull(log_timeline(self.spec, self.settings), after=BEGINNING)
-        rows = LogRows.of(self.spark, self.spec, self.settings, name=name, pull=pull)
-        metadata = {checkpoint_key(self.spec.log): pull.checkpoint, **declared_form(table, self.spec)}
+        pull = plan_pull(log_timeline(self.context.spec, self.context.settings), after=BEGINNING)
+        rows = LogRows.of(self.context, name=name, pull=pull)
+        metadata = {checkpoint_key(self.context.spec.log): pull.checkpoint, **declared_form(table, self.context.spec)}
         metadata |= column_forms(rows.table) if table.is_mirror else {}
-        log.info("%s: making it again of %s up to %s", name, self.spec.log, pull.checkpoint)
+        log.info("%s: making it again of %s up to %s", name, self.context.spec.log, pull.checkpoint)
         with rows.keyed() as keyed_df:
             quality = self._check(keyed_df, rows)
             outcomes = [self._history(rows, timelines[table.history_name], metadata)] if table.history else []
@@ -89,7 +85,7 @@ class Rebuild:
         With them come back their definition, their form and how far they had read the log: what came since is read
         again once the files say the same. A table that the plan did not come to keeps its rows.
         """
-        targets = targets_of([self.spec.table(name)])
+        targets = targets_of([self.context.spec.table(name)])
         return [self._take_back(target, record) for target in targets if target in record.tables]
 
     def _take_back(self, target: str, record: Record) -> TableOutcome:
@@ -103,20 +99,22 @@ class Rebuild:
                 name_record_key(timeline.path, key)
             return _unchanged(timeline)
         then = metadata_at(timeline, instant)
-        read_to = checkpoint_key(self.spec.log)
+        read_to = checkpoint_key(self.context.spec.log)
         metadata = {DECLARED: "", **then, read_to: _place(target, record, then.get(read_to, BEGINNING))}
-        then_df = read_stored(self.spark, timeline.path, as_of=instant)
+        then_df = read_stored(self.context.spark, timeline.path, as_of=instant)
         layout = fit_layout(replace(form, record_key=key).layout(target), timeline)
-        done = replace_rows(then_df, layout, timeline, what_for=what_for, metadata=metadata, settings=self.settings)
+        done = replace_rows(
+            then_df, layout, timeline, what_for=what_for, metadata=metadata, settings=self.context.settings
+        )
         return TableOutcome(table=target, instant=done.instant, rows=done.rows, is_committed=True)
 
     def _settled(self, target: str) -> Timeline:
         """The timeline of a table on which nothing is unfinished, the plans of services neither."""
-        timeline = settled_timeline(self.spark, target, self.settings)
+        timeline = settled_timeline(self.context.spark, target, self.context.settings)
         form = TableForm.stored(timeline)
         if timeline.pending_plans and form:
-            finish_plans(self.spark, form.layout(target), self.settings)
-            return settled_timeline(self.spark, target, self.settings)
+            finish_plans(self.context.spark, form.layout(target), self.context.settings)
+            return settled_timeline(self.context.spark, target, self.context.settings)
         return timeline
 
     def _is_done(self, timeline: Timeline) -> bool:
@@ -124,7 +122,7 @@ class Rebuild:
 
     def _check(self, keyed_df: DataFrame, rows: LogRows) -> Mapping[str, str]:
         """Ask the gate of the rows, before anything is written; what the commit says of it."""
-        gates = Gates(spec=self.spec, tables=rows.every, run=self.arguments, settings=self.settings)
+        gates = Gates(context=self.context, tables=rows.every)
         passed = gates.check(keyed_df, [rows.table])
         for error in (passed.blocked, *passed.failed.values()):
             if error is not None:
@@ -143,7 +141,9 @@ class Rebuild:
         self, rows_df: DataFrame, layout: TableLayout, timeline: Timeline, metadata: Mapping[str, str]
     ) -> TableOutcome:
         layout = fit_layout(layout, timeline)
-        done = replace_rows(rows_df, layout, timeline, what_for=self.plan, metadata=metadata, settings=self.settings)
+        done = replace_rows(
+            rows_df, layout, timeline, what_for=self.plan, metadata=metadata, settings=self.context.settings
+        )
         return TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
 
     def _keep_tombstones(self, keyed_df: DataFrame, table: TableSpec, stored: Parts) -> None:
@@ -151,17 +151,19 @@ class Rebuild:
 
         What is there of the table when it kept none was of an earlier definition, perhaps by another key: it goes.
         """
-        for name in self.spec.tombstones if table.deletes is Deletes.REMOVE else ():
-            timeline = settled_timeline(self.spark, name, self.settings)
+        for name in self.context.spec.tombstones if table.deletes is Deletes.REMOVE else ():
+            timeline = settled_timeline(self.context.spark, name, self.context.settings)
             if timeline.last and stored.get("deletes") != Deletes.REMOVE.value:
-                old_df = read_snapshot(self.spark, timeline.path).where(F.col("mirror") == table.name)
+                old_df = read_snapshot(self.context.spark, timeline.path).where(F.col("mirror") == table.name)
                 self._commit_tombstones(old_df, name, Operation.DELETE)
             self._commit_tombstones(to_tombstones(keyed_df, [table.name]), name)
 
     def _commit_tombstones(self, rows_df: DataFrame, name: str, operation: Operation | None = None) -> None:
-        with pinned(self.spark, rows_df, "tombstones") as pinned_df:
+        with pinned(self.context.spark, rows_df, "tombstones") as pinned_df:
             if not pinned_df.isEmpty():
-                commit(pinned_df, tombstones_layout(name), metadata={}, settings=self.settings, operation=operation)
+                commit(
+                    pinned_df, tombstones_layout(name), metadata={}, settings=self.context.settings, operation=operation
+                )
 
 
 def targets_of_tables(spec: LakeSpec, names: Sequence[str]) -> list[str]:

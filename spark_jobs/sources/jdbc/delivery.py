@@ -84,7 +84,7 @@ class JdbcDelivery:
 
         return map_batches(self.rows_df, build, LINES)
 
-    def count_read(self, facts: Mapping[str, Any]) -> int:
+    def count_read(self, messages: int) -> int:
         """Counted as the database gave them, before anything was decoded."""
         return self.records
 

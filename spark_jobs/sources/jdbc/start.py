@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import JdbcColumn
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.snapshots import Snapshot
+from spark_jobs.job_options.snapshot import SnapshotOptions
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.parts import CUTTABLE, part_count, to_bound
 
@@ -18,7 +19,12 @@ PART_ROWS = 50_000
 
 
 def begin(
-    database: JdbcDatabase, table: SourceTable, columns: Sequence[JdbcColumn], arguments: JobArguments
+    database: JdbcDatabase,
+    table: SourceTable,
+    columns: Sequence[JdbcColumn],
+    options: SnapshotOptions,
+    *,
+    clock: datetime,
 ) -> Snapshot:
     """A snapshot of which nothing was read yet.
 
@@ -26,18 +32,17 @@ def begin(
         ContractError: parts cannot be made by the column that was given.
         SettingsError: the database has no position, or does not tell it.
     """
-    options = arguments.options
-    column = _partition_column(options.get("partition_column") or "", columns, table)
+    column = _partition_column(options.partition_column, columns, table)
     position = database.dialect.ask_position(table, database.ask)
     found = database.ask(database.dialect.extent(table, column))[0]
     rows = int(found["counted"])
-    moment = int(arguments.clock.timestamp() * 1000)
-    source = {**position, "name": options["server_name"], "ts_ms": moment, "snapshot": "true"}
+    moment = int(clock.timestamp() * 1000)
+    source = {**position, "name": options.server_name, "ts_ms": moment, "snapshot": "true"}
     if column is None or found["low"] is None:
         return _snapshot(source, rows=rows)
     kind = database.dialect.cut_kind(column)
     low, high = (to_bound(kind, found[end], column.name) for end in ("low", "high"))
-    parts = part_count(low, high, options.get("parts") or -(-rows // PART_ROWS))
+    parts = part_count(low, high, options.parts or -(-rows // PART_ROWS))
     return _snapshot(source, rows=rows, column=column.name, kind=kind.value, low=low, high=high, parts=parts)
 
 

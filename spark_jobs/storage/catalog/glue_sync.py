@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.contracts.catalogs import Action, CatalogChange, CatalogTable
+from spark_jobs.contracts.catalogs import GLUE, Action, CatalogChange, CatalogTable
 from spark_jobs.storage.catalog.glue import Glue
 from spark_jobs.storage.catalog.glue_inputs import (
     differences,
@@ -20,6 +20,7 @@ from spark_jobs.storage.catalog.glue_inputs import (
     partition_input,
     table_input,
 )
+from spark_jobs.storage.catalog.kind import CatalogKind, CatalogRequest
 from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
 
 log = logging.getLogger(__name__)
@@ -126,3 +127,17 @@ class GlueSync:
             folders = self._folders[name]
             described = [partition_input(self.wanted[name], value, folders[value]) for value in change.partitions]
             (glue.add_partitions if change.action is Action.ADD_PARTITIONS else glue.update_partitions)(name, described)
+
+
+def _open(request: CatalogRequest) -> GlueSync:
+    return GlueSync(
+        glue=Glue(request.database),
+        lake=request.lake,
+        wanted=request.wanted,
+        partitions_of=request.partitions_of,
+        is_partial=request.is_partial,
+        looks_again=request.looks_again,
+    )
+
+
+GLUE_CATALOG = CatalogKind(form=GLUE, open=_open, applies_in_spark=False)

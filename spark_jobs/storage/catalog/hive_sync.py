@@ -15,8 +15,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.catalogs import HELD, OWNER, SYNCED, Action, CatalogChange, CatalogTable
+from spark_jobs.contracts.catalogs import HELD, METASTORE, OWNER, SYNCED, Action, CatalogChange, CatalogTable
 from spark_jobs.contracts.errors import TransientError
+from spark_jobs.storage.catalog.kind import CatalogKind, CatalogRequest
 from spark_jobs.storage.catalog.metastore import Metastore
 from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
 from spark_jobs.storage.catalog.schemas import column_changes
@@ -132,3 +133,18 @@ def _session_options(spark: SparkSession, options: Mapping[str, str]) -> Iterato
     finally:
         for key in (*options, f"{_PREFIX}mode"):
             spark.conf.unset(key)
+
+
+def _open(request: CatalogRequest) -> HiveSync:
+    return HiveSync(
+        metastore=Metastore(request.address, request.database),
+        lake=request.lake,
+        wanted=request.wanted,
+        paths=request.paths,
+        spark=request.session,
+        is_partial=request.is_partial,
+        looks_again=request.looks_again,
+    )
+
+
+HIVE_METASTORE = CatalogKind(form=METASTORE, open=_open, applies_in_spark=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.arguments import Interval, JobArguments, format_clock, parse_clock
+from spark_jobs.contracts.arguments import Interval, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange, parse_instant
 
@@ -43,11 +43,6 @@ def test_an_interval_holds_something():
     for end in (NOON, NOON - timedelta(days=1)):
         with pytest.raises(ContractError, match="is empty"):
             Interval(start=NOON, end=end)
-
-
-def test_a_clock_without_a_zone_is_refused():
-    with pytest.raises(ContractError, match="time zone"):
-        JobArguments(job="split", clock=NOON.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize("text", ["", "2026", "20261121101010", "20261121T101010123", "2026112110101012x"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,11 +26,12 @@ from tests.support.hostile_names import HOSTILE, is_clear
 
 HASH = "0123456789abcdef" * 4
 ATTEMPTS = st.builds(Attempt, at=st.text(), by=st.text(), action=st.text(), because=st.text(), outcome=st.text())
+NOTHING: dict[str, Any] = {"record": None, "reason": None, "rule": None, "is_all": False}
 GIVEN = st.fixed_dictionaries({
     "record": st.sampled_from([None, HASH[:4], HASH]),
     "reason": st.sampled_from([None, "not_json"]),
     "rule": st.sampled_from([None, "not_negative"]),
-    "all": st.booleans(),
+    "is_all": st.booleans(),
 })  # fmt: skip
 
 
@@ -37,18 +39,18 @@ GIVEN = st.fixed_dictionaries({
 def test_records_are_chosen_in_one_way_or_not_at_all(options):
     chosen = {name: value for name, value in options.items() if value}
     if len(chosen) == 1:
-        selection = Selection.of(options)
+        selection = Selection.of(**options)
         wanted = {"record": "", "reason": "", "rule": "", **chosen}
         assert asdict(selection) == {name: wanted[name] for name in ("record", "reason", "rule")}
     else:
         with pytest.raises(ContractError, match="in one way"):
-            Selection.of(options)
+            Selection.of(**options)
 
 
 @pytest.mark.parametrize("name", ["record", "reason", "rule"])
 def test_an_empty_word_does_not_mean_every_record(name):
     with pytest.raises(ContractError, match=f"--{name} is empty"):
-        Selection.of({name: ""})
+        Selection.of(**{**NOTHING, name: ""})
 
 
 @pytest.mark.parametrize("text", ["012", HASH + "0", HASH[:-1] + "G", "ABCD", "0123\n", "%123", " 0123"])
@@ -65,7 +67,7 @@ def test_no_way_to_choose_takes_a_hostile_name(what):
             Selection(**{what: name})
         assert is_clear(str(caught.value), most=600), name
         with pytest.raises(ContractError):
-            Selection.of({what: name})
+            Selection.of(**{**NOTHING, what: name})
 
 
 def test_words_that_nobody_knows_are_refused_with_those_that_are():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.results import NOTHING_TO_DO
 from spark_jobs.entrypoint import parse_arguments
-from tests.support.lakes import CLOCK, Lake
+from tests.support.contexts import CLOCK, run_in
+from tests.support.lakes import Lake
 
 pytestmark = pytest.mark.hudi
 
@@ -30,7 +32,7 @@ SCHEDULED = (
 def test_a_scheduled_job_has_nothing_to_do(spark: SparkSession, tmp_path: Path, command: str) -> None:
     lake = Lake(spark=spark, folder=tmp_path)
     (tmp_path / "landing").mkdir()
-    arguments = parse_arguments([*command.split(), "--clock", CLOCK.isoformat()])
-    result = lake.run(arguments.job, clock=arguments.clock, **arguments.options)
+    context = parse_arguments([*command.split(), "--clock", CLOCK.isoformat()])
+    result = run_in(replace(context, settings=lake.settings, session=lake.spark))
     assert result.status == NOTHING_TO_DO
     assert lake.instants() == {}

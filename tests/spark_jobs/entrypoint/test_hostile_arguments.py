@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contracts.lake_names import NAME_FILE
-from spark_jobs.entrypoint import JOBS
+from spark_jobs.job_options.registry import JOBS
 from spark_jobs.spec_files import spec_file
 from spark_jobs.spec_files.lake_files import LakeFiles, read_lake_files
 from spark_jobs.spec_files.mistakes import Mistakes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def test_something_is_planted_for_every_check_that_is_shipped():
 
 
 def run(lake: HandMadeLake, *argv: str) -> JobResult:
-    return run_job(parse_arguments(["checks", *argv]), lake.settings)
+    return run_job(replace(parse_arguments(["checks", *argv]), settings=lake.settings))
 
 
 def test_they_can_be_listed_without_an_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

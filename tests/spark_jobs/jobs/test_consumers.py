@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import consumers
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import StorageForm, TableLayout
+from tests.support.contexts import context_of, run_in
 from tests.support.made_tables import MadeTable, at
 
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,8 +28,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def run(settings: Settings, action: str, **options: Any) -> JobResult:
-    arguments = JobArguments(job="consumers", clock=CLOCK, options={"action": action, **options})
-    return consumers.run(None, arguments, settings)
+    return run_in(context_of("consumers", settings, clock=CLOCK, action=action, **options))
 
 
 def listed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:

@@ -7,22 +7,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import generate
+from spark_jobs.job_options.generate import GenerateOptions
+from tests.support.contexts import context_of, run_in
 
 CLOCK = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 
 
 def _run(landing, *argv):
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    generate.add_options(parser)
+    GenerateOptions.add_to(parser)
     options = vars(parser.parse_args(argv))
-    return generate.run(
-        None, JobArguments(job="generate", clock=CLOCK, options=options), Settings(landing_path=str(landing))
-    )
+    return run_in(context_of("generate", Settings(landing_path=str(landing)), clock=CLOCK, **options))
 
 
 def test_a_run_in_two_calls(tmp_path):

@@ -12,9 +12,10 @@ import pytest
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.broken import every_broken_record
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, START_MS, line, postgres, sqlserver, wrapped
 from tests.support.hostile_names import HOSTILE, fits_file_name
-from tests.support.lakes import CLOCK, NARROW, PIPELINE, assert_equals_oracle, make_narrow_lake, tables_by_spark
+from tests.support.lakes import NARROW, PIPELINE, assert_equals_oracle, make_narrow_lake, tables_by_spark
 
 pytestmark = pytest.mark.hudi
 

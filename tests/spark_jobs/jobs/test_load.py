@@ -26,9 +26,10 @@ from spark_jobs.lake_spec.services import Service
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.services.run import TableServices
+from tests.support.contexts import CLOCK
 from tests.support.crashes import CrashError, crash_at_commit
 from tests.support.expecting_lakes import broken_rules, quality_of
-from tests.support.lakes import CLOCK, Lake
+from tests.support.lakes import Lake
 from tests.support.loading_lakes import (
     RatesOracle,
     make_loading_lake,

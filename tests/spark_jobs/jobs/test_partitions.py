@@ -5,15 +5,17 @@ The rates are of four days; the lake has tables of changes beside them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
@@ -41,8 +43,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(base_path=str(folder / "lake"), lake_spec=str(folder / "lake.yaml"))
 
 
-def arguments(command: str, clock: datetime = CLOCK) -> JobArguments:
-    return parse_arguments(["partitions", *command.split(), "--clock", clock.isoformat()])
+def context(settings: Settings, command: str, clock: datetime = CLOCK) -> JobContext[Any]:
+    made = parse_arguments(["partitions", *command.split(), "--clock", clock.isoformat()])
+    return replace(made, settings=settings, lake=load_lake_spec(settings.lake_spec))
 
 
 @pytest.mark.parametrize(
@@ -64,16 +67,16 @@ def arguments(command: str, clock: datetime = CLOCK) -> JobArguments:
 )
 def test_what_may_not_go_is_refused_on_one_line(settings: Settings, command: str, told: str) -> None:
     with pytest.raises(ContractError) as refusal:
-        partitions.check(load_lake_spec(settings.lake_spec), arguments(command), settings)
+        partitions.check(context(settings, command))
     assert told in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
 def test_an_engine_is_started_only_for_what_there_is_to_do(settings: Settings) -> None:
-    assert partitions.needs_spark(arguments("list"), settings)
-    assert not partitions.needs_spark(arguments("retain"), settings)
-    assert not partitions.needs_spark(arguments("retain --yes"), settings)
-    assert partitions.run(None, arguments("retain --yes"), settings).status == NOTHING_TO_DO
+    assert partitions.needs_spark(context(settings, "list"))
+    assert not partitions.needs_spark(context(settings, "retain"))
+    assert not partitions.needs_spark(context(settings, "retain --yes"))
+    assert partitions.run(context(settings, "retain --yes")).status == NOTHING_TO_DO
 
 
 RETAIN_CLOCKS = (datetime(2026, 2, 5, tzinfo=UTC), datetime(2026, 2, 5, 23, 59, tzinfo=UTC))
@@ -98,15 +101,15 @@ def test_by_age_those_before_the_first_day_that_stays_go_of_each_table_its_own(t
             made.base(f"f{number}", 1, partition=f"{column}={day}").base(f"f{number}", 2, partition=f"{column}={day}")
         made.base("never", 9, partition=f"{column}=2020-01-01")
     aged = {"merged_rates": ["2024-12-31"], "copied_rates": ["2023-01-01", "2024-12-30"]}
-    plan = partitions._plan(spec, arguments("retain", clock), settings)
+    plan = partitions._plan(context(settings, "retain", clock))
     assert {name: [each.value for each in of_table] for name, of_table in plan.items()} == aged
     assert {(each.files, each.bytes, each.began) for of_table in plan.values() for each in of_table} == {(1, 1, at(2))}
-    alone = partitions._plan(spec, arguments("retain --table=copied_rates", clock), settings)
+    alone = partitions._plan(context(settings, "retain --table=copied_rates", clock))
     assert {name: [each.value for each in of_table] for name, of_table in alone.items()} == {
         "copied_rates": aged["copied_rates"]
     }
     named = "delete --table=merged_rates --partition=2025-01-02,2023-01-01,2025-01"
-    plan = partitions._plan(spec, arguments(named, clock), settings)
+    plan = partitions._plan(context(settings, named, clock))
     assert [each.path for each in plan["merged_rates"]] == ["day=2025-01-02"]
     assert set(plan) == {"merged_rates"}
 
@@ -145,7 +148,7 @@ def test_old_days_go_by_the_clock_and_the_listing_is_what_lies_there(
     assert "do it with --yes" in plan.messages[0]
     assert DAYS[0] in capsys.readouterr().out
     assert lake.instants() == before
-    assert partitions.needs_spark(arguments("retain --yes"), lake.settings)
+    assert partitions.needs_spark(context(lake.settings, "retain --yes"))
     done = lake.run("partitions", action="retain", clock=CLOCK, yes=True)
     assert (done.status, done.tables[0].table, done.tables[0].is_committed) == (DONE, table, True)
     kept = {(row["currency"], row["day"]): Decimal(1) for row in rows if row["day"] != DAYS[0]}

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import publish
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
+from tests.support.contexts import context_of, run_in
 
 CLOCK = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -26,7 +25,7 @@ def verdict(table: str, name: str, broken: int) -> Verdict:
 
 
 def run(own: Settings, action: str, **options: Any) -> JobResult:
-    return publish.run(None, JobArguments(job="publish", clock=CLOCK, options={"action": action, **options}), own)
+    return run_in(context_of("publish", own, clock=CLOCK, action=action, **options))
 
 
 @pytest.fixture

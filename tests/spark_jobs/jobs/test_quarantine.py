@@ -23,10 +23,11 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.quarantine import RECORD_COLUMNS
 from tests.support.broken import BROKEN, good
+from tests.support.contexts import CLOCK
 from tests.support.crashes import crash_at_commit, run_and_crash
 from tests.support.envelopes import line, sqlserver
 from tests.support.erasures import AGENT, AGENT_NAMES, traces
-from tests.support.lakes import CLOCK, Lake, assert_equals_oracle
+from tests.support.lakes import Lake, assert_equals_oracle
 from tests.support.quarantines import BECAUSE, act, hash_of, kept, repair, states
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]

@@ -14,17 +14,17 @@ Bob    2000 in February                 2000 * 0.3 + 2000 * 0.5 in February
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.results import DONE
+from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import parse_arguments
-from spark_jobs.jobs import rules
+from tests.support.contexts import run_in
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake
 
@@ -39,8 +39,9 @@ EVENTS: list[tuple[int, int, dict[str, Any]]] = [
 ]
 
 
-def arguments(*words: str) -> JobArguments:
-    return parse_arguments(["rules", *words, "--clock", "2026-04-01"])
+def run(settings: Settings, *words: str, spark: SparkSession | None = None) -> JobResult:
+    context = parse_arguments(["rules", *words, "--clock", "2026-04-01"])
+    return run_in(replace(context, settings=settings, session=spark))
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
@@ -49,7 +50,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
 
 
 def test_the_versions_as_a_table(capsys):
-    result = rules.run(NO_SESSION, arguments("list"), Settings())
+    result = run(Settings(), "list")
     assert (result.status, result.counters) == (DONE, {"versions": 2})
     header, *versions = printed(capsys)
     assert header[:3] == ["version", "valid", "from"]
@@ -71,13 +72,13 @@ def test_the_versions_as_a_table(capsys):
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_read(words, message):
     with pytest.raises(ContractError, match=message):
-        rules.run(NO_SESSION, arguments("diff", *words), Settings())
+        run(Settings(), "diff", *words)
 
 
 @pytest.mark.hudi
 def test_two_versions_side_by_side(lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ContractError, match=r"slow_milestones has no commit .* run: mart --layer slow"):
-        rules.run(lake.spark, arguments("diff", "v1", "v2"), lake.settings)
+        run(lake.settings, "diff", "v1", "v2", spark=lake.spark)
     lines = [line(sqlserver("u", {"SaleId": sale, **row}, position)) for sale, position, row in EVENTS]
     lake.land("1.jsonl", lines)
     for job in ("ingest", "split"):
@@ -87,7 +88,7 @@ def test_two_versions_side_by_side(lake: Lake, capsys: pytest.CaptureFixture[str
     before = lake.instants()
     capsys.readouterr()
 
-    result = rules.run(lake.spark, arguments("diff", "v1", "v2"), lake.settings)
+    result = run(lake.settings, "diff", "v1", "v2", spark=lake.spark)
     assert result.counters == {"months": 3, "cells": 3, "gaining": 1, "losing": 2}
     assert printed(capsys) == [
         ["v2", "instead", "of", "v1,", "2026-01", "to", "2026-03"],
@@ -98,7 +99,7 @@ def test_two_versions_side_by_side(lake: Lake, capsys: pytest.CaptureFixture[str
         ["total", "3,000.000000", "2,430.000000", "-570.000000", "-19.00"],
     ]
     words = ("diff", "v2", "v1", "--from", "2026-01-01", "--to", "2026-01", "--rows", "0")
-    assert rules.run(lake.spark, arguments(*words), lake.settings).counters["gaining"] == 0
+    assert run(lake.settings, *words, spark=lake.spark).counters["gaining"] == 0
     assert printed(capsys)[2:] == [
         ["total", "220.000000", "0", "-220.000000", "-100.00"],
         [
@@ -117,7 +118,5 @@ def test_two_versions_side_by_side(lake: Lake, capsys: pytest.CaptureFixture[str
             "more)",
         ],
     ]
-    assert (
-        rules.run(lake.spark, arguments("diff", "v1", "v2", "--from", "2030-01"), lake.settings).counters["cells"] == 0
-    )
+    assert run(lake.settings, "diff", "v1", "v2", "--from", "2030-01", spark=lake.spark).counters["cells"] == 0
     assert lake.instants() == before, "nothing is written"

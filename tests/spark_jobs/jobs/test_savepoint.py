@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.jobs import savepoint
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
-from tests.support.lakes import CLOCK, PIPELINE, SpecLake
+from tests.support.contexts import CLOCK, context_of
+from tests.support.lakes import PIPELINE, SpecLake
 from tests.support.schedules import build_schedule
 from tests.support.service_lakes import make_service_lake
 
@@ -38,8 +38,8 @@ def land(lake: SpecLake, number: int) -> None:
 
 
 def run(lake: SpecLake, action: str, *, hours: int = 0, **options: Any) -> JobResult:
-    given = {"label": "day", "keep": None, "name": None, **options}
-    return lake.run("savepoint", clock=CLOCK + timedelta(hours=hours), action=action, **given)
+    given = {"label": "day"} if action == "create" else {}
+    return lake.run("savepoint", clock=CLOCK + timedelta(hours=hours), action=action, **{**given, **options})
 
 
 def ids(lake: SpecLake) -> list[str]:
@@ -121,13 +121,12 @@ def test_letting_go_and_what_is_refused(lake: SpecLake, capsys: pytest.CaptureFi
         run(lake, "delete", name="x")
     with pytest.raises(ContractError, match="--label 'Day 1': use small letters"):
         run(lake, "create", label="Day 1")
-    with pytest.raises(ContractError, match="--keep 0: at least"):
+    with pytest.raises(ContractError, match="--keep 0 must be at least 1"):
         run(lake, "create", keep=0)
 
 
 def test_the_list_needs_no_engine(lake: SpecLake):
-    arguments = JobArguments(job="savepoint", clock=CLOCK, options={"action": "list"})
-    assert not savepoint.needs_spark(arguments, Settings())
+    assert not savepoint.needs_spark(context_of("savepoint", lake.settings, action="list"))
 
 
 def test_an_empty_lake_has_nothing_to_keep(

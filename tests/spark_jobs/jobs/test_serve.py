@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TableBusyError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
@@ -30,7 +30,8 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.writer import commit
 from tests.support.commands import init, run, run_well
-from tests.support.lakes import CLOCK, Lake
+from tests.support.contexts import CLOCK, context_of, run_in
+from tests.support.lakes import Lake
 
 MART, EMPTY = "fast_daily_deals", "fast_hourly_events"
 COLUMNS = (
@@ -137,9 +138,9 @@ def test_a_restored_mart_and_a_clock_that_moves_on(lake: Lake):
 @pytest.mark.spark
 def test_one_writer_a_mart(lake: Lake):
     impatient = replace(lake.settings, lease_wait_seconds=0)
-    arguments = JobArguments(job="serve", clock=CLOCK, options={"layer": ["fast"], "mart": [MART]})
+    context = context_of("serve", impatient, spark=lake.spark, clock=CLOCK, layer=["fast"], mart=[MART])
     with hold_tables((f"{MART}.serving",), job="another", settings=impatient), pytest.raises(TableBusyError):
-        job.run(lake.spark, arguments, impatient)
+        run_in(context)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +151,7 @@ def spec() -> LakeSpec:
 @pytest.mark.parametrize("layers", [["fast"], ["stitch"], ["slow"], ["fast", "stitch"], ["slow", "stitch", "fast"]])
 def test_every_mart_of_every_layer_is_served_and_no_cache(spec: LakeSpec, layers: list[str]):
     def names_of(**options: Any) -> list[str]:
-        return [mart.name for mart in job._marts_of(spec, JobArguments(job="serve", clock=CLOCK, options=options))]
+        return [mart.name for mart in job._marts_of(context_of("serve", Settings(), spec=spec, **options))]
 
     expected = {mart.name for mart in spec.marts if mart.layer in layers} - set(spec.caches)
     assert expected

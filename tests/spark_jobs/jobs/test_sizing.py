@@ -25,7 +25,7 @@ SPEC = load_lake_spec(Settings().lake_spec)
 
 
 def sizing(*words: str):
-    return run_job(parse_arguments(["sizing", *words]), Settings())
+    return run_job(parse_arguments(["sizing", *words]))
 
 
 def found_on(day: int, *, gb: float, minutes: int = 5, is_advised: bool = False) -> tuple[Needs, Sequence[Outcome]]:

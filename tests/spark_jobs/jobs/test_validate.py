@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import AuditFailedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
-from spark_jobs.jobs import publish
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.timeline import Timeline
@@ -54,8 +52,7 @@ def validate(lake: SpecLake, tables: str = "agents,units,fast_daily_deals") -> A
 
 
 def accept(lake: SpecLake, table: str) -> None:
-    options = {"action": "accept", "table": table, "because": "two at once", "by": "Ada"}
-    publish.run(None, JobArguments(job="publish", clock=CLOCK, options=options), lake.settings)
+    lake.run("publish", clock=CLOCK, action="accept", table=table, because="two at once", by="Ada")
 
 
 def docs(lake: SpecLake) -> dict[str, bytes]:

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.marts.engine import Engine
+from spark_jobs.marts.refresh import RefreshRequest
 from spark_jobs.storage.layouts import mart_layout
+from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable
 from tests.support.refreshes import MART, NOON, SPEC, settings_of
 
 
-def engine_of(folder: Path, **options: Any) -> Engine:
-    no_spark: Any = None
-    arguments = JobArguments(job="mart", clock=NOON, options={"layer": MART.layer, **options})
-    return Engine(spark=no_spark, spec=SPEC, settings=settings_of(folder), arguments=arguments)
+def engine_of(folder: Path, **request: Any) -> Engine:
+    no_spark: Any = "nobody"
+    context = context_of("mart", settings_of(folder), spark=no_spark, spec=SPEC, clock=NOON, layer=MART.layer)
+    return Engine(context=context, request=RefreshRequest(**request))
 
 
 def test_a_mart_of_a_time_that_has_not_come_is_blocked_until_a_full_refresh(tmp_path: Path):
@@ -29,5 +30,5 @@ def test_a_mart_of_a_time_that_has_not_come_is_blocked_until_a_full_refresh(tmp_
     command = f"mart --layer {MART.layer} --mart {MART.name} --full"
     with pytest.raises(MartAheadError, match=command), engine_of(tmp_path).refreshing(MART):
         pass
-    with engine_of(tmp_path, full=True).refreshing(MART) as refresh:
+    with engine_of(tmp_path, is_full=True).refreshing(MART) as refresh:
         assert (refresh.clock, refresh.why_full) == (NOON, "--full was given")

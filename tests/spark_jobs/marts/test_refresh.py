@@ -78,7 +78,7 @@ def test_a_marts_clock_never_goes_back_and_neither_does_its_window(tmp_path_fact
 def test_a_clock_that_has_not_come_is_none_to_go_on_from(tmp_path: Path):
     """Such a mart is blocked, and a full refresh takes the clock of its run: its window was empty until then."""
     table(tmp_path, MART.name, 4, **{**KEPT, "lakehouse.clock": "2236-01-01T00:00:00Z"})
-    refresh = refresh_of(tmp_path, full=True)
+    refresh = refresh_of(tmp_path, is_full=True)
     assert (refresh.is_ahead, refresh.clock, refresh.metadata["clock"]) == (True, NOON, format_clock(NOON))
     now, _ = windows(refresh)
     assert now == windows(refresh_of(tmp_path / "other"))[0]
@@ -126,7 +126,7 @@ def test_it_is_up_to_date_until_any_one_of_its_sources_moves(made: Path, moved: 
 
 def test_why_everything_is_computed_again(made: Path):
     assert refresh_of(made).why_full == ""
-    assert refresh_of(made, full=True).why_full == "--full was given"
+    assert refresh_of(made, is_full=True).why_full == "--full was given"
     changed = replace(MART, sql=MART.sql.replace("SELECT", "SELECT DISTINCT", 1))
     assert refresh_of(made, mart=changed).why_full == "its definition changed"
     commented = replace(MART, sql=f"-- a comment\n{MART.sql}")

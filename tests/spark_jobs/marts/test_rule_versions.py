@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.jobs import recompute as job
 from spark_jobs.marts.rule_versions import rule_notes, versions_of
 from spark_jobs.marts.views import Views
 from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.storage.layouts import mart_layout
+from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable
 from tests.support.refreshes import SPEC, refresh_of, settings_of
 
@@ -37,9 +40,10 @@ def content_of(versions: Mapping[str, str]) -> dict[str, str]:
     return {month: BOOK.version(version).content for month, version in versions.items()}
 
 
-def recompute(rules: str, first: str, last: str) -> dict[str, str]:
-    """Options of a recompute."""
-    return {"rules": rules, "from_date": first, "to_date": last}
+def recompute(rules: str, first: str, last: str) -> dict[str, Any]:
+    """What a recompute between two dates requests."""
+    given: dict[str, Any] = {"layer": "slow", "from_date": first, "to_date": last, "rules": rules}
+    return asdict(job._request(context_of("recompute", Settings(), spec=SPEC, **given)))
 
 
 ALL_BY = {name: recompute(name, "2026-01-01", "2026-03-31") for name in ("v1", "v2")}
@@ -59,7 +63,7 @@ def make(folder: Path, content: Mapping[str, str] | None = None) -> None:
     MadeTable(mart_layout(MART), table).commits(1, action="commit", extraMetadata=metadata, operationType="UPSERT")
 
 
-def versions(folder: Path, months: Iterable[str], **options: Any) -> dict[str, str]:
+def versions(folder: Path, months: Iterable[str], /, **options: Any) -> dict[str, str]:
     return versions_of(refresh_of(folder, mart=MART, **options), months)
 
 

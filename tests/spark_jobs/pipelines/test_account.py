@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,10 @@ def test_what_is_measured_of_a_batch_is_what_there_is(spark: Any) -> None:
         rows = make_batch(seed)
         batch = [tuple(row.get(name) for name in columns) for row in rows]
         facts = measure(with_day(spark.createDataFrame(batch, decoded_schema(SPEC)), CLOCK), gate, CLOCK)
-        found = {name: set(value) if isinstance(value, list) else in_utc(value) for name, value in facts.items()}
+        found = {
+            name: set(value) if isinstance(value, list) else in_utc(value) for name, value in asdict(facts).items()
+        }
+        assert found.pop("checked") == {}
         assert found == count(rows), seed
 
 
@@ -123,6 +127,6 @@ def test_the_newest_event_that_the_log_knows_never_goes_back(tmp_path: Path, kno
     made = MadeTable(log_layout(SPEC), tmp_path / "log")
     if known is not None:
         made.commits(1, action="commit", extraMetadata={METADATA_PREFIX + NEWEST_EVENT_KEY: texts[known]})
-    facts = {"newest": None if new is None else datetime.fromisoformat(texts[new])}
-    found = newest_event(Timeline(table="log", path=str(tmp_path / "log")), facts)
+    newest = None if new is None else datetime.fromisoformat(texts[new])
+    found = newest_event(Timeline(table="log", path=str(tmp_path / "log")), newest)
     assert found == ({} if wanted is None else {NEWEST_EVENT_KEY: texts[wanted]})

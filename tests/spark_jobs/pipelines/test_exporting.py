@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import parse_arguments
+from spark_jobs.job_options.query import QueryOptions
 from spark_jobs.pipelines.exporting import find_target
 
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,13 +25,13 @@ def settings_of(folder: Path) -> Settings:
 @pytest.mark.parametrize("job", JOBS, ids=["query", "changes"])
 def test_both_jobs_have_the_same_options(tmp_path: Path, job: list[str]) -> None:
     nothing = parse_arguments(job)
-    assert find_target(nothing, settings_of(tmp_path)) is None
+    assert find_target(nothing.options, settings_of(tmp_path)) is None
     path = str(tmp_path / "out.txt")
     given = parse_arguments([*job, "--output", path, "--format", "csv", "--overwrite", "--for-spreadsheets"])
-    target = find_target(given, settings_of(tmp_path))
+    target = find_target(given.options, settings_of(tmp_path))
     assert target is not None
     assert (target.path, target.format, target.overwrite) == (path, "csv", True)
-    assert given.options["for_spreadsheets"] is True
+    assert given.options.for_spreadsheets is True
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,5 @@ def test_what_does_not_fit_together_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.csv").touch()
-    arguments = JobArguments(job="query", clock=CLOCK, options={"sql": "SELECT 1", **options})
     with pytest.raises(ContractError, match=said):
-        find_target(arguments, settings_of(tmp_path))
+        find_target(QueryOptions(sql="SELECT 1", **options), settings_of(tmp_path))

@@ -6,15 +6,15 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.context import JobContext
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import validate
@@ -25,6 +25,7 @@ from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable, at
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -33,8 +34,8 @@ TABLES = ("sales", "units", "agents")
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Pacific/Auckland")
 
 
-def arguments(clock: datetime = CLOCK, **options: Any) -> JobArguments:
-    return JobArguments(job="validate", clock=clock, options={"tables": "", **options})
+def context(own: Settings, clock: datetime = CLOCK, **options: Any) -> JobContext[Any]:
+    return context_of("validate", own, spec=SPEC, clock=clock, **options)
 
 
 @given(
@@ -44,11 +45,7 @@ def arguments(clock: datetime = CLOCK, **options: Any) -> JobArguments:
 def test_a_state_is_of_a_day_of_the_lakes_time_zone(moment: datetime, zone: str):
     spec = replace(SPEC, time_zone=zone)
     run = Validation(
-        spark=cast(SparkSession, None),
-        spec=spec,
-        expected=Expected(spec=spec, columns_of=lambda _: ()),
-        arguments=arguments(),
-        settings=Settings(),
+        context=replace(context(Settings()), lake=spec), expected=Expected(spec=spec, columns_of=lambda _: ())
     )
     place = run._place("sales", format_instant(moment))
     assert place.day == moment.astimezone(ZoneInfo(zone)).date().isoformat()
@@ -76,9 +73,9 @@ def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_a
         "units": found("units", Outcome.HELD, Outcome.STOPPED),
         "agents": found("agents", Outcome.HELD),
     }
-    later = arguments(CLOCK + timedelta(hours=1))
-    validate._hold(what, later, own)
-    validate._let_go(what, later, own)
+    later = context(own, CLOCK + timedelta(hours=1))
+    validate._hold(later, what)
+    validate._let_go(later, what)
     left = {hold.table: (hold.job, hold.expectations, hold.instant) for hold in holds.held()}
     assert left == {"units": ("validate", ("rule_1",), "7"), "agents": ("split", ("rule_0",), "")}
     assert {hold.since for hold in holds.held()} == {format_clock(CLOCK)}
@@ -88,7 +85,7 @@ def test_a_table_that_was_not_asked_stays_held(tmp_path: Path):
     own = Settings(base_path=str(tmp_path))
     holds = Holds(own)
     holds.hold("units", "validate", [verdict("units", "rule_0", Outcome.STOPPED)], CLOCK, instant="1")
-    validate._let_go({"sales": found("sales", Outcome.HELD)}, arguments(), own)
+    validate._let_go(context(own), {"sales": found("sales", Outcome.HELD)})
     assert [hold.table for hold in holds.held()] == ["units"]
 
 
@@ -112,8 +109,8 @@ def test_increments_are_asked_of_tables_that_are_due_and_have_commits_since(tmp_
         "agents": {"instant": at(1), "at": just_now},
     }
     made(tmp_path, SPEC.quality.table, 3, **{"lakehouse.asked": json.dumps(known)})
-    run = arguments(increment=is_increment)
-    asks = plan_asks(SPEC, [*TABLES, "projects"], run, Settings(base_path=str(tmp_path)))
+    run = context(Settings(base_path=str(tmp_path)))
+    asks = plan_asks(run, [*TABLES, "projects"], is_whole=not is_increment)
     new = {ask.table: [write.time for write in ask.timeline.changes_in(ask.new.window)] for ask in asks}
     assert new == ({"units": [at(2)]} if is_increment else {"sales": [], "units": [at(2)], "agents": [at(2)]})
     assert {ask.instant for ask in asks} == {at(2)}

@@ -17,13 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.arguments import JobArguments, format_clock
+from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.job_errors import StaleTablesError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs import freshness
 from spark_jobs.quality.freshness import FreshnessOfLake
 from spark_jobs.quality.holds import Hold, Holds
 from spark_jobs.quality.verdicts import Verdict
@@ -32,6 +31,7 @@ from spark_jobs.sources.landing import pack_ledger
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of, run_in
 from tests.support.made_tables import MadeTable
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -177,8 +177,7 @@ def is_late(clock: datetime, newest: datetime | None, most: int, waits: datetime
 
 
 def run(history: History, clock: datetime, *tables: str) -> JobResult:
-    arguments = JobArguments(job="freshness", clock=clock, options={"tables": ",".join(tables)})
-    return freshness.run(None, arguments, history.settings)
+    return run_in(context_of("freshness", history.settings, clock=clock, tables=",".join(tables)))
 
 
 def late_of(history: History, clock: datetime, *tables: str) -> set[str]:

@@ -20,6 +20,7 @@ from lakehouse_provider.launch.engines import build_job_command
 from lakehouse_provider.launch.job_command import JobCommand
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from local_stack.servers.ports import free_port
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.lake_names import make_lake
 
@@ -182,11 +183,18 @@ def test_a_task_that_is_stopped_while_it_prepares_its_job_does_not_start_it(
 def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None:
     task = LakehouseJobOperator(
         task_id="job",
-        job="mart",
-        arguments={"layer": "stitch", "move_cut": True, "full": False, "mart": None, "top": 0},
+        job="generate",
+        arguments={"topic": "a.b", "gzip": True, "resume": False, "files": None, "seed": 0},
     )
     options, _ = echo.run(task, context())
-    assert options == ["mart", "--clock=2026-03-01T12:00:00Z", "--layer=stitch", "--move-cut", "--top=0"]
+    assert options == ["generate", "--clock=2026-03-01T12:00:00Z", "--topic=a.b", "--gzip", "--seed=0"]
+
+
+def test_an_option_that_the_job_does_not_have_is_refused_with_the_dag_file_and_not_in_its_runs() -> None:
+    with pytest.raises(ContractError, match=r"job savepoint create has no option days; it has action, keep, label"):
+        LakehouseJobOperator(task_id="job", job="savepoint create", arguments={"days": 3})
+    for role in ("agent", "customer"):  # what kinds of people there are is in the lake spec
+        assert LakehouseJobOperator(task_id="job", job="erase", arguments={role: "7"}).arguments == {role: "7"}
 
 
 def test_a_backfill_run_gives_its_date(echo: Echo) -> None:

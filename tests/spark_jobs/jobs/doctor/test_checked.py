@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import doctor
@@ -16,6 +15,7 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.erasures import Erasures, Pending
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of, run_in
 from tests.support.made_tables import MadeTable, at
 
 LAYOUTS = {layout.name: layout for layout in all_layouts(load_lake_spec(Settings().lake_spec))}
@@ -32,9 +32,9 @@ def make(settings: Settings, *tables: str) -> dict[str, MadeTable]:
 
 
 def said(settings: Settings, **options: Any) -> list[tuple[str, str]]:
-    arguments = JobArguments(job="doctor", clock=LATER, options={"action": "check", **options})
-    assert not doctor.needs_spark(arguments, settings)
-    result = doctor.run(None, arguments, settings)
+    context = context_of("doctor", settings, clock=LATER, action="check", **options)
+    assert not doctor.needs_spark(context)
+    result = run_in(context)
     assert result.counters == {"findings": len(result.messages), "repaired": 0}
     assert result.status == ("done" if result.messages else "nothing_to_do")
     return sorted((message.split(": ")[0], message.split(": ")[1]) for message in result.messages)

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import oracle
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import line, sqlserver
 from tests.support.erasures import AGENT, AGENT_NAMES, erased, traces
-from tests.support.lakes import CLOCK, SpecLake, read_shipped_spec, write_spec
+from tests.support.lakes import SpecLake, read_shipped_spec, write_spec
 from tests.support.oracle_versions import in_order, of_the_wide_log, versions_of
 from tests.support.versioned_marts import LAYER, assert_versioned_marts_are_right, write_marts
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import Envelope
-from tests.support.lakes import CLOCK
 from tests.support.mirrors import change, fold, line_of
 from tests.support.shop_lakes import ShopLake, make_shop_lake
 

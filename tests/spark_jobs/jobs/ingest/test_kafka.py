@@ -18,11 +18,12 @@ from spark_jobs.contracts.errors import MessagesLostError, TransientError
 from spark_jobs.sources import kafka
 from spark_jobs.sources.discovery import find_delivery
 from tests.support.broken import every_broken_record
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import POSTGRES_TOPIC, SQLSERVER_TOPIC, line, postgres, sqlserver, wrapped
 from tests.support.expecting_lakes import make_expecting_lake
 from tests.support.kafka import Topics, running_kafka
 from tests.support.kafka_lakes import KafkaLake
-from tests.support.lakes import CLOCK, assert_equals_oracle, make_narrow_lake
+from tests.support.lakes import assert_equals_oracle, make_narrow_lake
 
 pytestmark = [pytest.mark.hudi, pytest.mark.services]
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import ingest
-from spark_jobs.spec_files.spec_file import load_lake_spec
-from tests.support.lakes import CLOCK
+from tests.support.contexts import context_of
 
 
-def check(settings: Settings, **options: str) -> None:
-    ingest.check(load_lake_spec(settings.lake_spec), JobArguments(job="ingest", clock=CLOCK, options=options), settings)
+def check(settings: Settings, **options: Any) -> None:
+    ingest.check(context_of("ingest", settings, **options))
 
 
 def test_a_loss_can_be_accepted_of_kafka_alone():

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from spark_jobs.contracts.arguments import JobArguments
+from spark_jobs.context import JobContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import mart, recompute
 from spark_jobs.storage.lake_specs import read_lake_spec
-from tests.support.lakes import CLOCK
+from tests.support.contexts import context_of
 from tests.support.shop_lakes import shop_spec
 
 MART = {"name": "totals", "layer": "fast", "mode": "full", "grain": ["day"], "reads": [{"table": "s_orders"}]}
@@ -34,13 +34,13 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(base_path=str(tmp_path / "lake"), lake_spec=str(tmp_path / "lake.yaml"))
 
 
-def arguments(job: str, **options: str) -> JobArguments:
-    return JobArguments(job=job, clock=CLOCK, options={"layer": "fast", **options})
+def context(job: str, settings: Settings, **options: Any) -> JobContext[Any]:
+    return context_of(job, settings, spark=NO_SESSION, spec=read_lake_spec(settings), layer="fast", **options)
 
 
 def test_it_is_blocked_with_the_table_that_it_waits_for(settings: Settings):
     with pytest.raises(TablesFailedError, match=r"totals: reads \['s_orders'\], which no pattern has found") as caught:
-        mart.run(NO_SESSION, arguments("mart"), settings)
+        mart.run(context("mart", settings))
     assert caught.value.exit_code == 2
     result = caught.value.result
     assert result is not None
@@ -49,6 +49,4 @@ def test_it_is_blocked_with_the_table_that_it_waits_for(settings: Settings):
 
 def test_there_is_nothing_of_it_to_recompute(settings: Settings):
     with pytest.raises(ContractError, match=r"no mart  is of layer 'fast'"):
-        recompute.check(
-            read_lake_spec(settings), arguments("recompute", from_date="2026-01-01", to_date="2026-01-02"), settings
-        )
+        recompute.check(context("recompute", settings, from_date="2026-01-01", to_date="2026-01-02"))

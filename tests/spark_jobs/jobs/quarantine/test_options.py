@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,9 @@ SPEC = load_lake_spec(Settings().lake_spec)
     ],
 )
 def test_half_a_command_is_refused(command, why):
-    arguments = parse_arguments(["quarantine", *command.split()])
+    context = parse_arguments(["quarantine", *command.split()])
     with pytest.raises(ContractError, match=why):
-        check(SPEC, arguments, Settings())
+        check(replace(context, lake=SPEC))
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs.recompute import check
 from spark_jobs.spec_files.spec_file import load_lake_spec
+from tests.support.contexts import context_of
 
 SETTINGS = Settings()
 SPEC = load_lake_spec(SETTINGS.lake_spec)
 
 
 def asked(layer: str, first: date, last: date) -> None:
-    options = {"layer": layer, "from_date": str(first), "to_date": str(last)}
-    check(SPEC, JobArguments(job="recompute", clock=datetime(2026, 1, 1, tzinfo=UTC), options=options), SETTINGS)
+    check(context_of("recompute", SETTINGS, spec=SPEC, layer=layer, from_date=str(first), to_date=str(last)))
 
 
 DAYS = st.dates(min_value=date(2020, 1, 1), max_value=date(2026, 12, 31))

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
-from spark_jobs.jobs import serve
+from tests.support.contexts import context_of, run_in
 from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake
 from tests.support.serving import SERVERS, Dashboard, Place, database_of, file_of
@@ -60,8 +59,8 @@ def test_dashboards_see_one_batch_at_a_time_and_its_instant(lake: Lake, places: 
             for layer in ("fast", "stitch"):
                 lake.run("mart", clock=clock, layer=layer)
             for place in places:
-                arguments = JobArguments(job="serve", clock=clock, options={"layer": "fast,stitch"})
-                result = serve.run(lake.spark, arguments, replace(lake.settings, serving_url=place.url))
+                settings = replace(lake.settings, serving_url=place.url)
+                result = run_in(context_of("serve", settings, spark=lake.spark, clock=clock, layer=["fast,stitch"]))
             for outcome in result.tables:
                 instants[outcome.table].append(str(outcome.instant))
             if number == 1:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
@@ -16,6 +15,7 @@ from spark_jobs.jobs import services
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of, run_in
 from tests.support.made_tables import MadeTable, at
 
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,9 +34,9 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def plan(settings: Settings, **options: Any) -> JobResult:
-    arguments = JobArguments(job="services", clock=CLOCK, options={"action": "plan", **options})
-    assert not services.needs_spark(arguments, Settings())
-    return services.run(None, arguments, settings)
+    context = context_of("services", settings, clock=CLOCK, action="plan", **options)
+    assert not services.needs_spark(context)
+    return run_in(context)
 
 
 def test_what_is_due_is_told_with_its_reason(settings: Settings, capsys: pytest.CaptureFixture[str]):

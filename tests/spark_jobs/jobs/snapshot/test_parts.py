@@ -6,7 +6,6 @@ Runs may be given other options than those before; what was begun is gone on wit
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.connectors.values import ColumnKind
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.snapshots import Snapshot
@@ -23,10 +21,11 @@ from spark_jobs.jobs.snapshot import Reading
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.parts import cut
 from spark_jobs.spec_files.spec_file import load_lake_spec
+from tests.support.contexts import context_of
 
 SETTINGS = Settings(jdbc_url="jdbc:postgresql://host/erp", max_events=70)
 SPEC = load_lake_spec(SETTINGS.lake_spec)
-NO_SPARK: Any = None
+NO_SPARK: Any = "nobody"
 BEGUN = Snapshot(source={}, column="SaleId", kind="integer", low=0, high=99, parts=1, done=0, expected=0, read=0)
 some = st.none() | st.integers(1, 9)
 runs = st.lists(st.fixed_dictionaries({"parts": some, "max_rows": some, "max_parts": some}), min_size=1, max_size=4)
@@ -34,8 +33,7 @@ runs = st.lists(st.fixed_dictionaries({"parts": some, "max_rows": some, "max_par
 
 def reading_with(**options: Any) -> Reading:
     given_options = {"table": "public.SALES", "server_name": "erp", "partition_column": "SaleId", **options}
-    arguments = JobArguments(job="snapshot", clock=datetime(2026, 1, 1, tzinfo=UTC), options=given_options)
-    return Reading(spark=NO_SPARK, spec=SPEC, arguments=arguments, settings=SETTINGS)
+    return Reading(context=context_of("snapshot", SETTINGS, spark=NO_SPARK, spec=SPEC, **given_options))
 
 
 @settings(max_examples=60)
@@ -61,8 +59,7 @@ def test_every_part_is_read_once_in_whatever_steps(given_runs: list[dict[str, An
 
 @pytest.mark.parametrize("name", ["parts", "max_rows", "max_parts"])
 def test_numbers_begin_with_one(name: str):
-    options = reading_with(**{name: 1}).arguments
-    snapshot.check(SPEC, options, SETTINGS)
+    snapshot.check(reading_with(**{name: 1}).context)
     for wrong in (0, -1):
         with pytest.raises(ContractError, match=f"--{name.replace('_', '-')} {wrong} must be at least 1"):
-            snapshot.check(SPEC, replace(options, options={**options.options, name: wrong}), SETTINGS)
+            reading_with(**{name: wrong})

@@ -14,9 +14,10 @@ import pytest
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.pipelines.merge import engine
+from tests.support.contexts import CLOCK
 from tests.support.crashes import CrashError
 from tests.support.envelopes import line, sqlserver
-from tests.support.lakes import CLOCK, PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
+from tests.support.lakes import PIPELINE, Lake, assert_equals_oracle, assert_marts_equal_oracle
 
 pytestmark = pytest.mark.hudi
 

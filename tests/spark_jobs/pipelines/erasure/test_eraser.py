@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -29,6 +27,7 @@ from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -47,12 +46,10 @@ def eraser(tmp_path: Path) -> Eraser:
         (base / ".changes" / name / "f").mkdir(parents=True)
     for name in (SPEC.lake, "other"):
         (base / ".row_index" / name / "f").mkdir(parents=True)
-    nobody: Any = None
+    nobody: Any = "nobody"
+    settings = Settings(base_path=str(base), landing_path=str(tmp_path / "landing"), lease_wait_seconds=0)
     return Eraser(
-        spark=nobody,
-        spec=SPEC,
-        settings=Settings(base_path=str(base), landing_path=str(tmp_path / "landing"), lease_wait_seconds=0),
-        arguments=JobArguments(job="erase", clock=datetime(2026, 1, 1, tzinfo=UTC), options={}),
+        context=context_of("erase", settings, spark=nobody, spec=SPEC),
         person=Person(spec=AGENT, id="17", names=("Ann",)),
     )
 
@@ -60,7 +57,7 @@ def eraser(tmp_path: Path) -> Eraser:
 def test_the_row_index_is_gone_before_tables_are_rewritten_and_the_log_is_merged_after_all_of_them(
     eraser: Eraser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index, done = Path(eraser.settings.table_path(".row_index")), []
+    index, done = Path(eraser.context.settings.table_path(".row_index")), []
 
     def erase(_spark: object, _spec: object, table: Any, _person: object, _settings: object) -> int:
         assert [path.name for path in index.iterdir()] == ["other"]
@@ -86,7 +83,7 @@ def test_of_every_table_that_could_name_them_older_states_and_the_change_feed_go
     monkeypatch.setattr(module, "purge", lambda _spark, layout, *_: purged.append(layout.name))
     eraser._purge()
     assert purged == [name for name in eraser.touched if name not in ("fast_daily_deals", SPEC.quarantine)]
-    left = {path.name for path in Path(eraser.settings.table_path(".changes")).iterdir()}
+    left = {path.name for path in Path(eraser.context.settings.table_path(".changes")).iterdir()}
     assert left == set(LAYOUTS) - set(eraser.touched)
 
 
@@ -96,8 +93,8 @@ def test_every_mart_of_theirs_that_was_ever_computed_is_refreshed(
     refreshed: dict[str, bool] = {}
 
     def refresh(engine: Engine, mart: MartSpec) -> list[TableOutcome]:
-        assert engine.arguments.options["move_cut"]
-        refreshed[mart.name] = engine.arguments.options["full"]
+        assert engine.request.moves_cut
+        refreshed[mart.name] = engine.request.is_full
         return []
 
     monkeypatch.setattr(module, "refresh_mart", refresh)

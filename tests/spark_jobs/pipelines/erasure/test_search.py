@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ConsumersBehindError, ContractError, ErasureUnfinishedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import MartMode, ReadSpec, TimeSpec, TimeUnit
@@ -22,6 +21,7 @@ from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.erasures import Erasures, Pending, check_no_erasure
 from spark_jobs.storage.layouts import all_layouts
 from spark_jobs.storage.savepoints import Record, SavepointRecords
+from tests.support.contexts import context_of
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
 from tests.support.shop import mart
@@ -35,10 +35,9 @@ ROLES = {each.role: each for each in SPEC.people}
 def eraser_of(base: Path, role: str = "agent", id_: str = "17", names: tuple[str, ...] = ("Ann",)) -> Eraser:
     engine: Any = MadeEngine()
     return Eraser(
-        spark=engine,
-        spec=SPEC,
-        settings=Settings(base_path=str(base), lease_wait_seconds=0),
-        arguments=JobArguments(job="erase", clock=CLOCK, options={}),
+        context=context_of(
+            "erase", Settings(base_path=str(base), lease_wait_seconds=0), spark=engine, spec=SPEC, clock=CLOCK
+        ),
         person=Person(spec=ROLES[role], id=id_, names=names),
     )
 
@@ -128,9 +127,9 @@ def test_it_begins_when_every_file_can_be_searched_and_goes_on_when_it_is_the_sa
         with pytest.raises(ErasureUnfinishedError, match="the erasure of one agent was cut off"):
             other._check([])
     with pytest.raises(ErasureUnfinishedError):
-        check_no_erasure(eraser.settings)
+        check_no_erasure(eraser.context.settings)
     erasures.finish("agent", "2026-01-01T00:00:00Z", [])
-    check_no_erasure(eraser.settings)
+    check_no_erasure(eraser.context.settings)
 
 
 def test_what_was_found_at_first_is_kept_over_every_attempt_with_all_names_and_the_ledger(tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_savepoints_of_any_of_its_tables_go_and_others_stay(tmp_path: Path) -> N
     for number, (id_, tables) in enumerate(of.items()):
         states = {table: at(3 + number % 3) for table in tables}
         record = Record(id=id_, made_at=id_, made_by="x", what="", tables=states)
-        records.keep(eraser.spark, record)
+        records.keep(eraser.context.spark, record)
     eraser._let_savepoints_go()
     assert [record.id for record in records.all()] == ["b", "d"]
     assert {(name, time) for name in of["a"] + of["c"] + of["d"] for time in eraser.timeline(name).savepoints} == {

@@ -17,6 +17,7 @@ from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import all_layouts
+from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable
 
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -29,8 +30,9 @@ class Looking:
     """As much of a search as a trial needs."""
 
     def __init__(self, folder: Path) -> None:
-        self.spark, self.spec = None, SPEC
-        self.settings = Settings(base_path=str(folder), landing_path=str(folder / "landing"))
+        nobody: Any = "nobody"
+        settings = Settings(base_path=str(folder), landing_path=str(folder / "landing"))
+        self.context = context_of("erase", settings, spark=nobody, spec=SPEC)
         self.touched = ("sales_log", "sales", "units")
 
 
@@ -52,7 +54,7 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_lake_in_which_it_can_end_is_left_as_it_is(search: Any, tmp_path: Path) -> None:
     before = sorted(path for path in tmp_path.rglob("*"))
-    check_beforehand(SPEC, search.settings)
+    check_beforehand(SPEC, search.context.settings)
     store: Any = Store()
     check_writable(search, [NAMED, OTHER], store)
     assert sorted(path for path in tmp_path.rglob("*")) == before
@@ -91,7 +93,7 @@ def test_a_restore_that_was_cut_off_within_any_table_and_tables_of_nobody_stop_i
     MadeTable(LAYOUTS["units"], tmp_path / "units").commits(1)
     MadeTable(LAYOUTS["sales"], tmp_path / "old_sales").commits(1)
     with pytest.raises(UndeclaredTablesError, match=r"declares old_sales below .*; declare them again, or move or del"):
-        check_beforehand(SPEC, search.settings)
+        check_beforehand(SPEC, search.context.settings)
     (tmp_path / "units/.hoodie/00000000000000007.restore.inflight").touch()
     with pytest.raises(RestoreUnfinishedError, match="units: a restore"):
-        check_beforehand(SPEC, search.settings)
+        check_beforehand(SPEC, search.context.settings)

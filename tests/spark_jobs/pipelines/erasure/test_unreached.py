@@ -14,13 +14,14 @@ from spark_jobs.pipelines.erasure.unreached import find_unreached, forget_versio
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.s3_versions import OldVersions
+from tests.support.contexts import context_of
 
 SPEC = load_lake_spec(Settings().lake_spec)
 LAKE, LANDING = "s3a://lake/sales", "s3a://landing/erp"
 
 
 class Looking:
-    settings: Settings = Settings(base_path=LAKE, landing_path=LANDING)
+    context = context_of("erase", Settings(base_path=LAKE, landing_path=LANDING))
     touched = ("sales_log", "agents")
 
 
@@ -57,7 +58,7 @@ def test_versions_of_what_was_rewritten_go_and_what_stays_is_named_with_the_reas
     assert [note.partition(" (")[0] for note in notes] == [f"{LAKE}/agents: 2 old versions of objects were not deleted"]
     asked.clear()
     left[f"{LAKE}/.erasures"] = OldVersions(path=f"{LAKE}/.erasures", found=0, left=-1, reason="AccessDenied")
-    (note,) = forget_versions(search.settings)
+    (note,) = forget_versions(search.context.settings)
     assert note.startswith(f"{LAKE}/.erasures: unknown many old versions of objects were not deleted (AccessDenied)")
     assert asked == [f"{LAKE}/.erasures"], "its notes named the person"
 
@@ -68,6 +69,6 @@ def test_on_local_files_nobody_asks_an_object_store(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(unreached, "open_client", refuse)
     search: Any = Looking()
-    search.settings = Settings(base_path=str(tmp_path), landing_path=str(tmp_path / "landing"))
+    search.context = context_of("erase", Settings(base_path=str(tmp_path), landing_path=str(tmp_path / "landing")))
     assert remove_versions(search) == ([], [])
-    assert forget_versions(search.settings) == []
+    assert forget_versions(search.context.settings) == []

@@ -15,7 +15,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.pipelines.merge.gates import Gates, Passed
@@ -26,6 +25,7 @@ from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.folding import fold_events
 from spark_jobs.transforms.keyed_rows import merge_rows, width_of
+from tests.support.contexts import context_of
 
 pytestmark = pytest.mark.spark
 
@@ -47,7 +47,6 @@ SPEC = replace(
         parse_expectation(table, name, each) for table, of in EXPECTED.items() for name, each in of.items()
     ),
 )
-RUN = JobArguments(job="split", clock=CLOCK)
 TABLES = merged_tables(SPEC, {})
 
 
@@ -63,7 +62,7 @@ def merged(spark: SparkSession, *events: tuple[str, str, int, int | None, int | 
 
 
 def checked(rows_df: DataFrame, own: Settings) -> Passed:
-    return Gates(spec=SPEC, tables=TABLES, run=RUN, settings=own).check(rows_df, TABLES)
+    return Gates(context=context_of("split", own, spec=SPEC, clock=CLOCK), tables=TABLES).check(rows_df, TABLES)
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,14 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import PROJECT_ROOT
-from spark_jobs.jobs import publish
 from spark_jobs.quality.holds import Holds
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import line, sqlserver
 from tests.support.expecting_lakes import make_expecting_lake, quality_of
-from tests.support.lakes import CLOCK, PIPELINE, SpecLake
+from tests.support.lakes import PIPELINE, SpecLake
 from tests.support.quarantines import act, hash_of, kept
 
 pytestmark = [pytest.mark.hudi, pytest.mark.timeout(900)]
@@ -57,8 +56,7 @@ def outcomes(lake: SpecLake, table: str) -> dict[str, str]:
 
 
 def run_publish(lake: SpecLake, action: str, **options: Any) -> Any:
-    arguments = JobArguments(job="publish", clock=CLOCK, options={"action": action, **options})
-    return publish.run(None, arguments, lake.settings)
+    return lake.run("publish", clock=CLOCK, action=action, **options)
 
 
 def test_events_that_break_a_rule_are_kept_with_their_bytes_and_the_rest_goes_on(lake: SpecLake):

@@ -13,7 +13,6 @@ from unittest.mock import patch
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.instants import moment_of
 from spark_jobs.contracts.job_errors import AuditFailedError, GateStoppedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
@@ -26,6 +25,7 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.timeline import Timeline
+from tests.support.contexts import context_of
 from tests.support.envelopes import line, sqlserver
 from tests.support.expecting_lakes import make_expecting_lake
 from tests.support.lakes import SpecLake
@@ -62,9 +62,7 @@ def ask(lake: SpecLake, tables: str = TABLES, *, minutes: int = 0, increment: bo
 
 
 def needs_spark(lake: SpecLake, minutes: int) -> bool:
-    options = {"tables": TABLES, "increment": True}
-    arguments = JobArguments(job="validate", clock=CLOCK + timedelta(minutes=minutes), options=options)
-    return validate.needs_spark(arguments, lake.settings)
+    return needs_spark_for(lake, TABLES, CLOCK + timedelta(minutes=minutes))
 
 
 def results(lake: SpecLake, stage: Stage | None = None) -> Rows:
@@ -145,10 +143,11 @@ def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
     assert not needs_spark_for(lake, "units"), "what was asked whole is no increment any more"
 
 
-def needs_spark_for(lake: SpecLake, tables: str) -> bool:
-    options = {"tables": tables, "increment": True}
-    late = JobArguments(job="validate", clock=CLOCK + timedelta(days=1), options=options)
-    return validate.needs_spark(late, lake.settings)
+def needs_spark_for(lake: SpecLake, tables: str, clock: datetime = CLOCK + timedelta(days=1)) -> bool:
+    spec = load_lake_spec(lake.settings.lake_spec)
+    return validate.needs_spark(
+        context_of("validate", lake.settings, spec=spec, clock=clock, tables=tables, increment=True)
+    )
 
 
 def test_what_dies_before_its_results_are_kept_asks_and_holds_once_more(spark: SparkSession, tmp_path: Path):
@@ -211,8 +210,8 @@ def test_a_day_unlike_the_weeks_before_it_is_told_by_the_nightly_run(lake: SpecL
     spec, day = load_lake_spec(str(lake.spec)), date(2026, 1, 1)
     earlier = [(day - timedelta(days=back), 900 + 7 * (back % 5)) for back in range(28, 0, -1)]
     history = [written_on(at, count) for at, count in earlier]
-    run = JobArguments(job="validate", clock=CLOCK)
-    QualityRecord(spec, lake.settings).write(lake.spark, history, {}, run)
+    context = context_of("validate", lake.settings, spark=lake.spark, spec=spec, clock=CLOCK)
+    QualityRecord(spec, lake.settings).write(context, history, {})
     committed = moment_of(Timeline(table="sales_log", path=lake.path("sales_log")).last or "")
     result = lake.run("validate", clock=CLOCK + timedelta(hours=4), tables="sales_log", increment=False)
     (told,) = (line for line in result.messages if "volume" in line)
@@ -230,9 +229,9 @@ def test_a_day_unlike_the_others_holds_a_table_of_which_nothing_else_is_expected
     bring(lake, "one.jsonl", sale(1, 1))
     days = [date(2026, 1, 1) - timedelta(days=back) for back in range(28, 0, -1)]
     history = [written_on(at, 900 + 7 * (at.day % 5), table="units") for at in days]
-    QualityRecord(load_lake_spec(str(lake.spec)), lake.settings).write(
-        lake.spark, history, {}, JobArguments(job="validate", clock=CLOCK)
-    )
+    spec = load_lake_spec(str(lake.spec))
+    context = context_of("validate", lake.settings, spark=lake.spark, spec=spec, clock=CLOCK)
+    QualityRecord(spec, lake.settings).write(context, history, {})
     with pytest.raises(AuditFailedError, match="kept"):
         lake.run("validate", clock=CLOCK + timedelta(hours=4), tables="units", increment=False)
     assert Holds(lake.settings).hold_of("units")

@@ -8,22 +8,20 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.jobs import views
 from spark_jobs.lake_spec.visible import hides_deleted
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.athena_api import running_athena, statements
+from tests.support.contexts import context_of, run_in
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 
 
@@ -45,11 +43,8 @@ def build(lake: HandMadeLake, engine: Engine, **options: bool) -> ViewDdl:
     return build_views(spec, lake.settings, database="erp", engine=engine, **options)
 
 
-def run(lake: HandMadeLake, action: str, **options: object) -> JobResult:
-    given = {"action": action, "engine": "athena", **options}
-    return views.run(
-        None, JobArguments(job="views", clock=datetime(2026, 1, 1, tzinfo=UTC), options=given), lake.settings
-    )
+def run(lake: HandMadeLake, action: str, **options: Any) -> JobResult:
+    return run_in(context_of("views", lake.settings, action=action, **options))
 
 
 def test_readers_see_live_rows_and_no_technical_columns(lake: HandMadeLake):

@@ -18,7 +18,7 @@ from spark_jobs.contracts.results import DONE
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from tests.support.aws import BUCKET
-from tests.support.lakes import CLOCK
+from tests.support.contexts import CLOCK
 from tests.support.own_session import close_own_session, run_in_own_session
 
 pytestmark = [pytest.mark.hudi, pytest.mark.services, pytest.mark.timeout(900), pytest.mark.slice(name="stores")]

@@ -24,10 +24,11 @@ from spark_jobs.contracts.results import DONE
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from tests.support.aws import right_for
 from tests.support.broken import BROKEN
+from tests.support.contexts import CLOCK
 from tests.support.envelopes import SQLSERVER_TOPIC
 from tests.support.erasures import AGENT, person_lines
 from tests.support.glue_api import GlueApi, running_glue
-from tests.support.lakes import CLOCK, PIPELINE
+from tests.support.lakes import PIPELINE
 from tests.support.own_session import close_own_session, run_in_own_session
 from tests.support.service_lakes import write_hungry_spec
 

@@ -13,8 +13,8 @@ from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.reader import plan_pull, read_as_of, read_pull
 from spark_jobs.storage.services.purge import purge
 from spark_jobs.storage.table_files import list_file_groups
+from tests.support.contexts import CLOCK
 from tests.support.crashes import CrashError
-from tests.support.lakes import CLOCK
 from tests.support.numbered_tables import COPIED, LOG, MERGED, NumberedTable
 
 pytestmark = pytest.mark.hudi

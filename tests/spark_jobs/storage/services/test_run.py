@@ -19,8 +19,8 @@ from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.reader import plan_pull, read_pull
 from spark_jobs.storage.services.run import TableServices
 from spark_jobs.storage.timeline import Timeline
+from tests.support.contexts import CLOCK
 from tests.support.crashes import CrashError
-from tests.support.lakes import CLOCK
 from tests.support.numbered_tables import COPIED, LOG, MERGED, NumberedTable
 
 pytestmark = pytest.mark.hudi

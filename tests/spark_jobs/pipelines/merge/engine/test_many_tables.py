@@ -54,7 +54,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
         return read_table(index, spark, table, timeline)
 
     def without_log(run: Merge, *arguments: Any, **more: Any) -> None:
-        path = Path(run.settings.table_path(run.spec.log))
+        path = Path(run.context.settings.table_path(run.context.spec.log))
         away = path.rename(path.with_name("away"))
         try:
             merge(run, *arguments, **more)

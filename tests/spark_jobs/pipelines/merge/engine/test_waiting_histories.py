@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
-
 import pytest
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.spec_files.spec_file import parse_lake_spec
+from tests.support.contexts import context_of
 
 SPEC = parse_lake_spec(
     {
@@ -39,9 +36,7 @@ AT = {day: f"2026010{day}000000000" for day in (3, 4, 5)}
 
 @pytest.fixture
 def merge() -> Merge:
-    run = JobArguments(job="split", clock=datetime(2026, 1, 1, tzinfo=UTC), options={})
-    no_spark: Any = None
-    return Merge(spark=no_spark, spec=SPEC, arguments=run, settings=Settings(), chosen=SPEC.tables)
+    return Merge(context=context_of("split", Settings(), spec=SPEC), chosen=SPEC.tables)
 
 
 def waiting(merge: Merge, after: str, places: dict[str, str]) -> list[str]:

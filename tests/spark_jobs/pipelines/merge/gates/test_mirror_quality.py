@@ -16,7 +16,6 @@ import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.job_errors import AuditFailedError, TablesFailedError
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
@@ -27,6 +26,7 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.writer import commit
+from tests.support.contexts import context_of
 from tests.support.expecting_lakes import quality_of
 from tests.support.mirrors import TYPES, change, decimal_field, packed
 from tests.support.shop_lakes import ShopLake, make_shop_lake
@@ -211,8 +211,9 @@ def test_a_column_that_is_empty_all_of_a_sudden_is_told_at_night(lake: ShopLake)
     history = [share_of_nulls(day, broken=1 + day.day % 3) for day in days]
     # Other tables have expectations of the same name, and none of their figures is one of this table.
     history += [share_of_nulls(day, broken=90 + day.day % 3, table=t) for day in days for t in ("carts", "plain")]
-    spec, run = load_lake_spec(lake.settings.lake_spec), JobArguments(job="validate", clock=now)
-    QualityRecord(spec, lake.settings).write(lake.spark, history, {}, run)
+    spec = load_lake_spec(lake.settings.lake_spec)
+    context = context_of("validate", lake.settings, spark=lake.spark, spec=spec, clock=now)
+    QualityRecord(spec, lake.settings).write(context, history, {})
     done = lake.run("validate", clock=now + timedelta(days=1), tables="orders", increment=False)
     (told,) = (line for line in done.messages if "as_usual" in line)
     assert told.startswith("orders: warned: total_nulls_as_usual (total nulls as usual): 50.00% on ")

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.schemas import Column
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -27,6 +26,7 @@ from spark_jobs.quality.holds import Acceptance, Holds
 from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.keyed_rows import SLOT_TYPE, MergedTable, slot_names
+from tests.support.contexts import context_of
 from tests.support.shop_lakes import shop_spec
 
 pytestmark = pytest.mark.spark
@@ -101,7 +101,7 @@ def changed(spark: SparkSession, rows: Mapping[str, Sequence[Row]]) -> DataFrame
 
 
 def ask(spark: SparkSession, rows: Mapping[str, Sequence[Row]], own: Settings) -> Passed:
-    gates = Gates(spec=SPEC, tables=TABLES, run=JobArguments(job="split", clock=CLOCK), settings=own)
+    gates = Gates(context=context_of("split", own, spec=SPEC, clock=CLOCK), tables=TABLES)
     return gates.check(changed(spark, rows), TABLES)
 
 

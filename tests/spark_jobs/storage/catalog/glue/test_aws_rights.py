@@ -18,11 +18,10 @@ import pytest
 from local_stack.servers.bucket import make_bucket
 from spark_jobs.contracts.catalogs import OWNER
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.entrypoint import parse_arguments
-from spark_jobs.jobs import views
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.athena_api import running_athena
 from tests.support.aws import BUCKET, right_for
+from tests.support.contexts import context_of, run_in
 from tests.support.glue_api import GlueApi, running_glue
 from tests.support.hand_made_lakes import LOG_COLUMNS, SALES_COLUMNS, HandMadeLake
 
@@ -84,11 +83,11 @@ def test_views_are_made_by_the_calls_that_their_role_may_make_and_no_other(
             client.upload_file(str(file), BUCKET, f"sales/{file.relative_to(tmp_path / 'lake')}")
         api.forget()
         settings = replace(lake.settings, base_path=f"s3a://{BUCKET}/sales")
-        arguments = parse_arguments(["views", "apply"])
-        assert views.run(None, arguments, settings).counters["made"] == 1
+        context = context_of("views", settings, action="apply")
+        assert run_in(context).counters["made"] == 1
         _interrupt_a_query(api, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
-            views.run(None, replace(arguments, options={**arguments.options, "masked": True}), settings)
+            run_in(replace(context, options=replace(context.options, masked=True)))
         parts = [(method, path.removeprefix(f"/{BUCKET}").strip("/"), query) for method, path, query in api.requests]
         written = {key for method, key, _ in parts if right_for(method, key, "") == "s3:PutObject"}
         athena = {f"athena:{name}" for name, _ in api.asked if "Query" in name}

@@ -15,9 +15,8 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.arguments import JobArguments
 from spark_jobs.contracts.results import JobResult
-from spark_jobs.jobs import sync
+from tests.support.contexts import context_of, run_in
 from tests.support.glue_api import GlueApi, running_glue
 from tests.support.mirrors import TYPES, change, decimal_field, packed
 from tests.support.shop_lakes import ShopLake, make_shop_lake
@@ -41,8 +40,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[GlueApi]:
 
 
 def run_sync(lake: ShopLake) -> JobResult:
-    arguments = JobArguments(job="sync", clock=datetime(2026, 1, 1, tzinfo=UTC), options={"action": "apply"})
-    return sync.run(None, arguments, replace(lake.settings, catalog="glue"))
+    return run_in(context_of("sync", replace(lake.settings, catalog="glue"), action="apply"))
 
 
 def catalog() -> dict[str, dict[str, str]]:

@@ -1,0 +1,42 @@
+"""Options that several jobs have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from spark_jobs.contracts.exports import ExportFormat
+from spark_jobs.contracts.options import JobOptions, Option
+
+_FILES = "files, for all rows, instead of a printed table"
+
+OneTable = Annotated[str | None, Option("one table alone")]
+Tables = Annotated[str, Option("these tables alone", metavar="A,B")]
+OneMart = Annotated[str | None, Option("one mart of the layer alone")]
+Plan = Annotated[str, Option("the file that plan wrote, or the id of a plan that is kept in the lake", metavar="FILE")]
+Yes = Annotated[bool, Option("carry out the plan; by default it is only shown")]
+Rows = Annotated[int, Option("most rows to print (default 50)")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions(JobOptions):
+    """Of a job that prints rows: writing all of them to files."""
+
+    rows: Rows = 50
+    output: Annotated[
+        str,
+        Option(
+            "write there: a folder x.parquet, a file x.csv or x.csv.gz, or a folder x.csv/ of several files",
+            metavar="PATH",
+            group=_FILES,
+        ),
+    ] = ""
+    format: Annotated[str, Option(f"{' or '.join(ExportFormat)}, when the name does not say it", group=_FILES)] = ""
+    overwrite: Annotated[bool, Option("replace what an export before it left there", group=_FILES)] = False
+    for_spreadsheets: Annotated[
+        bool,
+        Option(
+            "CSV: put an apostrophe before texts that begin with =, +, - or @, which spreadsheets would execute",
+            group=_FILES,
+        ),
+    ] = False

@@ -1,0 +1,99 @@
+"""A batch of records on their way into the log: decoded, dated, judged by their source and columns, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.context import AnyContext
+from spark_jobs.lake_spec.schemas import Evolution
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.pipelines.account import BatchFacts, measure, newest_event
+from spark_jobs.pipelines.columns import column_metadata, evolve_columns, quarantine_types
+from spark_jobs.pipelines.known_events import known_events
+from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
+from spark_jobs.pipelines.undeclared_columns import Undeclared, keep_undeclared
+from spark_jobs.quality.gate import Gate
+from spark_jobs.sources.discovery import checkpoints
+from spark_jobs.storage.pinned import pinned
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.transforms.log import set_aside, with_day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What is known of the records before any of them is written.
+
+    ``decoded_df`` has a row for each record, with the columns of ``decoding.decoded_schema`` and ``event_date``; it is
+    pinned until the block of :func:`checked_batch` ends.
+    """
+
+    decoded_df: DataFrame
+    gate: Gate
+    facts: BatchFacts
+    sources: CheckedSources
+    columns: Evolution
+    undeclared: Undeclared
+
+    @property
+    def former_ids(self) -> tuple[str, ...]:
+        """Origins of which the log may have an event under its former id."""
+        return self.sources.book.former_ids
+
+    def known_events(self, context: AnyContext) -> DataFrame:
+        """``event_id`` of its events that the log has already."""
+        return known_events(
+            context.spark, context.spec, self.decoded_df, self.facts, context.settings, former=self.former_ids
+        )
+
+    def metadata(self, log_timeline: Timeline) -> dict[str, str]:
+        """For the log's commit: checkpoints as they were, and what is known of columns, sources and event times now."""
+        return {
+            **checkpoints(log_timeline),
+            **column_metadata(self.columns),
+            **self.undeclared.metadata,
+            **self.sources.metadata,
+            **newest_event(log_timeline, self.facts.newest),
+        }
+
+
+@contextmanager
+def checked_batch(
+    context: AnyContext,
+    log_timeline: Timeline,
+    decode: Callable[[LakeSpec], DataFrame],
+    *,
+    name: str,
+    may_stop: bool,
+) -> Iterator[Batch]:
+    """Decode records by what is known of their sources and columns, and check them; for the block.
+
+    Args:
+        context: of the run.
+        log_timeline: of the log, settled.
+        decode: gives a row for each record, with the columns of ``decoding.decoded_schema``.
+        name: of what is pinned.
+        may_stop: False where positions that fell are left to a person, in the quarantine.
+
+    Raises:
+        PositionsFellError: a source may have begun its positions again.
+    """
+    spec, clock = context.spec, context.clock
+    gate, book = Gate.of(spec, spec.log), read_sources(context.spark, log_timeline, clock)
+    dated_df = with_day(decode(decoding_spec(spec, book)), clock)
+    with pinned(context.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), name) as pinned_df:
+        sources = check_sources(pinned_df, spec, book, clock, context.settings, may_stop=may_stop)
+        columns = evolve_columns(sources.decoded_df, spec, log_timeline, clock)
+        decoded_df = quarantine_types(sources.decoded_df, columns.refusals)
+        facts = measure(decoded_df, gate, clock)
+        yield Batch(
+            decoded_df=decoded_df,
+            gate=gate,
+            facts=facts,
+            sources=sources,
+            columns=columns,
+            undeclared=keep_undeclared(decoded_df, spec, log_timeline, events=facts.undeclared, clock=clock),
+        )

@@ -118,7 +118,7 @@ def _expectations() -> tuple[Expectation, ...]:
 
 def _by_suite(rows_df: DataFrame, rules: tuple[Expectation, ...]) -> tuple[Verdict, ...]:
     with tempfile.TemporaryDirectory(prefix="bench-suites-") as folder:
-        return Suites(Path(folder)).ask(LAYOUT.name, rows_df, rules, lambda _: rows_df)
+        return Suites(Path(folder)).check(LAYOUT.name, rows_df, rules, lambda _: rows_df)
 
 
 def _by_aggregate(rows_df: DataFrame, rules: tuple[Expectation, ...]) -> tuple[Verdict, ...]:

@@ -38,7 +38,7 @@ def data_quality(lake: Lake) -> None:
         tags=lake.tags("quality"),
         params={
             "table": choice_param(
-                lake.spec.asked_tables,
+                lake.spec.validated_tables,
                 empty="all of them",
                 title="Table",
                 description="One table alone",

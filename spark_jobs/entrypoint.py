@@ -31,7 +31,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.job_options.registry import JOBS, options_of
 
 _COMMON = frozenset({"parser", "job", "clock", "interval_start", "interval_end", "result_path"})
-_MOST_SAID = 400
+_MOST_SHOWN = 400
 """Of what the command line finds wrong: it repeats what it was given."""
 
 log = logging.getLogger("spark_jobs")
@@ -40,7 +40,7 @@ log = logging.getLogger("spark_jobs")
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Never:
         said = spell(message).encode("ascii", "backslashreplace").decode()
-        said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}..."
+        said = said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}..."
         raise ContractError(f"{self.prog}: {said}; see {self.prog} --help")
 
 

@@ -152,7 +152,7 @@ def failure_alert(lake: str = "") -> LakehouseAlert:
     return LakehouseAlert(title=_FAILED, body=_BODY, lake=lake)
 
 
-def tell_to_decide(task: str, lines: Iterable[str], *, lake: str = "") -> None:
+def send_decisions(task: str, lines: Iterable[str], *, lake: str = "") -> None:
     """Send what a person has to decide although the task did its work.
 
     That a service does not take it undoes no work: it is in the log then, as it is where there is no connection.

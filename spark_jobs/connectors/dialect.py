@@ -14,7 +14,7 @@ from spark_jobs.connectors.values import ColumnKind, JdbcColumn
 
 Form = tuple[ColumnKind, str, str, str]
 """A kind, the SQL before and behind a value that makes a text of it, and its type in events where the kind has none."""
-Ask = Callable[..., Sequence[Mapping[str, Any]]]
+Query = Callable[..., Sequence[Mapping[str, Any]]]
 """Runs a query, and gives its rows; with ``session_init`` its session runs that first."""
 
 
@@ -53,7 +53,7 @@ class Dialect:
         session_init: what every session begins with.
         is_wall_clock: moments are compared as the session's wall clock has them.
         database_sql: asks for ``db``, the name of the database; "" where databases are schemas.
-        ask_position: asks for connector, database, table and position, as the source block of a snapshot's events has
+        read_position: asks for connector, database, table and position, as the source block of a snapshot's events has
             them. What it must be: every change below it is in what is read afterwards, and no other event has it: it is
             just below the place that the log grows at. SettingsError: the database has no position, or refuses to
             give it; TransientError: transactions that had begun before do not end.
@@ -69,7 +69,7 @@ class Dialect:
     forms: Mapping[str, Form]
     columns_sql: str
     primary_key_sql: str
-    ask_position: Callable[[SourceTable, Ask], dict[str, Any]]
+    read_position: Callable[[SourceTable, Query], dict[str, Any]]
     separators: tuple[str, str] = ("?", "&")
     database_parameter: str = ""
     driver_scheme: str = ""
@@ -97,9 +97,9 @@ class Dialect:
             url = f"jdbc:{self.driver_scheme}://{url.partition('://')[2]}"
         return url if self.driver_parameter in url else self.with_parameters(url, [self.driver_parameter])
 
-    def ask_database(self, table: SourceTable, ask: Ask) -> str:
+    def read_database(self, table: SourceTable, query: Query) -> str:
         """The name of the database that a table is in, as the connector's events have it."""
-        return str(ask(self.database_sql)[0]["db"]) if self.database_sql else table.schema
+        return str(query(self.database_sql)[0]["db"]) if self.database_sql else table.schema
 
     def quoted(self, name: str) -> str:
         """A name as SQL, whatever is in it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spark_jobs.connectors.dialect import Ask, Dialect, Form, forms
+from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
 from spark_jobs.connectors.events import Connector, count, hexadecimal
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
@@ -101,13 +101,13 @@ _MYSQL_BINLOG = (
 )
 
 
-def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
-    is_mariadb = "mariadb" in str(ask(_VERSION)[0]["version"]).lower()
+def _read_position(table: SourceTable, query: Query) -> dict[str, Any]:
+    is_mariadb = "mariadb" in str(query(_VERSION)[0]["version"]).lower()
     if is_mariadb:
         # Of the transaction's own view: what is below it is committed in the tables, not in the binlog alone.
-        found = ask(_MARIADB_BINLOG, session_init="START TRANSACTION WITH CONSISTENT SNAPSHOT")[0]
+        found = query(_MARIADB_BINLOG, session_init="START TRANSACTION WITH CONSISTENT SNAPSHOT")[0]
     else:
-        found = ask(_MYSQL_BINLOG)[0]  # the server makes it agree with the tables itself
+        found = query(_MYSQL_BINLOG)[0]  # the server makes it agree with the tables itself
     if not found["file"] or not found["pos"]:
         raise SettingsError(
             "the server keeps no binlog, so changes that come after a snapshot could not be distinguished from earlier "
@@ -132,5 +132,5 @@ DIALECT = Dialect(
     primary_key_sql=_PRIMARY_KEY,
     session_init="SET time_zone = '+00:00'",  # the text of moments depends on the session's zone
     is_wall_clock=True,
-    ask_position=_ask_position,
+    read_position=_read_position,
 )

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from spark_jobs.connectors.dialect import Ask, Dialect, Form, forms
+from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
 from spark_jobs.connectors.events import Connector, hexadecimal
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
@@ -82,28 +82,28 @@ _NEXT_TRANSACTION = "SELECT CAST(pg_current_xact_id() AS text) AS number"
 _OLDEST_TRANSACTION = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS number"
 
 
-def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
-    found = ask(_WAL)[0]
+def _read_position(table: SourceTable, query: Query) -> dict[str, Any]:
+    found = query(_WAL)[0]
     if found["lsn"] is None:
         raise SettingsError(
             "the PostgreSQL server is a standby, which does not report which transactions were open at its position; "
             "name its primary in LAKEHOUSE_JDBC_URL"
         )
-    _await_transactions(ask)
+    _await_transactions(query)
     lsn = max(int(found["lsn"]) - 1, 0)
     block = {"connector": "postgresql", "db": found["db"], "schema": table.schema, "table": table.name}
     return {**block, "lsn": lsn}
 
 
-def _await_transactions(ask: Ask) -> None:
+def _await_transactions(query: Query) -> None:
     """Wait until each transaction has ended that may have written something below the position.
 
     A change is ordered by where it is in the log, and not by its commit: one that is still open would be read as if it
     had not been, and lose against what was there before it.
     """
     deadline = time.monotonic() + WAIT_SECONDS
-    after = int(ask(_NEXT_TRANSACTION)[0]["number"])
-    while int(ask(_OLDEST_TRANSACTION)[0]["number"]) < after:
+    after = int(query(_NEXT_TRANSACTION)[0]["number"])
+    while int(query(_OLDEST_TRANSACTION)[0]["number"]) < after:
         if time.monotonic() > deadline:
             raise TransientError(
                 f"transactions that were open when the snapshot began have not ended in {WAIT_SECONDS:.0f} s; end them "
@@ -124,5 +124,5 @@ DIALECT = Dialect(
     columns_sql=_COLUMNS,
     primary_key_sql=_PRIMARY_KEY,
     database_sql=_DATABASE,
-    ask_position=_ask_position,
+    read_position=_read_position,
 )

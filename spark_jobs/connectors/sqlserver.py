@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spark_jobs.connectors.dialect import Ask, Dialect, Form, forms
+from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
 from spark_jobs.connectors.events import Connector, count
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
@@ -82,8 +82,8 @@ _DATABASE = "SELECT DB_NAME() AS db"
 _CDC = "SELECT DB_NAME() AS db, CONVERT(varchar(20), sys.fn_cdc_get_max_lsn(), 2) AS lsn"
 
 
-def _ask_position(table: SourceTable, ask: Ask) -> dict[str, Any]:
-    found = ask(_CDC)[0]
+def _read_position(table: SourceTable, query: Query) -> dict[str, Any]:
+    found = query(_CDC)[0]
     if not found["lsn"]:
         raise SettingsError(
             f"database {found['db']} has no position of change data capture; turn it on (sys.sp_cdc_enable_db, "
@@ -116,5 +116,5 @@ DIALECT = Dialect(
     primary_key_sql=_PRIMARY_KEY,
     count="COUNT_BIG(*)",
     database_sql=_DATABASE,
-    ask_position=_ask_position,
+    read_position=_read_position,
 )

@@ -25,7 +25,7 @@ from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.checks import ChecksOptions
 from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.spec_files.checks import CHECK_ID, ROWS_COUNT, CheckSpec, count_sql, load_checks
-from spark_jobs.storage.catalog.athena import ask
+from spark_jobs.storage.catalog.athena import query
 from spark_jobs.storage.catalog.view_ddl import database_of
 from spark_jobs.storage.timeline import Timeline
 
@@ -33,7 +33,7 @@ MOST_SAMPLES = 3
 _LIST_HEAD, _RUN_HEAD = ("check", "reads", "what"), ("check", "outcome", "rows", "such as")
 
 Row = Mapping[str, Any]
-Ask = Callable[[str], Sequence[Row]]
+Query = Callable[[str], Sequence[Row]]
 """The rows of a SELECT."""
 
 
@@ -61,7 +61,7 @@ class CheckOutcome:
 
 
 def needs_spark(context: JobContext[ChecksOptions]) -> bool:
-    """Only to ask it."""
+    """Only where Spark runs the checks."""
     return context.options.action == "run" and context.options.engine == "spark"
 
 
@@ -71,7 +71,7 @@ def check(context: JobContext[ChecksOptions]) -> None:
 
 
 def run(context: JobContext[ChecksOptions]) -> JobResult:
-    """List the checks, or ask them and print how many rows break each rule, with the keys of the first.
+    """List the checks, or run them and print how many rows break each rule, with the keys of the first.
 
     Raises:
         ContractError: a file of checks cannot be used, or Spark refuses a SELECT.
@@ -93,10 +93,10 @@ def run(context: JobContext[ChecksOptions]) -> JobResult:
     return result
 
 
-def ask_checks(
-    checks: Sequence[CheckSpec], made: Collection[str], ask_engine: Ask, *, most: int = MOST_SAMPLES
+def run_checks(
+    checks: Sequence[CheckSpec], made: Collection[str], query_engine: Query, *, most: int = MOST_SAMPLES
 ) -> Iterator[CheckOutcome]:
-    """Ask the checks of one table after another; those that read tables that were never ``made`` are told apart.
+    """Run the checks of one table after another; those of tables that were never ``made`` are missing.
 
     One query counts for all checks of a table, which costs half of one for each; another gives the keys where it found
     any.
@@ -105,16 +105,16 @@ def ask_checks(
         of_table = list(group)
         answerable = [each for each in of_table if each.reads <= set(made)]
         counts = (
-            {row[CHECK_ID]: int(row[ROWS_COUNT]) for row in ask_engine(count_sql(answerable))} if answerable else {}
+            {row[CHECK_ID]: int(row[ROWS_COUNT]) for row in query_engine(count_sql(answerable))} if answerable else {}
         )
         for each in of_table:
             rows = counts.get(each.id, 0)
-            samples = tuple(ask_engine(each.sample_sql(most))) if rows else ()
+            samples = tuple(query_engine(each.sample_sql(most))) if rows else ()
             missing = tuple(sorted(each.reads - set(made)))
             yield CheckOutcome(check=each, rows=rows, samples=samples, missing=missing)
 
 
-def ask_spark(spark: SparkSession, sql: str) -> Sequence[Row]:
+def query_spark(spark: SparkSession, sql: str) -> Sequence[Row]:
     """The rows of a SELECT over what is registered; ContractError when Spark refuses it."""
     from pyspark.errors import AnalysisException, ParseException
 
@@ -135,11 +135,11 @@ def _ask_all(context: JobContext[ChecksOptions], checks: Sequence[CheckSpec]) ->
     read = {table for each in checks for table in each.reads}
     if needs_spark(context):
         made = register_tables(context.spark, spec, settings, only=read)
-        return ask_checks(checks, made, partial(ask_spark, context.spark))
+        return run_checks(checks, made, partial(query_spark, context.spark))
     database = settings.catalog_database or spec.lake
     check_identifier(database, "LAKEHOUSE_CATALOG_DATABASE")
     made = [name for name in read if Timeline(table=name, path=settings.table_path(name)).last]
-    return ask_checks(checks, made, partial(ask, schema=database_of(database), settings=settings))
+    return run_checks(checks, made, partial(query, schema=database_of(database), settings=settings))
 
 
 def _result(context: JobContext[ChecksOptions], outcomes: Sequence[CheckOutcome], *, listed: int = 0) -> JobResult:

@@ -17,7 +17,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.erasure.giving_up import check_cut_off, give_up
-from spark_jobs.pipelines.erasure.rows import is_stand_in_taken
+from spark_jobs.pipelines.erasure.rows import is_stand_in_used
 from spark_jobs.pipelines.erasure.trials import check_beforehand
 from spark_jobs.sources.erasure import problems_of
 from spark_jobs.storage.erasures import Erasures
@@ -44,7 +44,7 @@ def run(context: JobContext[EraseOptions]) -> JobResult:
     spec = context.spec
     person = _person(context)
     eraser = Eraser(context=context, person=person).with_names()
-    if is_stand_in_taken(spark, spec, person, settings):
+    if is_stand_in_used(spark, spec, person, settings):
         raise ContractError(
             f"key {STAND_IN} is a real one among the {person.spec.role}s of this lake; erased people have it as "
             f"their stand-in"

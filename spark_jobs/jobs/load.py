@@ -12,7 +12,7 @@ from spark_jobs.job_options.load import LoadOptions
 from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
 from spark_jobs.pipelines.loading import Loading, known_loads
 from spark_jobs.quality.holds import Holds
-from spark_jobs.quality.verdicts import told_of
+from spark_jobs.quality.verdicts import describe_verdicts
 from spark_jobs.sources.load_files import LoadFiles, check_delimiter, find_files
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.lease import hold_whole
@@ -72,7 +72,9 @@ def run(context: JobContext[LoadOptions]) -> JobResult:
         Holds(settings).release({load.name})
     counters = {f"rows_{what}": count for what, count in loading.rows.items()}
     left = set_aside_rows(load.name, loading.rejected, loading.rows)
-    return _result(context, outcomes, files, counters, (*told_of(load.name, loading.verdicts), *left), alerts=left)
+    return _result(
+        context, outcomes, files, counters, (*describe_verdicts(load.name, loading.verdicts), *left), alerts=left
+    )
 
 
 def set_aside_rows(table: str, rejected: int, rows: Mapping[str, int]) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from spark_jobs.context import Job, JobContext, never
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.decisions import check_decision, decided_by
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
-from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.publish import PublishOptions
 from spark_jobs.quality.holds import Acceptance, Hold, Holds
@@ -30,7 +30,7 @@ def check(context: JobContext[PublishOptions]) -> None:
         raise ContractError(
             f"lake {spec.lake} has no table {show(options.table)} (--table); it has {sorted(spec.table_names)}"
         )
-    check_said(options.because, options.by, missing="accept needs --because: why the batch is right as it is")
+    check_decision(options.because, options.by, missing="accept needs --because: why the batch is right as it is")
 
 
 def run(context: JobContext[PublishOptions]) -> JobResult:
@@ -62,7 +62,7 @@ def _accept(context: JobContext[PublishOptions], holds: Holds) -> str:
     hold = holds.hold_of(table)
     if hold is None:
         raise ContractError(f"{table} is not held; publish list shows what is")
-    by = said_by(context.options.by)
+    by = decided_by(context.options.by)
     holds.accept(
         Acceptance(
             table=table,

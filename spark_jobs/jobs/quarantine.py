@@ -15,12 +15,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.decisions import check_decision, decided_by
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.quarantine import Attempt, Decided, Selection, State, check_reason, check_state
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.said import check_said, said_by
 from spark_jobs.job_options.quarantine import QuarantineOptions
 from spark_jobs.pipelines.ingestion.replay import Replay, commit_marks
 from spark_jobs.pipelines.quarantine_pages import print_kinds, print_record
@@ -53,7 +53,7 @@ def check(context: JobContext[QuarantineOptions]) -> None:
         return
     if action == "replay" and options.reason == Reason.BROKEN_ROW:
         raise ContractError(_NO_EVENT)
-    check_said(
+    check_decision(
         options.because, options.by, missing=f"{action} needs --because: it is kept in the history of each record"
     )
     if options.repaired is not None:
@@ -210,7 +210,7 @@ def _attempt(context: JobContext[QuarantineOptions], *, outcome: str) -> Attempt
     options = context.options
     return Attempt(
         at=format_clock(context.clock),
-        by=said_by(options.by),
+        by=decided_by(options.by),
         action="replay, repaired" if options.repaired else options.action,
         because=options.because or "",
         outcome=outcome,

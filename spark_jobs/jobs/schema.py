@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock, names_of
+from spark_jobs.contracts.decisions import check_line, decided_by
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.said import check_line, said_by
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.schema import SchemaOptions
 from spark_jobs.lake_spec.resolving import columns_of
@@ -96,11 +96,11 @@ def _apply(
         planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
         _show(planned, filling.rows(spec, kept))
         filling.check()
-        book = apply_changes(book, planned, at=format_clock(context.clock), by=said_by(context.options.by))
+        book = apply_changes(book, planned, at=format_clock(context.clock), by=decided_by(context.options.by))
         outcomes, known = list[TableOutcome](), {SCHEMAS_KEY: pack_book(book)} if planned else {}
         if filling.columns:  # first the tables: a run that dies in between fills them once more
             outcomes += fill_tables(context, filling)
-            known |= filled_metadata(kept, filling, clock=context.clock, by=said_by(context.options.by))
+            known |= filled_metadata(kept, filling, clock=context.clock, by=decided_by(context.options.by))
         outcomes += [_keep(context, known, log_timeline)] if known else []
         for (mirror, layout), timeline in zip(layouts, timelines, strict=True):
             table, fit = merged_table(mirror, spec, book), fit_layout(layout, timeline)

@@ -122,7 +122,7 @@ class Reading:
         after, predicates = self._next_parts(snapshot)
         builder = EnvelopeBuilder(self._columns, snapshot.source, key=self._target.found_key)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
-        with self.database.asking(), pinned(self.context.spark, rows_df, "snapshot") as pinned_df:
+        with self.database.querying(), pinned(self.context.spark, rows_df, "snapshot") as pinned_df:
             records = int(pinned_df.count())  # from here on the database is not asked
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(

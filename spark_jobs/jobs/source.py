@@ -10,10 +10,10 @@ from datetime import datetime
 
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock, parse_clock
+from spark_jobs.contracts.decisions import check_line, decided_by
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
-from spark_jobs.contracts.said import check_line, said_by
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.source import SourceOptions
 from spark_jobs.lake_spec.epoch_steps import keep_epoch, open_epoch
@@ -90,7 +90,7 @@ def _decided(context: JobContext[SourceOptions], book: SourceBook) -> SourceBook
             since=_millis(parse_clock(options.since)) if options.since else None,
             after=options.after,
             at=format_clock(context.clock),
-            by=said_by(options.by),
+            by=decided_by(options.by),
             because=options.because or "",
         )
     until, server = options.until, options.server

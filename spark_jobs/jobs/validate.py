@@ -1,7 +1,7 @@
-"""validate: committed rows asked what is expected of them, by Great Expectations; every result is kept.
+"""validate: committed rows checked for what is expected of them, by Great Expectations; every result is kept.
 
-The gate asks the rows of each write before they are committed; this asks what is there. With ``--increment`` the rows
-that came since it asked last; without, whole tables, and what needs all their rows: that keys are unique, that
+The gate checks the rows of each write before they are committed; this checks what is there: with ``--increment`` the
+rows since its last check; without, whole tables, and what needs all their rows: that keys are unique, that
 references lead somewhere, that the last whole day was as usual. What the gates said meanwhile is kept with the results.
 """
 
@@ -22,11 +22,11 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.validate import ValidateOptions
 from spark_jobs.pipelines.stored_columns import expected_of_stored
-from spark_jobs.pipelines.validation import Ask, Found, Validation, plan_asks
+from spark_jobs.pipelines.validation import Audit, Found, Validation, plan_audits
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
-from spark_jobs.quality.verdicts import Outcome, Verdict, told_of
+from spark_jobs.quality.verdicts import Outcome, Verdict, describe_verdicts
 from spark_jobs.sql_analysis.expectation_sql import expectations_of
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -35,7 +35,7 @@ _HEAD = ("table", "as of", "expectations", "rows", "broken")
 
 def needs_spark(context: JobContext[ValidateOptions]) -> bool:
     """False when no table has rows that are to be asked."""
-    return not context.options.increment or bool(plan_asks(context, _chosen(context), is_whole=False))
+    return not context.options.increment or bool(plan_audits(context, _chosen(context), is_whole=False))
 
 
 def check(context: JobContext[ValidateOptions]) -> None:
@@ -46,41 +46,41 @@ def check(context: JobContext[ValidateOptions]) -> None:
 
 
 def run(context: JobContext[ValidateOptions]) -> JobResult:
-    """Ask, print how many rows break something, keep the results and, of whole tables, write Data Docs.
+    """Check, print how many rows break something, keep the results and, of whole tables, write Data Docs.
 
     A table whose rows break an expectation with action ``stop`` is held: what is served stays, until a later run finds
     the whole of it right or a person accepts it.
 
     Raises:
-        ContractError: an expectation cannot be asked.
+        ContractError: an expectation cannot be checked.
         AuditFailedError: rows break one that stops.
     """
     settings = context.settings
     spec = context.spec
     is_whole = not context.options.increment
-    asks = plan_asks(context, _chosen(context), is_whole=is_whole)
-    if not asks:
+    audits = plan_audits(context, _chosen(context), is_whole=is_whole)
+    if not audits:
         return context.result(NOTHING_TO_DO)
-    expected = expected_of_stored(spec, {ask.table: ask.timeline for ask in asks}, settings)
+    expected = expected_of_stored(spec, {audit.table: audit.timeline for audit in audits}, settings)
     validation = Validation(context=context, expected=expected)
     with tempfile.TemporaryDirectory(prefix="lakehouse-docs-") as folder:
         suites = Suites(Path(folder))
-        found = validation.ask(asks, suites)
+        found = validation.audit(audits, suites)
         if is_documented := is_whole and bool(found):
             suites.write_docs()
             pages = {name: (each.instant, each.verdicts) for name, each in found.items()}
             clock, files = format_clock(context.clock), Filesystem(settings.base_path)
             publish_docs(Path(folder), spec.lake, clock, pages, files)
     found = _decide(found, settings)
-    _hold(context, found)  # before it is kept how far was asked: what dies in between asks once more
-    recorded = validation.record(asks, found)
+    _hold(context, found)  # before the checkpoint: a run that dies in between checks once more
+    recorded = validation.record(audits, found)
     if is_whole:
-        found, recorded = validation.judge_history(asks, found, recorded)
+        found, recorded = validation.judge_history(audits, found, recorded)
         found = _decide(found, settings)
         _hold(context, found)
         _let_go(context, found)
-    waiting = [line for ask in asks for line in expected.waiting(ask.table)]
-    result = _result(context, asks, found, recorded, waiting, is_documented=is_documented)
+    waiting = [line for audit in audits for line in expected.waiting(audit.table)]
+    result = _result(context, audits, found, recorded, waiting, is_documented=is_documented)
     if failed := {name: each.stopped for name, each in found.items() if each.stopped}:
         raise AuditFailedError(failed={n: [v.told for v in verdicts] for n, verdicts in failed.items()}, result=result)
     return result
@@ -88,10 +88,12 @@ def run(context: JobContext[ValidateOptions]) -> JobResult:
 
 def _chosen(context: JobContext[ValidateOptions]) -> list[str]:
     spec = context.spec
-    asked = names_of(context.options.tables)
-    if unknown := sorted(set(asked) - set(spec.asked_tables)):
-        raise ContractError(f"lake {spec.lake} has no table {show(unknown[0])} (--tables); it has {spec.asked_tables}")
-    return list(asked) or spec.asked_tables
+    chosen = names_of(context.options.tables)
+    if unknown := sorted(set(chosen) - set(spec.validated_tables)):
+        raise ContractError(
+            f"lake {spec.lake} has no table {show(unknown[0])} (--tables); it has {spec.validated_tables}"
+        )
+    return list(chosen) or spec.validated_tables
 
 
 def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:
@@ -120,7 +122,7 @@ def _let_go(context: JobContext[ValidateOptions], found: Mapping[str, Found]) ->
 
 def _result(
     context: JobContext[ValidateOptions],
-    asks: list[Ask],
+    audits: list[Audit],
     found: Mapping[str, Found],
     recorded: TableOutcome,
     waiting: list[str],
@@ -131,7 +133,7 @@ def _result(
     verdicts = [verdict for each in found.values() for verdict in each.verdicts]
     if found:
         print(format_table(_HEAD, [_cells(name, each.instant, each.verdicts) for name, each in found.items()]))
-    told = [line for name, each in found.items() for line in told_of(name, each.verdicts)]
+    told = [line for name, each in found.items() for line in describe_verdicts(name, each.verdicts)]
     docs = [f"Data Docs: {settings.base_path}/{DOCS}/index.html"] if is_documented else []
     return context.result(
         DONE,
@@ -142,7 +144,7 @@ def _result(
             "broken": sum(verdict.outcome is not Outcome.HELD for verdict in verdicts),
             "results": recorded.rows,
         },
-        messages=(*(ask.resync for ask in asks if ask.resync), *told, *waiting, *docs),
+        messages=(*(audit.resync for audit in audits if audit.resync), *told, *waiting, *docs),
     )
 
 

@@ -163,10 +163,10 @@ def check_falls(falls: Sequence[Fall], *, may_stop: bool) -> None:
     """Raise PositionsFellError when more events of a stream fell than the quarantine takes."""
     stopped = [fall for fall in falls if fall.events > MOST_FALLEN]
     if stopped and may_stop:
-        raise PositionsFellError(falls={fall.stream: told_of_fall(fall) for fall in stopped})
+        raise PositionsFellError(falls={fall.stream: describe_fall(fall) for fall in stopped})
 
 
-def told_of_fall(fall: Fall) -> str:
+def describe_fall(fall: Fall) -> str:
     """The facts of a fall, and the two ways to go on."""
     server = f" of server {plain(', '.join(fall.strangers))}, never seen before," if fall.strangers else ""
     name, stream = plain(fall.stream), shell_word(fall.stream)

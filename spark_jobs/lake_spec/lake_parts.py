@@ -97,7 +97,7 @@ class LakeParts:
     @property
     def data_tables(self) -> list[str]:
         """What a savepoint is of: results of quality say what was seen, and stay when the lake goes back."""
-        return [self.log, self.quarantine, *self.asked_tables[1:], *self.tombstones, *self.histories]
+        return [self.log, self.quarantine, *self.validated_tables[1:], *self.tombstones, *self.histories]
 
     @property
     def split_tables(self) -> list[str]:
@@ -140,7 +140,7 @@ class LakeParts:
         return (f"{self.log}_deleted",) if is_needed else ()
 
     @property
-    def asked_tables(self) -> list[str]:
+    def validated_tables(self) -> list[str]:
         """Tables whose rows something can be expected of: log, tables, marts, loads."""
         return [
             self.log,
@@ -152,7 +152,7 @@ class LakeParts:
     @property
     def readable(self) -> list[str]:
         """What marts may read: these tables, and versions of rows."""
-        return [*self.asked_tables, *(table.versions_name for table in self.tables if table.history)]
+        return [*self.validated_tables, *(table.versions_name for table in self.tables if table.history)]
 
     @property
     def log_columns(self) -> tuple[str, ...]:

@@ -193,7 +193,7 @@ def _circles(spec: LakeParts) -> Iterator[ContractError]:
 
 def _unknown_tables(spec: LakeParts) -> Iterator[ContractError]:
     """Services and expectations of a table that the lake does not have."""
-    names, asked = spec.table_names, spec.asked_tables
+    names, asked = spec.table_names, spec.validated_tables
     for name, _ in spec.table_services:
         if name not in names and not spec.may_yield(name):
             yield ContractError(

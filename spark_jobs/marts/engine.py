@@ -15,7 +15,7 @@ from spark_jobs.contracts.names import show_all
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.refresh import Refresh, RefreshRequest
 from spark_jobs.marts.views import Views
-from spark_jobs.quality.verdicts import told_of
+from spark_jobs.quality.verdicts import describe_verdicts
 from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.sql_analysis.mart_sql import analyse_mart
 from spark_jobs.storage.change_feed import forget_changes
@@ -73,7 +73,7 @@ class Engine:
             if refresh.definition_changes and mart.name not in self.applies:
                 raise DefinitionChangedError(changed={mart.name: refresh.definition_changes})
             yield refresh
-            self.messages.extend(told_of(mart.name, refresh.verdicts))
+            self.messages.extend(describe_verdicts(mart.name, refresh.verdicts))
 
     def holding(self, *marts: MartSpec) -> AbstractContextManager[None]:
         """The leases of these marts, for the block."""

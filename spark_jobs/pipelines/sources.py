@@ -20,8 +20,8 @@ from spark_jobs.lake_spec.epochs import (
     Judged,
     Suspect,
     check_falls,
+    describe_fall,
     judge,
-    told_of_fall,
 )
 from spark_jobs.lake_spec.origins import NEVER, SOURCES_KEY, WIDE, SourceBook, pack_sources
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -249,7 +249,7 @@ def _line(table: str, origin: str, book: SourceBook) -> str:
 
 
 def _fallen_line(fall: Fall) -> str:
-    return f"{told_of_fall(fall)}; until then those events are in the quarantine (docs/runbooks/positions.md)"
+    return f"{describe_fall(fall)}; until then those events are in the quarantine (docs/runbooks/positions.md)"
 
 
 def _millis(clock: datetime) -> int:

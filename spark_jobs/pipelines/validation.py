@@ -1,4 +1,4 @@
-"""One run of ``validate``: which rows are asked, what Great Expectations and the gates say, and what is kept of it."""
+"""One run of ``validate``: which rows are checked, what Great Expectations and the gates found, what is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
 from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
 from spark_jobs.quality.holds import Holds
-from spark_jobs.quality.record import Asked, QualityRecord
+from spark_jobs.quality.record import AuditCheckpoint, QualityRecord
 from spark_jobs.quality.results import Place, QualityResult, Stage, result_of, results_of_commit, results_of_hold
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict
@@ -26,14 +26,14 @@ from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.visible import rows_asked
+from spark_jobs.transforms.visible import rows_to_check
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """One table that is asked: what came since it was asked last, and whether all its rows are asked or these alone."""
+class Audit:
+    """One table that is checked: what came since its last check, and whether all its rows are or these alone."""
 
     timeline: Timeline
     new: Pull
@@ -46,12 +46,12 @@ class Ask:
 
     @property
     def instant(self) -> str:
-        """As of which the rows are asked."""
+        """As of which the rows are checked."""
         return (self.timeline.last or BEGINNING) if self.is_whole else self.new.window.up_to
 
     @property
     def resync(self) -> str:
-        """For people: why more is asked than came since; empty when it is not."""
+        """For people: why more is checked than came since; empty when it is not."""
         return f"{self.table}: resync: {self.new.resync_reason}" if self.new.resync_reason else ""
 
 
@@ -68,22 +68,22 @@ class Found:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome is Outcome.STOPPED)
 
 
-def plan_asks(context: AnyContext, tables: Sequence[str], *, is_whole: bool) -> list[Ask]:
-    """Which of the tables are asked: all that were made, or for increments those with commits that are due."""
-    spec, settings, asks = context.spec, context.settings, list[Ask]()
-    known = QualityRecord(spec, settings).asked()
+def plan_audits(context: AnyContext, tables: Sequence[str], *, is_whole: bool) -> list[Audit]:
+    """Which of the tables are checked: all that were made, or for increments those with commits that are due."""
+    spec, settings, audits = context.spec, context.settings, list[Audit]()
+    known = QualityRecord(spec, settings).checkpoints()
     for name in tables:
-        asked = known.get(name, Asked())
-        if not is_whole and not asked.is_older_than(spec.quality.every_minutes, context.clock):
+        last = known.get(name, AuditCheckpoint())
+        if not is_whole and not last.is_older_than(spec.quality.every_minutes, context.clock):
             continue
         timeline = Timeline(table=name, path=settings.table_path(name))
         timeline.check_readable()
         if timeline.last is None:
             continue
-        new = plan_pull(timeline, after=asked.instant)
+        new = plan_pull(timeline, after=last.instant)
         if is_whole or timeline.changes_in(new.window):
-            asks.append(Ask(timeline=timeline, new=new, is_whole=is_whole))
-    return asks
+            audits.append(Audit(timeline=timeline, new=new, is_whole=is_whole))
+    return audits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,35 +93,35 @@ class Validation:
     context: AnyContext
     expected: Expected
 
-    def ask(self, asks: Sequence[Ask], suites: Suites) -> dict[str, Found]:
+    def audit(self, audits: Sequence[Audit], suites: Suites) -> dict[str, Found]:
         """Of each table of which something is expected, what Great Expectations found."""
-        return dict(self._ask_each(asks, suites))
+        return dict(self._audit_each(audits, suites))
 
-    def record(self, asks: Sequence[Ask], found: Mapping[str, Found]) -> TableOutcome:
-        """Keep what the gates said of the commits that nobody asked yet, and what was found; how far was asked."""
-        results = [result for ask in asks for result in self._of_gates(ask)]
-        for ask in asks:
-            stage = Stage.WHOLE if ask.is_whole else Stage.INCREMENT
-            verdicts = found[ask.table].verdicts if ask.table in found else ()
-            place = self._place(ask.table, ask.instant)
+    def record(self, audits: Sequence[Audit], found: Mapping[str, Found]) -> TableOutcome:
+        """Keep what the gates said of commits since the last check, and what was found; how far was checked."""
+        results = [result for audit in audits for result in self._of_gates(audit)]
+        for audit in audits:
+            stage = Stage.WHOLE if audit.is_whole else Stage.INCREMENT
+            verdicts = found[audit.table].verdicts if audit.table in found else ()
+            place = self._place(audit.table, audit.instant)
             results += [result_of(verdict, place, stage) for verdict in verdicts]
-        return self._write(results, asks)
+        return self._write(results, audits)
 
     def judge_history(
-        self, asks: Sequence[Ask], found: Mapping[str, Found], recorded: TableOutcome
+        self, audits: Sequence[Audit], found: Mapping[str, Found], recorded: TableOutcome
     ) -> tuple[dict[str, Found], TableOutcome]:
         """How the last whole day of each table was, by the weeks before: added to what was found, and kept."""
-        clock, tables = self.context.clock, [ask.table for ask in asks]
+        clock, tables = self.context.clock, [audit.table for audit in audits]
         usual = [e for table in tables for e in self.expected.of(table) if e.kind in HISTORY_KINDS]
         day = newest_whole_day(clock, self.context.spec.time_zone)
         figures = self._record.daily_figures(self.context.spark, usual, first=day - timedelta(days=DAYS), last=day)
         judged = list(judge_day(usual, figures, day))
         written = self._write([result for _, result in judged], ())
         together: dict[str, Found] = {}
-        for ask in asks:
-            before = found[ask.table].verdicts if ask.table in found else ()
-            if all_of_it := (*before, *(v for v, _ in judged if v.expectation.table == ask.table)):
-                together[ask.table] = Found(instant=ask.instant, verdicts=all_of_it)
+        for audit in audits:
+            before = found[audit.table].verdicts if audit.table in found else ()
+            if all_of_it := (*before, *(v for v, _ in judged if v.expectation.table == audit.table)):
+                together[audit.table] = Found(instant=audit.instant, verdicts=all_of_it)
         if written.is_committed:
             recorded = replace(written, rows=written.rows + recorded.rows)
         return together, recorded
@@ -130,7 +130,7 @@ class Validation:
     def _record(self) -> QualityRecord:
         return QualityRecord(self.context.spec, self.context.settings)
 
-    def _ask_each(self, asks: Sequence[Ask], suites: Suites) -> Iterator[tuple[str, Found]]:
+    def _audit_each(self, audits: Sequence[Audit], suites: Suites) -> Iterator[tuple[str, Found]]:
         instants: dict[str, str] = {}
 
         def rows(table: str) -> DataFrame:
@@ -143,40 +143,40 @@ class Validation:
                     )
                 instants[table] = timeline.last
             whole_df = read_as_of(self.context.spark, self.context.settings.table_path(table), instants[table])
-            return rows_asked(whole_df, table, self.context.spec)
+            return rows_to_check(whole_df, table, self.context.spec)
 
-        # One state of each table, whether its rows are asked or referred to.
-        instants.update({ask.table: ask.instant for ask in asks if ask.is_whole})
-        for ask in asks:
-            kinds = ROW_KINDS | WHOLE_KINDS if ask.is_whole else ROW_KINDS
-            asked = tuple(each for each in self.expected.of(ask.table) if each.kind in kinds)
-            if asked:
-                log.info("checking %s: %d expectations", ask.table, len(asked))
-                rows_df = rows(ask.table) if ask.is_whole else self._increment(ask)
-                verdicts = suites.ask(ask.table, rows_df, asked, rows, as_of=ask.instant)
-                yield ask.table, Found(instant=ask.instant, verdicts=verdicts)
+        # One state of each table, whether its rows are checked or referred to.
+        instants.update({audit.table: audit.instant for audit in audits if audit.is_whole})
+        for audit in audits:
+            kinds = ROW_KINDS | WHOLE_KINDS if audit.is_whole else ROW_KINDS
+            chosen = tuple(each for each in self.expected.of(audit.table) if each.kind in kinds)
+            if chosen:
+                log.info("checking %s: %d expectations", audit.table, len(chosen))
+                rows_df = rows(audit.table) if audit.is_whole else self._increment(audit)
+                verdicts = suites.check(audit.table, rows_df, chosen, rows, as_of=audit.instant)
+                yield audit.table, Found(instant=audit.instant, verdicts=verdicts)
 
-    def _increment(self, ask: Ask) -> DataFrame:
-        new_df = read_pull(self.context.spark, ask.timeline.path, ask.new)
-        return rows_asked(new_df, ask.table, self.context.spec)
+    def _increment(self, audit: Audit) -> DataFrame:
+        new_df = read_pull(self.context.spark, audit.timeline.path, audit.new)
+        return rows_to_check(new_df, audit.table, self.context.spec)
 
-    def _of_gates(self, ask: Ask) -> Iterator[QualityResult]:
-        expectations = {each.name: each for each in self.expected.of(ask.table)}
+    def _of_gates(self, audit: Audit) -> Iterator[QualityResult]:
+        expectations = {each.name: each for each in self.expected.of(audit.table)}
         if limit := self.context.spec.quarantine_limit.expectation(self.context.spec.log):
             expectations.setdefault(limit.name, limit)
-        for write in ask.timeline.changes_in(ask.new.window):
-            if said := ask.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
-                yield from results_of_commit(said, self._place(ask.table, write.time), expectations)
-        hold = Holds(self.context.settings).hold_of(ask.table)
+        for write in audit.timeline.changes_in(audit.new.window):
+            if said := audit.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
+                yield from results_of_commit(said, self._place(audit.table, write.time), expectations)
+        hold = Holds(self.context.settings).hold_of(audit.table)
         if hold and not hold.instant:
             day = self._day(parse_clock(hold.tried_at))
-            place = Place(table=ask.table, instant="", day=day, about=hold.tried_at)
+            place = Place(table=audit.table, instant="", day=day, about=hold.tried_at)
             yield from results_of_hold(hold, place, expectations)
 
-    def _write(self, results: Sequence[QualityResult], asks: Sequence[Ask]) -> TableOutcome:
+    def _write(self, results: Sequence[QualityResult], audits: Sequence[Audit]) -> TableOutcome:
         at = format_clock(self.context.clock)
-        asked = {ask.table: Asked(instant=ask.new.window.up_to, at=at) for ask in asks}
-        return self._record.write(self.context, results, asked)
+        checkpoints = {audit.table: AuditCheckpoint(instant=audit.new.window.up_to, at=at) for audit in audits}
+        return self._record.write(self.context, results, checkpoints)
 
     def _place(self, table: str, instant: str) -> Place:
         return Place(table=table, instant=instant, day=self._day(moment_of(instant)))

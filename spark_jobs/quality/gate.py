@@ -36,10 +36,10 @@ class Gate:
     @classmethod
     def of(cls, spec: LakeSpec, table: str) -> Gate:
         """The gate of a table of the lake; ContractError when an expectation of it is wrong."""
-        return cls.asking(table, expectations_of(spec, table))
+        return cls.of_expectations(table, expectations_of(spec, table))
 
     @classmethod
-    def asking(cls, table: str, expectations: Sequence[Expectation]) -> Gate:
+    def of_expectations(cls, table: str, expectations: Sequence[Expectation]) -> Gate:
         """The gate that asks what of these a write can be asked."""
         asked_here = tuple(each for each in expectations if _is_asked_here(each))
         return cls(table=table, expectations=asked_here, prefix=f"gate_{table}")

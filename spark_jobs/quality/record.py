@@ -1,7 +1,7 @@
-"""The table of results: what was seen of every commit, how far the lake's tables were asked, and their daily figures.
+"""The table of results: what was seen of every commit, how far the lake's tables were checked, and their daily figures.
 
 Each result has a key of its own, so that asking twice, or a run that died and is repeated, leaves one row. How far each
-table was asked is in the commit that holds the results.
+table was checked is in the commit that holds the results.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 
 _DECIMALS = 6
-ASKED_KEY = "asked"
-"""Under which a commit keeps how far each table was asked."""
+AUDIT_KEY = "asked"
+"""Under which a commit keeps how far each table was checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """How far a table was asked: the newest instant, and the clock of the run that asked."""
+class AuditCheckpoint:
+    """How far a table was checked: the newest instant, and the clock of the run that checked it."""
 
     instant: str = BEGINNING
     at: str = ""
 
     def is_older_than(self, minutes: int, clock: datetime) -> bool:
-        """True when the run that asked was so long before ``clock``, or there was none."""
+        """True when the run that checked it was so long before ``clock``, or there was none."""
         return not self.at or (clock - parse_clock(self.at)).total_seconds() >= 60 * minutes
 
 
@@ -64,12 +64,14 @@ class QualityRecord:
         self._spec, self._settings = spec, settings
         self._path = settings.table_path(spec.quality.table)
 
-    def asked(self) -> dict[str, Asked]:
-        """How far each table was asked; a table that never was is not there."""
-        return _asked(self._timeline())
+    def checkpoints(self) -> dict[str, AuditCheckpoint]:
+        """How far each table was checked; a table that never was is not there."""
+        return _checkpoints(self._timeline())
 
-    def write(self, context: AnyContext, results: Sequence[QualityResult], asked: Mapping[str, Asked]) -> TableOutcome:
-        """Commit results, and how far the tables they are about were asked; no commit without results.
+    def write(
+        self, context: AnyContext, results: Sequence[QualityResult], checkpoints: Mapping[str, AuditCheckpoint]
+    ) -> TableOutcome:
+        """Commit results, and how far the tables they are about were checked; no commit without results.
 
         Raises:
             TableBusyError: another run is writing results for too long.
@@ -80,11 +82,11 @@ class QualityRecord:
         rows_df = literal_frame(context.spark, [_row(each, context) for each in results], RESULT_SCHEMA)
         with hold_tables((layout.name,), job=context.job, settings=self._settings):
             timeline = settled_timeline(context.spark, layout.name, self._settings)
-            known = {name: asdict(each) for name, each in (_asked(timeline) | dict(asked)).items()}
+            known = {name: asdict(each) for name, each in (_checkpoints(timeline) | dict(checkpoints)).items()}
             done = commit(
                 rows_df,
                 fit_layout(layout, timeline),
-                metadata={ASKED_KEY: json.dumps(known, separators=(",", ":"), sort_keys=True)},
+                metadata={AUDIT_KEY: json.dumps(known, separators=(",", ":"), sort_keys=True)},
                 settings=self._settings,
                 is_first=timeline.last is None,
             )
@@ -127,9 +129,9 @@ class QualityRecord:
         return timeline
 
 
-def _asked(timeline: Timeline) -> dict[str, Asked]:
-    known = json.loads(timeline.newest_metadata(METADATA_PREFIX + ASKED_KEY) or "{}")
-    return {name: Asked(**each) for name, each in known.items()}
+def _checkpoints(timeline: Timeline) -> dict[str, AuditCheckpoint]:
+    known = json.loads(timeline.newest_metadata(METADATA_PREFIX + AUDIT_KEY) or "{}")
+    return {name: AuditCheckpoint(**each) for name, each in known.items()}
 
 
 def _figure(each: Expectation, row: Row) -> float:

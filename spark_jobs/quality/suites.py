@@ -40,7 +40,7 @@ class Suites:
     def __init__(self, docs_folder: Path) -> None:
         self._docs_folder = docs_folder
 
-    def ask(
+    def check(
         self, table: str, rows_df: DataFrame, expectations: Sequence[Expectation], others: Others, *, as_of: str = ""
     ) -> tuple[Verdict, ...]:
         """A verdict for each expectation about rows, in their order.

@@ -58,6 +58,6 @@ def to_metadata(rows: Mapping[str, int], verdicts: Iterable[Verdict]) -> str:
     return json.dumps({"rows": dict(rows), "rules": rules}, separators=(",", ":"), ensure_ascii=False)
 
 
-def told_of(table: str, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def describe_verdicts(table: str, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """A line for each expectation that did not hold, for the job's messages."""
     return tuple(f"{table}: {each.outcome}: {each.told}" for each in verdicts if each.outcome is not Outcome.HELD)

@@ -76,7 +76,7 @@ def _check_rules(
 
 def _check_expectations(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
     """What does not fit their tables, where these are right."""
-    asked = spec.asked_tables
+    asked = spec.validated_tables
     for each in spec.expectations:
         if each.table in asked:
             try:

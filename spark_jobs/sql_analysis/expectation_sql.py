@@ -111,7 +111,7 @@ def _mistakes(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
 
 def _mistakes_of_reference(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
     table, _, column = each.refers_to.partition(".")
-    tables = spec.asked_tables
+    tables = spec.validated_tables
     if table not in tables and column and spec.may_yield(table):
         return
     if table not in tables or not column:

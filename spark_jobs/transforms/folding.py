@@ -51,7 +51,7 @@ _ROW_TYPES = dict(
 def select_events(log_df: DataFrame, tables: Sequence[MergedTable], *, has_times: bool = False) -> DataFrame:
     """The columns of the log that these tables are made of; those that it was never written with are null.
 
-    ``has_times`` for :func:`said_rows`.
+    ``has_times`` for :func:`event_versions`.
     """
     wide = [table for table in tables if not table.spec.is_mirror]
     types = {table.spec.key_column: table.key_type for table in wide}
@@ -97,7 +97,7 @@ def fold_events(events_df: DataFrame, tables: Sequence[MergedTable], width: int)
     return newest_rows(_rows_of(events_df, tables, width))
 
 
-def said_rows(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
+def event_versions(events_df: DataFrame, tables: Sequence[MergedTable], width: int) -> DataFrame:
     """A keyed row for each event and row that it is about, with ``event_order`` and ``event_time``.
 
     Args:

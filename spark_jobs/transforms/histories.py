@@ -17,7 +17,7 @@ from spark_jobs.transforms.texts import from_text
 
 
 def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
-    """The rows of one table's history among what :func:`spark_jobs.transforms.folding.said_rows` gives.
+    """The rows of one table's history among what :func:`spark_jobs.transforms.folding.event_versions` gives.
 
     Those are ``history__key`` (the order with the key), the key, the values of the event and null for others,
     ``row_order``, ``is_deleted`` (whether the event deleted the row), its time, and the columns that it did not set.

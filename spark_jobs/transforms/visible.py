@@ -15,7 +15,7 @@ def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
     return _live_rows(rows_df, table, spec).select(*shown_columns(table, rows_df.columns, spec))
 
 
-def rows_asked(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
+def rows_to_check(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
     """The same, for expectations: rows of a table at the source with ``row_key`` too, which is unique."""
     key = [ROW_KEY] if spec.mirror(table) else []
     return _live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))

@@ -85,7 +85,7 @@ for dag_id, dag in bag.dags.items():
                 "one_at_a_time": task.max_active_tis_per_dag,
                 "rule": task.trigger_rule,
                 "told": [type(each).__name__ for each in task.on_failure_callback],
-                "told_of": [each.lake for each in task.on_failure_callback],
+                "describe_verdicts": [each.lake for each in task.on_failure_callback],
                 "after": sorted(task.upstream_task_ids),
                 "inlets": sorted(a.name for a in task.inlets),
                 "outlets": sorted(a.name for a in task.outlets),

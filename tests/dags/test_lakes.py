@@ -48,7 +48,7 @@ def test_a_lake_that_has_no_dag_to_report_it_is_reported_by_another_one(parsed_f
     dag = parsed_for_lakes["dags"]["lakes"]
     assert (dag["file"], dag["periodic"], dag["triggers"]) == ("lakes.py", True, [])
     (check,) = dag["tasks"].values()
-    assert (check["told"], check["told_of"], check["retries"]) == (["OngoingAlert"], [""], 0)
+    assert (check["told"], check["describe_verdicts"], check["retries"]) == (["OngoingAlert"], [""], 0)
     assert [late["title"] for late in dag["late"]] == ["lakes is late"]
 
 
@@ -64,7 +64,7 @@ def test_what_sales_does_is_the_same_beside_other_lakes(
         alone = parsed["dags"][dag_id]
         assert dag["tags"] == sorted([*alone["tags"], "sales"])
         for name, task in dag["tasks"].items():
-            own = {"lake": "sales" if task["job"] else "", "told_of": ["sales"] * len(task["told"])}
+            own = {"lake": "sales" if task["job"] else "", "describe_verdicts": ["sales"] * len(task["told"])}
             assert task == {**alone["tasks"][name], **own}, (dag_id, name)
         same = ("file", "doc", "params", "backfilled", "triggers", "periodic", "deadlines")
         assert {name: dag[name] for name in same} == {name: alone[name] for name in same}
@@ -81,7 +81,7 @@ def test_no_dag_has_anything_of_another_lake(parsed_for_lakes: dict[str, Any]) -
             tasks = dag["tasks"]
             assets = [name for task in tasks.values() for name in [*task["inlets"], *task["outlets"]]]
             assert {name.partition("/")[0] for name in [*assets, *dag["triggers"]]} <= {lake}, dag_id
-            assert {of for task in tasks.values() for of in task["told_of"]} <= {lake}, dag_id
+            assert {of for task in tasks.values() for of in task["describe_verdicts"]} <= {lake}, dag_id
             jobs = {name: task["lake"] for name, task in tasks.items() if task["job"]}
             assert jobs == dict.fromkeys(jobs, lake), dag_id
 

@@ -23,7 +23,7 @@ def running_metastore(folder: Path) -> Iterator[str]:
 @contextmanager
 def asking(uri: str, database: str = "sales") -> Iterator[Any]:
     """Its own client, for what tests do behind the lake's back."""
-    with Metastore(uri, database).asking() as client:
+    with Metastore(uri, database).client() as client:
         yield client
 
 

@@ -19,7 +19,7 @@ from airflow.sdk.exceptions import (
 )
 from airflow.sdk.log import mask_secret
 
-from lakehouse_provider.alerts import tell_to_decide
+from lakehouse_provider.alerts import send_decisions
 from lakehouse_provider.announcements import plan_announcements, plan_reminder, read_last_facts
 from lakehouse_provider.connections.kafka import KAFKA_VARIABLES, kafka_environment
 from lakehouse_provider.connections.names import find_connection
@@ -134,7 +134,7 @@ class LakehouseJobOperator(BaseOperator):
             if self._is_stopped:  # before there was a process to stop
                 self._process.stop()
             result = self._result(self._process.run())
-        tell_to_decide(f"{self.dag_id}.{self.task_id}", result.alerts, lake=self.lake)
+        send_decisions(f"{self.dag_id}.{self.task_id}", result.alerts, lake=self.lake)
         self._announce(result, context)
         fields: dict[str, Any] = json.loads(result.to_json())
         return fields

@@ -128,7 +128,7 @@ class Eraser(Search):
             # Now all files are what the ledger says, also after an erasure that was cut off.
             taken = ingest_new(self.context)
             is_new = taken.has_more or any(outcome.is_committed for outcome in taken.outcomes)
-            ledger, is_named = _ledger_of(taken), is_new and eraser.with_names().is_named_in_what_was_taken_in
+            ledger, is_named = _ledger_of(taken), is_new and eraser.with_names().is_named_in_ingested
         return eraser, found
 
     def _know_files(self) -> Mapping[str, LedgerEntry]:

@@ -72,7 +72,7 @@ def known_names(spark: SparkSession, spec: LakeSpec, person: Person, settings: S
     return tuple(sorted(names))
 
 
-def is_stand_in_taken(spark: SparkSession, spec: LakeSpec, person: Person, settings: Settings) -> bool:
+def is_stand_in_used(spark: SparkSession, spec: LakeSpec, person: Person, settings: Settings) -> bool:
     """True when somebody of the source has the stand-in as their key: they have a name there."""
     nobody = Person(spec=person.spec, id=str(STAND_IN))
     return bool(known_names(spark, spec, nobody, settings))

@@ -68,7 +68,7 @@ class Search:
         return found
 
     @property
-    def is_named_in_what_was_taken_in(self) -> bool:
+    def is_named_in_ingested(self) -> bool:
         """True when the log or the quarantine names the person."""
         about_df = self._rows_about(self.context.spec.log)
         with self.quarantined() as rows_df:

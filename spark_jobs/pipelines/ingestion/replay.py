@@ -22,7 +22,7 @@ from spark_jobs.pipelines.columns import column_messages
 from spark_jobs.pipelines.ingestion.batch import Batch, checked_batch
 from spark_jobs.pipelines.ingestion.intake import in_files
 from spark_jobs.quality.holds import Holds, let_pass
-from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, describe_verdicts, to_metadata
 from spark_jobs.sources.decoding import RECORD, decode_records
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
@@ -92,7 +92,7 @@ class Replay:
         """For the job's result: what a person should know of columns and expectations."""
         batch, spec = self.batch, self.context.spec
         said = (*batch.sources.messages, *column_messages(batch.columns, spec))
-        return (*said, *batch.undeclared.alerts(spec), *told_of(spec.log, self.verdicts))
+        return (*said, *batch.undeclared.alerts(spec), *describe_verdicts(spec.log, self.verdicts))
 
     def _judge(self) -> None:
         context, table = self.context, self.context.spec.log

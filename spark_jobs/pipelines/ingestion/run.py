@@ -10,7 +10,7 @@ from spark_jobs.context import AnyContext
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.pipelines.ingestion.intake import Intake
 from spark_jobs.quality.holds import Holds
-from spark_jobs.quality.verdicts import told_of
+from spark_jobs.quality.verdicts import describe_verdicts
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.sources.discovery import checkpoints, find_delivery
 from spark_jobs.sources.file_scans import scan_with
@@ -76,7 +76,7 @@ def ingest_delivery(
             outcomes = intake.commit()
         counters |= intake.counters
         alerts = intake.alerts
-        messages = (*messages, *intake.messages, *told_of(context.spec.log, intake.verdicts))
+        messages = (*messages, *intake.messages, *describe_verdicts(context.spec.log, intake.verdicts))
     Holds(context.settings).release({context.spec.log})
     return Ingested(
         outcomes=tuple(outcomes),

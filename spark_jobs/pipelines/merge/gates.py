@@ -22,7 +22,7 @@ from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
-from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, to_metadata, told_of
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, describe_verdicts, to_metadata
 from spark_jobs.sql_analysis.mirror_expectations import Expected
 from spark_jobs.transforms.keyed_rows import KEY, TABLE, MergedTable, slot_names, width_of
 from spark_jobs.transforms.row_orders import to_rows
@@ -77,7 +77,7 @@ class Gates:
             return
         for name, of_table in found.items():
             passed.metadata[name] = {QUALITY_KEY: to_metadata({"written": facts[name][_ROWS]}, of_table)}
-            passed.messages += told_of(name, of_table)
+            passed.messages += describe_verdicts(name, of_table)
 
     def _check_one(
         self,
@@ -90,9 +90,9 @@ class Gates:
         """Check a table at the source; lines for people."""
         name, counts = table.name, facts[table.name]
         try:
-            gate = Gate.asking(name, expected.of(name))
+            gate = Gate.of_expectations(name, expected.of(name))
             is_counted = all(each.is_implied for each in gate.expectations)
-            found = _judge(gate, table, counts) if is_counted else _ask(gate, to_rows(changed_df, table))
+            found = _judge(gate, table, counts) if is_counted else _count_broken(gate, to_rows(changed_df, table))
             found = let_pass(
                 {name: found}, job=self.context.job, clock=self.context.clock, settings=self.context.settings
             )[name]
@@ -105,7 +105,7 @@ class Gates:
             passed.failed[name] = error
             return ()
         passed.metadata[name] = {QUALITY_KEY: to_metadata({"written": counts[_ROWS]}, found)}
-        return (*told_of(name, found), *expected.waiting(name))
+        return (*describe_verdicts(name, found), *expected.waiting(name))
 
     def _facts(
         self,
@@ -165,7 +165,7 @@ def _judge(gate: Gate, table: MergedTable, counts: Mapping[str, int]) -> Sequenc
     return tuple(map(verdict, gate.expectations))
 
 
-def _ask(gate: Gate, rows_df: DataFrame) -> Sequence[Verdict]:
+def _count_broken(gate: Gate, rows_df: DataFrame) -> Sequence[Verdict]:
     """Verdicts on rows that are about to be written, live ones: of those that are taken out there is but the key."""
     is_live = ~F.coalesce(IS_DELETED, F.lit(True))
     try:

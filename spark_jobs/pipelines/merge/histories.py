@@ -23,7 +23,7 @@ from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
-from spark_jobs.transforms.folding import said_rows
+from spark_jobs.transforms.folding import event_versions
 from spark_jobs.transforms.histories import to_history
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, width_of
 
@@ -47,7 +47,7 @@ class Histories:
 
         Without ``metadata`` the events may have been read before: rows that are there just so are left out.
         """
-        said_df = said_rows(events_df, tables, width_of(tables))
+        said_df = event_versions(events_df, tables, width_of(tables))
         with pinned(self.context.spark, said_df.sortWithinPartitions(TABLE), "said") as pinned_df:
             named = {row[TABLE] for row in pinned_df.select(TABLE).distinct().collect()}
 

@@ -18,7 +18,7 @@ from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.folding import fold_events, said_rows
+from spark_jobs.transforms.folding import event_versions, fold_events
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable, merge_rows, width_of
 
 
@@ -55,7 +55,7 @@ class LogRows:
     @contextmanager
     def said(self) -> Iterator[DataFrame]:
         """What each event said of each row, for the table's history, pinned."""
-        said_df = said_rows(self._events(has_times=True), [self.table], width_of([self.table]))
+        said_df = event_versions(self._events(has_times=True), [self.table], width_of([self.table]))
         with pinned(self.context.spark, said_df, "said") as pinned_df:
             yield pinned_df
 

@@ -23,7 +23,7 @@ _FETCH_ROWS = "5000"
 """Rows that come at a time; without it some drivers hold a whole part in memory."""
 _KEY = "part_key"
 PART, PLACE = "part", "place"
-_MOST_SAID = 200
+_MOST_SHOWN = 200
 
 _SAID = re.compile(r"(?:\w+\.)+(?!Spark)\w*SQL\w*Exception[:)] ?([^\n]*)")
 """How a driver's words stand in what Spark raises, in process or over Spark Connect."""
@@ -78,10 +78,10 @@ class JdbcDatabase:
         """Its SQL."""
         return self.address.dialect
 
-    def ask(self, query: str, *, session_init: str = "") -> list[dict[str, Any]]:
+    def query(self, query: str, *, session_init: str = "") -> list[dict[str, Any]]:
         """The rows of a query by the names of its columns; its session runs ``session_init`` first."""
         options = {**self._options(session_init), "queryTimeout": str(self.timeout_seconds)}
-        with self.asking():
+        with self.querying():
             rows_df = self.spark.read.format("jdbc").options(**options, url=self.url, query=query).load()
             return [row.asDict() for row in rows_df.collect()]
 
@@ -91,7 +91,7 @@ class JdbcDatabase:
         Raises:
             ContractError: there is no such table, or the user may not see it.
         """
-        rows = sorted(self.ask(self.dialect.columns(table)), key=lambda row: int(row["place"]))
+        rows = sorted(self.query(self.dialect.columns(table)), key=lambda row: int(row["place"]))
         if not rows:
             raise ContractError(
                 f"--table {table}: {self.address.shown} has no such table, or its user may not see it; give the "
@@ -102,7 +102,7 @@ class JdbcDatabase:
 
     def primary_key(self, table: SourceTable) -> tuple[str, ...]:
         """The columns of the table's primary key, in the key's order; none when it has no primary key."""
-        rows = self.ask(self.dialect.primary_key(table))
+        rows = self.query(self.dialect.primary_key(table))
         return tuple(row["name"] for row in sorted(rows, key=lambda row: int(row["place"])))
 
     def read(
@@ -119,7 +119,7 @@ class JdbcDatabase:
         keys = [f"{sql.quoted(key)} AS {_KEY}"] if key else []
         relation = f"({select([*texts, *keys], sql.table(table))}) snapshot_rows"
         options = {**self._options(sql.session_init), "fetchsize": _FETCH_ROWS}
-        with self.asking():
+        with self.querying():
             rows_df = self.spark.read.jdbc(self.url, relation, predicates=list(predicates), properties=options)
         number = F.monotonically_increasing_id()
         return rows_df.select(
@@ -134,7 +134,7 @@ class JdbcDatabase:
         return _KEY
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def querying(self) -> Iterator[None]:
         """Turn what Spark says of a failed connection or query into an error that says what to do."""
         try:
             yield
@@ -158,7 +158,7 @@ class JdbcDatabase:
         match = _SAID.search(said)
         if not match:
             return None
-        reason = spell(match[1].strip().rstrip("."))[:_MOST_SAID]
+        reason = spell(match[1].strip().rstrip("."))[:_MOST_SHOWN]
         if _REFUSED.search(reason):
             return SettingsError(
                 f"the database at {where} refuses access ({reason}); correct LAKEHOUSE_JDBC_URL, "

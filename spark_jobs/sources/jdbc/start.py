@@ -33,8 +33,8 @@ def begin(
         SettingsError: the database has no position, or does not tell it.
     """
     column = _partition_column(options.partition_column, columns, table)
-    position = database.dialect.ask_position(table, database.ask)
-    found = database.ask(database.dialect.extent(table, column))[0]
+    position = database.dialect.read_position(table, database.query)
+    found = database.query(database.dialect.extent(table, column))[0]
     rows = int(found["counted"])
     moment = int(clock.timestamp() * 1000)
     source = {**position, "name": options.server_name, "ts_ms": moment, "snapshot": "true"}

@@ -28,7 +28,7 @@ class SnapshotTarget:
     @cached_property
     def database_name(self) -> str:
         """The name of the database that the table is in, as its events have it."""
-        return self.database.dialect.ask_database(self.table, self.database.ask)
+        return self.database.dialect.read_database(self.table, self.database.query)
 
     @cached_property
     def found_key(self) -> tuple[str, ...]:

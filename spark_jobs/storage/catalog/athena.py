@@ -29,7 +29,7 @@ def run_statements(statements: Sequence[str], settings: Settings) -> None:
             log.info("athena: statement %d of %d done, query %s", number, len(statements), cursor.query_id)
 
 
-def ask(sql: str, *, schema: str, settings: Settings) -> list[Mapping[str, Any]]:
+def query(sql: str, *, schema: str, settings: Settings) -> list[Mapping[str, Any]]:
     """The rows of a SELECT by their columns; names without a database are looked up in ``schema``.
 
     Raises:

@@ -21,7 +21,7 @@ from spark_jobs.storage.catalog.glue_inputs import (
     table_input,
 )
 from spark_jobs.storage.catalog.kind import CatalogKind, CatalogRequest
-from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
+from spark_jobs.storage.catalog.ownership import drop_stale, refuse_foreign
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class GlueSync:
         self._found.update(found)
         changes = [c for table in self.wanted.values() for c in self._of_table(table, found.get(table.name))]
         parameters = {name: entry.get("Parameters") for name, entry in found.items()}
-        return [*changes, *([] if self.is_partial else drop_gone(parameters, self.wanted, self.lake))]
+        return [*changes, *([] if self.is_partial else drop_stale(parameters, self.wanted, self.lake))]
 
     def apply(self, changes: Sequence[CatalogChange]) -> None:
         """Carry out what this object planned. Refused entries are left as they are."""

@@ -19,7 +19,7 @@ from spark_jobs.contracts.catalogs import HELD, METASTORE, OWNER, SYNCED, Action
 from spark_jobs.contracts.errors import TransientError
 from spark_jobs.storage.catalog.kind import CatalogKind, CatalogRequest
 from spark_jobs.storage.catalog.metastore import Metastore
-from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
+from spark_jobs.storage.catalog.ownership import drop_stale, refuse_foreign
 from spark_jobs.storage.catalog.schemas import column_changes
 from spark_jobs.storage.procedures import call
 
@@ -63,7 +63,7 @@ class HiveSync:
         found = self.metastore.tables()
         changes = [c for table in self.wanted.values() for c in self._of_table(table, found.get(table.name))]
         parameters = {name: entry["parameters"] for name, entry in found.items()}
-        return [*changes, *([] if self.is_partial else drop_gone(parameters, self.wanted, self.lake))]
+        return [*changes, *([] if self.is_partial else drop_stale(parameters, self.wanted, self.lake))]
 
     def apply(self, changes: Sequence[CatalogChange]) -> None:
         """Carry out what was planned. Refused entries are left as they are.

@@ -28,7 +28,7 @@ class Metastore:
 
         None when there is no such database.
         """
-        with self.asking() as client:
+        with self.client() as client:
             names = client.get_all_tables(self.database)
             found = client.get_table_objects_by_name(self.database, names) if names else []
             return {
@@ -43,7 +43,7 @@ class Metastore:
         """Set one parameter of a table; what else its entry says stays, and no statistics are recomputed."""
         from pymetastore.hive_metastore.ttypes import EnvironmentContext
 
-        with self.asking() as client:
+        with self.client() as client:
             table = client.get_table(self.database, name)
             if table.parameters.get(key) != value:
                 table.parameters[key] = value
@@ -54,14 +54,14 @@ class Metastore:
         """Take a table out of the metastore with its partitions; its files stay."""
         from pymetastore.hive_metastore.ttypes import NoSuchObjectException
 
-        with self.asking() as client:
+        with self.client() as client:
             try:
                 client.drop_table(self.database, name, False)
             except NoSuchObjectException:
                 return  # somebody else was quicker
 
     @contextmanager
-    def asking(self) -> Iterator[Any]:
+    def client(self) -> Iterator[Any]:
         """Its client (Hive's own Thrift interface), until the block ends."""
         from pymetastore.hive_metastore import ThriftHiveMetastore
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol

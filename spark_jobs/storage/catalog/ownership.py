@@ -14,7 +14,7 @@ def refuse_foreign(name: str, parameters: Mapping[str, str] | None, lake: str) -
     return CatalogChange(name=name, action=Action.REFUSE, what=f"an entry of this name is not of lake {lake}")
 
 
-def drop_gone(
+def drop_stale(
     found: Mapping[str, Mapping[str, str] | None], wanted: Collection[str], lake: str
 ) -> Iterator[CatalogChange]:
     """What the lake had and has no longer; ``found`` are the parameters of every entry by its name."""

@@ -20,7 +20,7 @@ from lakehouse_provider.alerts import (
     deadline_alert,
     failure_alert,
     ongoing_alert,
-    tell_to_decide,
+    send_decisions,
 )
 from tests.support.alert_services import AlertService, KeptVariables, running_alert_service
 
@@ -76,14 +76,14 @@ def test_without_a_connection_the_log_says_that_nobody_is_told(monkeypatch: pyte
 
 
 def test_what_somebody_has_to_decide_is_told_line_by_line(service: AlertService):
-    tell_to_decide("ingest_sales.ingest", ("column a came as string", "column b came as int"))
+    send_decisions("ingest_sales.ingest", ("column a came as string", "column b came as int"))
     title = "ingest_sales.ingest: a decision is needed"
     assert service.told == [(title, "column a came as string"), (title, "column b came as int")]
 
 
 def test_a_service_that_does_not_take_it_fails_no_task(service: AlertService):
     service.is_refusing = True
-    tell_to_decide("ingest_sales.ingest", ["column a came as string"])
+    send_decisions("ingest_sales.ingest", ["column a came as string"])
     assert service.told == []
 
 
@@ -192,5 +192,5 @@ def test_one_service_that_does_not_take_it_keeps_none_of_the_others_from_it(
 
 
 def test_of_several_things_to_decide_one_that_is_not_taken_keeps_the_others_from_nobody(service: AlertService):
-    tell_to_decide("ingest_sales.ingest", [f"column {name}" for name in "abc"])
+    send_decisions("ingest_sales.ingest", [f"column {name}" for name in "abc"])
     assert [body for _, body in service.told] == ["column a", "column b", "column c"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.connectors import mysql, postgresql, sqlserver
-from spark_jobs.connectors.dialect import Ask
+from spark_jobs.connectors.dialect import Query
 from spark_jobs.connectors.registry import DIALECTS
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
@@ -138,17 +138,17 @@ def test_every_dialect_is_asked_for_the_key_of_one_table_and_for_nothing_that_is
     assert "information_schema" not in asked[postgresql.DIALECT], "a user who may only read sees no constraints there"
 
 
-def answering(*answers: Mapping[str, Any]) -> Ask:
+def answering(*answers: Mapping[str, Any]) -> Query:
     left = list(answers)
 
-    def ask(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
+    def query(_sql: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
         return [left.pop(0)]
 
-    return ask
+    return query
 
 
 def test_the_position_of_sqlserver_is_its_newest_captured_commit():
-    found = sqlserver.DIALECT.ask_position(TABLE, answering({"db": "erp", "lsn": "0000002700000AC00002"}))
+    found = sqlserver.DIALECT.read_position(TABLE, answering({"db": "erp", "lsn": "0000002700000AC00002"}))
     assert found["commit_lsn"] == "00000027:00000ac0:0002"
     change = {**found, "change_lsn": "00000027:00000ac0:0001", "event_serial_no": 1}
     earlier = {**change, "commit_lsn": "00000027:00000abf:ffff"}
@@ -159,7 +159,7 @@ def test_the_position_of_sqlserver_is_its_newest_captured_commit():
 def test_mysql_is_asked_in_its_own_way():
     table = SourceTable(schema="erp", name="SALES")
     answers = answering({"version": "8.4.3"}, {"file": "binlog.000007", "pos": "1543"})
-    found = mysql.DIALECT.ask_position(table, answers)
+    found = mysql.DIALECT.read_position(table, answers)
     expected = {"connector": "mysql", "db": "erp", "table": "SALES", "file": "binlog.000007", "pos": 1542, "row": 0}
     assert found == expected
 
@@ -175,13 +175,13 @@ def test_mysql_is_asked_in_its_own_way():
 )
 def test_a_database_without_a_position_is_refused(dialect, answers, said):
     with pytest.raises(SettingsError, match=said):
-        dialect.ask_position(TABLE, answering(*answers))
+        dialect.read_position(TABLE, answering(*answers))
 
 
 def test_postgresql_is_asked_until_the_transactions_of_before_have_ended():
     """What has begun since does not matter."""
     place = {"db": "erp", "lsn": "26371016"}
-    found = postgresql.DIALECT.ask_position(TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
+    found = postgresql.DIALECT.read_position(TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))
     assert found["lsn"] == 26371015, "just below: no record of the log begins there"
 
 
@@ -190,10 +190,10 @@ def test_transactions_that_do_not_end_are_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr(postgresql, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(postgresql, "_POLL_SECONDS", 0.0)
 
-    def ask(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
+    def query(query: str, *, session_init: str = "") -> Sequence[Mapping[str, Any]]:
         return [{"db": "erp", "lsn": "26371016", "number": "727" if "xmin" in query else "729"}]
 
     with pytest.raises(
         TransientError, match=r"have not ended in 0 s; end them \(pg_stat_activity .* run the job again"
     ):
-        postgresql.DIALECT.ask_position(TABLE, ask)
+        postgresql.DIALECT.read_position(TABLE, query)

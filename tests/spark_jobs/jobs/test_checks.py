@@ -17,7 +17,7 @@ from spark_jobs.contracts.job_errors import ChecksUndecidedError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import main, parse_arguments, run_job
-from spark_jobs.jobs.checks import ask_checks, ask_spark
+from spark_jobs.jobs.checks import query_spark, run_checks
 from spark_jobs.spec_files.checks import load_checks
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support import planted_lake, planted_sql
@@ -100,9 +100,9 @@ def planted(spark: SparkSession) -> SparkSession:
 @pytest.mark.slice(name="tables")
 @pytest.mark.spark
 def test_every_check_finds_what_breaks_it_and_nothing_else(planted: SparkSession):
-    for outcome in ask_checks(CHECKS, planted_lake.ROWS, partial(ask_spark, planted), most=100):
+    for outcome in run_checks(CHECKS, planted_lake.ROWS, partial(query_spark, planted), most=100):
         found = Counter(tuple(sample[key] for key in outcome.check.keys) for sample in outcome.samples)
         assert found == Counter(planted_lake.FOUND[outcome.check.id]), outcome.check.id
         assert outcome.rows == sum(found.values())
     with pytest.raises(ContractError, match=r"Spark refuses a check: .*nowhere"):
-        ask_spark(planted, "SELECT nothing FROM nowhere")
+        query_spark(planted, "SELECT nothing FROM nowhere")

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.lake_spec.epochs import MOST_FALLEN, Came, Fall, PositionsFellError, check_falls, judge, told_of_fall
+from spark_jobs.lake_spec.epochs import MOST_FALLEN, Came, Fall, PositionsFellError, check_falls, describe_fall, judge
 from spark_jobs.lake_spec.origins import WIDE, SourceBook, Stream
 from spark_jobs.lake_spec.tables import OriginRule
 
@@ -155,7 +155,7 @@ def test_a_few_wait_and_more_stop_the_run_with_the_facts_and_both_ways():
 def test_a_name_in_a_command_is_one_word_of_it():
     """It comes from the source, and people copy the line into a shell."""
     hostile = replace(fall(1), stream="sqlserver/a'; rm -r x #/b", strangers=("1 '$(x)",))
-    commands = told_of_fall(hostile).partition("if its positions began again: ")[2].split("; if they go on: ")
+    commands = describe_fall(hostile).partition("if its positions began again: ")[2].split("; if they go on: ")
     assert [shlex.split(command)[3] for command in commands] == [hostile.stream] * 2
     assert hostile.strangers[0] in shlex.split(commands[1])
 

@@ -19,7 +19,7 @@ from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import validate
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
-from spark_jobs.pipelines.validation import Found, Validation, plan_asks
+from spark_jobs.pipelines.validation import Found, Validation, plan_audits
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -110,7 +110,7 @@ def test_increments_are_asked_of_tables_that_are_due_and_have_commits_since(tmp_
     }
     made(tmp_path, SPEC.quality.table, 3, **{"lakehouse.asked": json.dumps(known)})
     run = context(Settings(base_path=str(tmp_path)))
-    asks = plan_asks(run, [*TABLES, "projects"], is_whole=not is_increment)
-    new = {ask.table: [write.time for write in ask.timeline.changes_in(ask.new.window)] for ask in asks}
+    audits = plan_audits(run, [*TABLES, "projects"], is_whole=not is_increment)
+    new = {audit.table: [write.time for write in audit.timeline.changes_in(audit.new.window)] for audit in audits}
     assert new == ({"units": [at(2)]} if is_increment else {"sales": [], "units": [at(2)], "agents": [at(2)]})
-    assert {ask.instant for ask in asks} == {at(2)}
+    assert {audit.instant for audit in audits} == {at(2)}

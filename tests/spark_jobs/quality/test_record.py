@@ -9,7 +9,7 @@ from pyspark.sql import Row
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.lake_spec.expectations import Expectation, Figure, Kind
-from spark_jobs.quality.record import Asked, _figure
+from spark_jobs.quality.record import AuditCheckpoint, _figure
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -19,12 +19,12 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
     [(30, 1799, False), (30, 1800, True), (30, 1801, True), (0, 0, True), (1440, 86399, False), (1440, 86400, True)],
 )
 def test_a_table_is_due_when_so_many_minutes_are_over(minutes: int, seconds: int, is_due: bool):
-    asked = Asked(instant="7", at=format_clock(NOON))
+    asked = AuditCheckpoint(instant="7", at=format_clock(NOON))
     assert asked.is_older_than(minutes, NOON + timedelta(seconds=seconds)) is is_due
 
 
 def test_a_table_that_never_was_asked_is_due():
-    assert Asked().is_older_than(10**6, NOON)
+    assert AuditCheckpoint().is_older_than(10**6, NOON)
 
 
 @pytest.mark.parametrize(("figure", "value"), [(Figure.ROWS, 200.0), (Figure.NULLS, 0.25), (Figure.MEAN, 7.5)])

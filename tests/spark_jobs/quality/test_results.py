@@ -19,7 +19,7 @@ from spark_jobs.quality.results import (
     results_of_commit,
     results_of_hold,
 )
-from spark_jobs.quality.verdicts import Outcome, Verdict, to_metadata, told_of
+from spark_jobs.quality.verdicts import Outcome, Verdict, describe_verdicts, to_metadata
 
 NAMES = ("one", "other", "third")
 PLACE = Place(table="sales", instant="7", day="2026-01-02")
@@ -118,7 +118,7 @@ def test_what_did_not_hold_is_told_line_by_line():
         Verdict(expectation=EXPECTATIONS[name], asked=9, broken=4, outcome=outcome)
         for name, outcome in zip(NAMES, outcomes, strict=True)
     ]
-    assert told_of("sales", found) == (
+    assert describe_verdicts("sales", found) == (
         "sales: warned: other (column_other not null): 4 of 9 rows broke it",
         "sales: quarantined: third (column_third not null): 4 of 9 rows broke it",
     )

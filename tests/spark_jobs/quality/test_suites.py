@@ -128,7 +128,7 @@ def test_the_gate_and_great_expectations_count_the_same(spark: SparkSession, sui
     gate = Gate(table="sales", expectations=tuple(asked))
     (counted,) = rows_df.agg(*gate.aggregates(rows_df.schema)).collect()
     by_gate = gate.judge(counted.asDict())
-    by_suite = suites.ask(f"sales_{group}", rows_df, asked, nobody)
+    by_suite = suites.check(f"sales_{group}", rows_df, asked, nobody)
     rows_df.unpersist()
     assert [(verdict.asked, verdict.broken) for verdict in by_suite] == expected
     assert [(each.asked, each.broken, each.outcome) for each in by_gate] == [
@@ -148,7 +148,7 @@ def test_keys_that_stand_twice_and_references_that_lead_nowhere(spark: SparkSess
     rows_df = spark.createDataFrame(
         [tuple(row.values()) for row in rows], ", ".join(f"{n} {t}" for n, t in TYPES.items())
     )
-    found = suites.ask("sales", rows_df, asked, {"units": units_df}.__getitem__)
+    found = suites.check("sales", rows_df, asked, {"units": units_df}.__getitem__)
     names = Counter(row["name"] for row in rows if row["name"] is not None)
     pairs = Counter((row["unit_id"], row["sale_id"]) for row in rows if row["unit_id"] is not None)
     assert [(each.asked, each.broken) for each in found] == [
@@ -164,5 +164,5 @@ def test_what_cannot_be_asked_is_said_without_a_value(spark: SparkSession, suite
     with pytest.raises(
         ContractError, match=r"expectation agents\.wrong: Great Expectations cannot check it"
     ) as refused:
-        suites.ask("agents", rows_df, [wrong], nobody)
+        suites.check("agents", rows_df, [wrong], nobody)
     assert "Canary" not in str(refused.value)

@@ -113,7 +113,7 @@ def planned(landed: Sequence[Landed]) -> Iterator[tuple[str, LandingPlan, dict[s
         yield folder, plan, {path: file for path, file in by_path.items() if path not in copies}
 
 
-def said_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
+def decided_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
     """All that a row has to say of a record but its place, by a decoder that read nothing before; no nulls."""
     try:
         event = EnvelopeDecoder(spec).decode(raw)
@@ -159,7 +159,7 @@ def test_every_line_is_one_row_with_all_that_it_says_at_its_own_place(
     with planned(data.draw(folders_of(good_lines))) as (folder, plan, read):
         rows = rows_of(decode_chunks(SESSION, spec, folder, plan.chunks, plan.broken))
         assert len(rows) == plan.records + len(plan.broken)
-    expected = {(path, at): said_by(spec, text) for path, file in read.items() for at, text in file.places()}
+    expected = {(path, at): decided_by(spec, text) for path, file in read.items() for at, text in file.places()}
     for path, file in read.items():
         if file.rest:
             why = {"reason": "truncated", "detail": "the file ends in the middle of a line", "raw": file.rest}
@@ -198,7 +198,7 @@ def test_a_record_that_is_decoded_once_more_keeps_its_hash_and_its_place(
     schema = pa.schema([*fields, ("raw", pa.binary()), ("state", pa.string())])
     frame: Any = Frame.of(held[::2], held[1::2], schema=schema)
     assert by_place(rows_of(decode_records(spec, frame))) == {
-        (row["read_from"], row["read_offset"]): {**said_by(spec, row["raw"]), "__record": row["record_hash"]}
+        (row["read_from"], row["read_offset"]): {**decided_by(spec, row["raw"]), "__record": row["record_hash"]}
         for row in held
     }
 

@@ -22,7 +22,7 @@ def write(folder: Path, text: str, table: str = "sales") -> Path:
 
 def test_every_table_that_readers_see_has_checks():
     checks = load_checks(Path(Settings().checks_path), SPEC)
-    assert {check.table for check in checks} == {*SPEC.asked_tables, SPEC.quality.table}
+    assert {check.table for check in checks} == {*SPEC.validated_tables, SPEC.quality.table}
     assert all(check.description.endswith(".") and check.keys for check in checks)
     assert len({check.id for check in checks}) == len(checks)
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from spark_jobs.lake_spec.versions import HISTORY_KEY, history_columns, versions_select
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.spec_files.spec_file import parse_lake_spec
-from spark_jobs.transforms.folding import said_rows, select_events
+from spark_jobs.transforms.folding import event_versions, select_events
 from spark_jobs.transforms.histories import to_history
 from spark_jobs.transforms.keyed_rows import width_of
 from tests.support.oracle_versions import Said, in_order, versions_of
@@ -101,7 +101,7 @@ def test_versions_do_not_depend_on_how_events_were_delivered(spark):
     steps = []
     for step in (delivered[:30], delivered[30:]):
         events_df = select_events(spark.createDataFrame(rows_of(step), SCHEMA), MERGED, has_times=True)
-        steps.append(said_rows(events_df, MERGED, width_of(MERGED)))
+        steps.append(event_versions(events_df, MERGED, width_of(MERGED)))
     for table in MERGED:
         kept_df = reduce(DataFrame.unionByName, (to_history(said_df, table) for said_df in steps))
         stored_df = kept_df.dropDuplicates([HISTORY_KEY])

@@ -18,7 +18,7 @@ from lakehouse_provider.alerts import (
     deadline_alert,
     failure_alert,
     ongoing_alert,
-    tell_to_decide,
+    send_decisions,
 )
 from tests.support.alert_services import AlertService, KeptVariables, running_alert_service
 
@@ -48,7 +48,7 @@ def tell_all(lake: str) -> int:
     for alert, about in due:
         alert(about)
     all_clear(lake)(failed())
-    tell_to_decide("ingest.ingest", ["column a"], lake=lake)
+    send_decisions("ingest.ingest", ["column a"], lake=lake)
     return 5
 
 

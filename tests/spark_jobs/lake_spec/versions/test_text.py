@@ -64,7 +64,7 @@ def test_its_history_is_a_table_of_the_lake():
     assert spec.histories == ("prices_history",)
     assert "prices_history" in spec.data_tables
     assert spec.split_tables == ["prices_history", "prices"]
-    assert "prices_history" not in spec.asked_tables
+    assert "prices_history" not in spec.validated_tables
 
 
 @pytest.mark.parametrize(

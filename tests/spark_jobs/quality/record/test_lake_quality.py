@@ -57,7 +57,7 @@ def bring(lake: SpecLake, name: str, *lines: bytes, minutes: int = 0) -> None:
         lake.run(job, clock=CLOCK + timedelta(minutes=minutes))
 
 
-def ask(lake: SpecLake, tables: str = TABLES, *, minutes: int = 0, increment: bool = True) -> JobResult:
+def check(lake: SpecLake, tables: str = TABLES, *, minutes: int = 0, increment: bool = True) -> JobResult:
     return lake.run("validate", clock=CLOCK + timedelta(minutes=minutes), tables=tables, increment=increment)
 
 
@@ -87,10 +87,10 @@ def said_by_commits(lake: SpecLake) -> dict[tuple[str, str, str], tuple[int, int
 
 def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
     assert not needs_spark(lake, 0)
-    assert ask(lake).status == NOTHING_TO_DO
+    assert check(lake).status == NOTHING_TO_DO
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2, AgentName=None))
     assert needs_spark(lake, 0)
-    first = ask(lake)
+    first = check(lake)
     assert (first.status, first.tables[0].table, first.tables[0].is_committed) == (DONE, "lake_quality", True)
     asked_first = {row["expectation"]: row for row in results(lake, Stage.INCREMENT)}
     assert (asked_first["named"]["rows_asked"], asked_first["named"]["rows_broken"]) == (2, 1)
@@ -100,8 +100,8 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
     assert not needs_spark(lake, 60), "nothing came since"
     bring(lake, "two.jsonl", sale(1, 1), sale(3, 3), sale(4, 4, UnitName="Garage"), b"no record", minutes=5)
     assert not needs_spark(lake, 29), "asked less than half an hour ago"
-    assert ask(lake, minutes=29).status == NOTHING_TO_DO
-    ask(lake, minutes=30)
+    assert check(lake, minutes=29).status == NOTHING_TO_DO
+    check(lake, minutes=30)
     instants = {table: Timeline(table=table, path=lake.path(table)).last for table in TABLES.split(",")}
     newest = {
         row["expectation"]: row
@@ -131,13 +131,13 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
 def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     bring(lake, "two.jsonl", sale(3, 3))
-    ask(lake, "units", increment=False)
+    check(lake, "units", increment=False)
     before = results(lake)
     (numbered,) = (row for row in before if row["stage"] == Stage.WHOLE and row["expectation"] == "numbered")
     assert numbered["rows_asked"] == 3
     written = {row["instant"]: row["figure"] for row in before if row["expectation"] == WRITTEN}
     assert sorted(written.values()) == [Decimal(1), Decimal(2)], "both commits, none of which was asked before"
-    ask(lake, "units", increment=False, minutes=5)
+    check(lake, "units", increment=False, minutes=5)
     after = results(lake)
     assert {row["result_id"] for row in after} == {row["result_id"] for row in before}
     assert not needs_spark_for(lake, "units"), "what was asked whole is no increment any more"
@@ -158,19 +158,19 @@ def test_what_dies_before_its_results_are_kept_asks_and_holds_once_more(spark: S
     text = expectations.read_text(encoding="utf-8")
     expectations.write_text(f"{text}  action: stop\n", encoding="utf-8")  # the rows came before the rule
     with patch.object(QualityRecord, "write", side_effect=OSError("gone")), pytest.raises(OSError, match="gone"):
-        ask(lake, "units")
+        check(lake, "units")
     assert Holds(lake.settings).hold_of("units"), "held before it is kept that it was asked"
     Holds(lake.settings).let_go("units")
     with pytest.raises(AuditFailedError, match="numbered"):
-        ask(lake, "units")
+        check(lake, "units")
     assert Holds(lake.settings).hold_of("units")
     (row,) = (row for row in results(lake, Stage.INCREMENT) if row["expectation"] == "numbered")
     assert (row["outcome"], row["action"]) == ("stopped", "stop")
     expectations.write_text(text, encoding="utf-8")
     bring(lake, "two.jsonl", sale(2, 2))
-    assert ask(lake, "units", minutes=40).status == DONE
+    assert check(lake, "units", minutes=40).status == DONE
     assert Holds(lake.settings).hold_of("units"), "an increment that is right says nothing of the rest"
-    ask(lake, "units", increment=False, minutes=41)
+    check(lake, "units", increment=False, minutes=41)
     assert Holds(lake.settings).hold_of("units") is None
 
 
@@ -182,7 +182,7 @@ def test_a_batch_that_was_kept_out_is_there_too(spark: SparkSession, tmp_path: P
         bring(lake, "two.jsonl", sale(2, 2, UnitName="Garage"), minutes=5)
     (seen,) = lake.run("doctor", clock=CLOCK, action="check").messages
     assert seen.startswith("units: held: held since 2026-01-01T23:35:00Z, readers keep the state before: numbered (")
-    ask(lake, "units", minutes=10)
+    check(lake, "units", minutes=10)
     (stopped,) = (row for row in results(lake) if row["outcome"] == "stopped")
     assert (stopped["stage"], stopped["instant"], stopped["expectation"]) == ("gate", "", "numbered")
     assert "1 of 1 rows broke it" in stopped["observed"]
@@ -195,11 +195,11 @@ def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
     (record,) = SavepointRecords(lake.settings).all()
     assert "lake_quality" not in record.tables
     bring(lake, "two.jsonl", sale(2, 2), minutes=5)
-    ask(lake, minutes=6)
+    check(lake, minutes=6)
     known = {row["result_id"] for row in results(lake)}
     lake.run("restore", clock=CLOCK, to=record.id, yes=True)
     bring(lake, "three.jsonl", sale(3, 3), minutes=7)
-    told = ask(lake, minutes=60).messages
+    told = check(lake, minutes=60).messages
     assert any(line.startswith("sales_log: resync: checkpoint ") for line in told)
     assert known < {row["result_id"] for row in results(lake)}, "what was seen stays, though the lake went back"
 

@@ -19,5 +19,5 @@ def nobody(table: str) -> DataFrame:
 
 
 def test_without_expectations_there_are_no_verdicts_and_no_site(tmp_path: Path):
-    assert Suites(tmp_path / "docs").ask("agents", NO_ROWS, (), nobody) == ()
+    assert Suites(tmp_path / "docs").check("agents", NO_ROWS, (), nobody) == ()
     assert not (tmp_path / "docs").exists()

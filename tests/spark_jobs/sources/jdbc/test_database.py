@@ -32,7 +32,7 @@ def test_what_a_driver_says_becomes_one_line_without_the_login(words: str, kind:
         user="me",
         password="canary-5e1f",
     )
-    with pytest.raises(kind) as caught, database.asking():
+    with pytest.raises(kind) as caught, database.querying():
         raise RuntimeError(f"An error occurred while calling o1.load\n{form.format(words)}\nmore of it")
     assert "host:5432/erp" in str(caught.value)
     assert str(caught.value).isprintable()
@@ -53,13 +53,13 @@ def database_at(url: str) -> JdbcDatabase:
 )
 @pytest.mark.parametrize("said", ["java.lang.ClassNotFoundException: {}", "java.sql.SQLException: No suitable driver"])
 def test_a_driver_that_spark_does_not_have_is_named(url: str, driver: str, said: str):
-    with pytest.raises(SettingsError) as caught, database_at(url).asking():
+    with pytest.raises(SettingsError) as caught, database_at(url).querying():
         raise RuntimeError(f"An error occurred while calling o1.load\n: {said.format(driver)}\n\tat x")
     assert str(caught.value) == f"Spark has no driver {driver}; put it beside its jars, or run: make setup"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it"), ContractError("no")])
 def test_what_no_driver_said_is_told_as_it_is(error: Exception):
-    with pytest.raises(type(error)) as caught, database_at("jdbc:postgresql://host:5432/erp").asking():
+    with pytest.raises(type(error)) as caught, database_at("jdbc:postgresql://host:5432/erp").querying():
         raise error
     assert caught.value is error

@@ -39,7 +39,7 @@ class Answers:
         self.asked.append(f"key of {table}")
         return self.key
 
-    def ask(self, query: str) -> list[dict[str, Any]]:
+    def query(self, query: str) -> list[dict[str, Any]]:
         raise AssertionError(query)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.catalog.athena import ask, run_statements
+from spark_jobs.storage.catalog.athena import query, run_statements
 from tests.support.http_servers import running_server
 from tests.support.nobodys_aws import forget_aws
 
@@ -23,7 +23,7 @@ def test_without_a_region_it_cannot_be_asked(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(SettingsError, match=told):
         run_statements(["SELECT 1"], Settings())
     with pytest.raises(SettingsError, match=told):
-        ask("SELECT 1", schema="sales", settings=Settings())
+        query("SELECT 1", schema="sales", settings=Settings())
 
 
 def test_what_it_refuses_is_told_and_nothing_is_asked_after_it(monkeypatch: pytest.MonkeyPatch):

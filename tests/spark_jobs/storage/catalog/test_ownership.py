@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.catalogs import OWNER, Action
-from spark_jobs.storage.catalog.ownership import drop_gone, refuse_foreign
+from spark_jobs.storage.catalog.ownership import drop_stale, refuse_foreign
 
 NAMES = st.sampled_from(["sales_log", "sales_ro", "sales_rt", "units_ro", "old", "report"])
 PARAMETERS: st.SearchStrategy[dict[str, str] | None] = st.one_of(
@@ -23,7 +23,7 @@ PARAMETERS: st.SearchStrategy[dict[str, str] | None] = st.one_of(
 def test_what_is_gone_is_dropped_when_it_is_the_lakes_own_and_nothing_else(
     found: Mapping[str, Mapping[str, str] | None], wanted: set[str]
 ):
-    changes = list(drop_gone(found, wanted, "sales"))
+    changes = list(drop_stale(found, wanted, "sales"))
     own = {name for name, parameters in found.items() if parameters and parameters.get(OWNER) == "sales"}
     assert {change.name for change in changes} == own - wanted
     assert len(changes) == len(own - wanted)

@@ -23,7 +23,7 @@ from local_stack.demos.engines import TrinoLake
 from local_stack.demos.truth_check import same_rows
 from local_stack.servers import trino_server
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.jobs.checks import ask_checks, ask_spark
+from spark_jobs.jobs.checks import query_spark, run_checks
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.pipelines.temporary_views import register_tables
 from spark_jobs.spec_files.checks import load_checks
@@ -156,8 +156,8 @@ def test_checks_find_in_trino_what_they_find_in_spark(lake: ReadLake):
     checks = load_checks(Path(lake.settings.checks_path), spec)
     views = lake.in_trino.make_views()
     made = register_tables(lake.spark, spec, lake.settings)
-    here = ask_checks(checks, made, partial(ask_spark, lake.spark), most=100)
-    there = ask_checks(checks, made, partial(lake.in_trino.ask, schema=views.database), most=100)
+    here = run_checks(checks, made, partial(query_spark, lake.spark), most=100)
+    there = run_checks(checks, made, partial(lake.in_trino.ask, schema=views.database), most=100)
     found = 0
     for one, other in zip(here, there, strict=True):
         assert (one.check, one.rows, one.missing) == (other.check, other.rows, other.missing)
@@ -173,7 +173,7 @@ def test_every_check_finds_in_trino_what_breaks_it(lake: ReadLake):
         select = planted_sql.select(table, in_trino=True)
         trino_server.query(lake.trino, f'CREATE OR REPLACE VIEW "planted"."{table}" AS {select}')
     checks = load_checks(Path(lake.settings.checks_path), spec)
-    for outcome in ask_checks(checks, planted_lake.ROWS, partial(lake.in_trino.ask, schema="planted"), most=100):
+    for outcome in run_checks(checks, planted_lake.ROWS, partial(lake.in_trino.ask, schema="planted"), most=100):
         found = Counter(tuple(sample[key] for key in outcome.check.keys) for sample in outcome.samples)
         assert found == Counter(planted_lake.FOUND[outcome.check.id]), outcome.check.id
 

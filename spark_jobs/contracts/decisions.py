@@ -10,7 +10,7 @@ from spark_jobs.contracts.names import show
 _MOST_WORDS = 500
 
 
-def check_said(because: str | None, by: str | None, *, missing: str) -> None:
+def check_decision(because: str | None, by: str | None, *, missing: str) -> None:
     """Raise ContractError unless ``because`` and ``by`` are one line each; ``missing`` is the error of no reason."""
     check_line(because, "because")
     check_line(by, "by")
@@ -24,6 +24,6 @@ def check_line(words: str | None, name: str) -> None:
         raise ContractError(f"--{name} is {show(words)}; give one line of at most {_MOST_WORDS} characters")
 
 
-def said_by(by: str | None) -> str:
+def decided_by(by: str | None) -> str:
     """Who decided: ``by``, or the user of this machine."""
     return by or getpass.getuser()

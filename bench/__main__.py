@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.day_report import PICTURE, Day, draw
 from bench.parts import CONTENDERS, PARTS
 from bench.race import say
 from bench.report import Conditions, Figures, render_page, to_json
@@ -42,8 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results.mkdir(parents=True, exist_ok=True)
     text = json.dumps(to_json(found, conditions), indent=1)
     (results / f"{options.part}.json").write_text(text + "\n", encoding="utf-8")
-    if isinstance(found, Day):
-        draw(found, results / PICTURE)
     files = [results / f"{part}.json" for part in PARTS]
     page = render_page([json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()])
     (results / "README.md").write_text(page, encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from bench.lake import split_context
+from bench.contexts import split_context
 from bench.workload import EVENTS, Workload
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec

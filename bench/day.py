@@ -14,7 +14,7 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from bench.day_report import Day, Lake, Sample, TableCost
+from bench.day_report import Day, Lake, Sample, TableCost, draw
 from bench.lake import run_job
 from bench.processes import memory_mb
 from bench.race import say
@@ -58,15 +58,17 @@ rows at the end in one Parquet file. The query is a full aggregate of the snapsh
 resident one of Python and JVM."""
 
 
-def measure_day(settings: Settings, folder: Path, *, batches: int) -> Day:
-    """The day in two lakes at the same time, each in a process of its own."""
+def measure_day(settings: Settings, folder: Path, *, batches: int, picture: Path) -> Day:
+    """The day in two lakes at the same time, each in a process of its own; its course is drawn, and not kept."""
     with ProcessPoolExecutor(len(_LAKES), mp_context=get_context("spawn")) as processes:
         days = [processes.submit(_measure_lake, settings, folder, name, batches) for name in _LAKES]
-        lakes = tuple(day.result() for day in days)
+        found = [day.result() for day in days]
+    draw({lake.name: samples for lake, samples in found}, picture)
+    lakes = tuple(lake for lake, _ in found)
     return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=lakes)
 
 
-def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> Lake:
+def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> tuple[Lake, Sequence[Sample]]:
     home = folder / name.replace(" ", "-")
     spark = open_bench_session(settings, folder=home, with_peers=False)
     place = replace(settings, base_path=str(home / "lake"), landing_path=str(home / "landing"))
@@ -75,7 +77,7 @@ def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> 
     query = median(_query(spark, place) for _ in range(_QUERIES))
     tables = tuple(_cost(spark, place, layout, written[layout.name]) for layout in _layouts(place))
     spark.stop()
-    return Lake(name=name, samples=samples, query_seconds=query, tables=tables)
+    return Lake.of(name, samples, query_seconds=query, tables=tables), samples
 
 
 def _day(

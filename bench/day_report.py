@@ -39,17 +39,34 @@ class TableCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
-    """One of the two days."""
+    """One of the two days; of each series the medians near its beginning and at its end."""
 
     name: str
-    samples: Sequence[Sample]
+    batches: int
+    early: Mapping[str, float]
+    late: Mapping[str, float]
+    service_seconds: float
+    written: int
+    landed: int
     query_seconds: float
     tables: Sequence[TableCost]
 
-    def early_and_late(self, what: Callable[[Sample], float]) -> tuple[float, float]:
-        """The medians near the beginning and at the end."""
-        edge = max(int(len(self.samples) * _EDGE), 1)
-        return median(map(what, self.samples[edge : 2 * edge] or self.samples)), median(map(what, self.samples[-edge:]))
+    @classmethod
+    def of(cls, name: str, samples: Sequence[Sample], *, query_seconds: float, tables: Sequence[TableCost]) -> Lake:
+        """By a sample after each batch."""
+        edge = max(int(len(samples) * _EDGE), 1)
+        early, late = samples[edge : 2 * edge] or samples, samples[-edge:]
+        return cls(
+            name=name,
+            batches=len(samples),
+            early={what: median(map(read, early)) for what, read in _SERIES.items()},
+            late={what: median(map(read, late)) for what, read in _SERIES.items()},
+            service_seconds=sum(sample.service_seconds for sample in samples),
+            written=samples[-1].written,
+            landed=samples[-1].landed,
+            query_seconds=query_seconds,
+            tables=tables,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +93,13 @@ class Day:
         yield f"![Files, commits, seconds and memory over the day]({PICTURE})"
 
     def _rows(self) -> Iterator[tuple[str, list[str]]]:
-        last = [lake.samples[-1] for lake in self.lakes]
-        yield f"batches of {self.events:,} events", [f"{len(lake.samples)}" for lake in self.lakes]
-        for what, read in _SERIES.items():
+        yield f"batches of {self.events:,} events", [f"{lake.batches}" for lake in self.lakes]
+        for what in _SERIES:
             if what != _SERVICES:
-                pairs = [lake.early_and_late(read) for lake in self.lakes]
+                pairs = [(lake.early[what], lake.late[what]) for lake in self.lakes]
                 yield f"{what}, in the second and in the last eighth", [f"{a:,.1f} → {b:,.1f}" for a, b in pairs]
-        yield (
-            "seconds of services, all day",
-            [f"{sum(s.service_seconds for s in lake.samples):,.0f}" for lake in self.lakes],
-        )
-        yield "bytes written / bytes landed", [f"{sample.written / max(sample.landed, 1):.1f}" for sample in last]
+        yield "seconds of services, all day", [f"{lake.service_seconds:,.0f}" for lake in self.lakes]
+        yield "bytes written / bytes landed", [f"{lake.written / max(lake.landed, 1):.1f}" for lake in self.lakes]
         yield "query over sales at the end, s", [f"{lake.query_seconds:.2f}" for lake in self.lakes]
 
     def _costs(self) -> Iterator[str]:
@@ -111,16 +124,16 @@ _SERIES: Mapping[str, Callable[[Sample], float]] = {
 }
 
 
-def draw(day: Day, file: Path) -> None:
-    """The day as small charts, one for each series, with a line for each lake."""
+def draw(days: Mapping[str, Sequence[Sample]], file: Path) -> None:
+    """The days as small charts, one for each series, with a line for each lake by its name."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 6), layout="constrained")
     for number, (what, read) in enumerate(_SERIES.items(), start=1):
         axes = figure.add_subplot(2, 3, number)
-        for lake in day.lakes:
-            hours = [5 * n / 60 for n in range(1, len(lake.samples) + 1)]
-            axes.plot(hours, [read(sample) for sample in lake.samples], label=lake.name, linewidth=1)
+        for name, samples in days.items():
+            hours = [5 * n / 60 for n in range(1, len(samples) + 1)]
+            axes.plot(hours, [read(sample) for sample in samples], label=name, linewidth=1)
         axes.set_title(what, fontsize=10)
         axes.set_xlabel("hours")
         axes.set_ylim(bottom=0)
@@ -132,13 +145,5 @@ def draw(day: Day, file: Path) -> None:
 
 def read_day(fields: Mapping[str, Any]) -> Day:
     """What was kept in ``day.json``."""
-    lakes = [
-        Lake(
-            name=lake["name"],
-            samples=[Sample(**sample) for sample in lake["samples"]],
-            query_seconds=lake["query_seconds"],
-            tables=[TableCost(**cost) for cost in lake["tables"]],
-        )
-        for lake in fields["lakes"]
-    ]
+    lakes = [Lake(**{**lake, "tables": [TableCost(**cost) for cost in lake["tables"]]}) for lake in fields["lakes"]]
     return Day(**{**fields, "lakes": lakes})

@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from bench.contexts import split_context
 from bench.history import History
 from bench.race import say
 from spark_jobs.context import JobContext
@@ -20,7 +21,6 @@ from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import load_job
 from spark_jobs.job_options.registry import options_of
-from spark_jobs.job_options.split import SplitOptions
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import merged_tables
@@ -99,13 +99,6 @@ class HistoryLake:
 
     def _commit_log(self, rows_df: DataFrame) -> str:
         return commit(rows_df, log_layout(self.spec), metadata={}, settings=self.settings).instant
-
-
-def split_context(spark: SparkSession, spec: LakeSpec, settings: Settings) -> JobContext[SplitOptions]:
-    """Of a run of ``split`` over all tables, now."""
-    return JobContext(
-        job="split", clock=datetime.now(UTC), options=SplitOptions(), settings=settings, lake=spec, session=spark
-    )
 
 
 def run_job(spark: SparkSession | None, settings: Settings, job: str, clock: datetime, **options: Any) -> JobResult:

@@ -13,7 +13,7 @@ from bench.contenders import Contender, DefaultHudi, Delta, Iceberg, Ours, OursC
 from bench.dag_parse import measure_dag_parse
 from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
-from bench.day_report import Day
+from bench.day_report import PICTURE, Day
 from bench.gate import measure_gate
 from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
@@ -148,7 +148,9 @@ def slow(options: argparse.Namespace, settings: Settings, folder: Path) -> Races
 
 def day(options: argparse.Namespace, settings: Settings, folder: Path) -> Day:
     """A day of five-minute batches, with services and without."""
-    return measure_day(settings, folder, batches=options.batches or BATCHES)
+    results: Path = options.results_folder
+    results.mkdir(parents=True, exist_ok=True)
+    return measure_day(settings, folder, batches=options.batches or BATCHES, picture=results / PICTURE)
 
 
 def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:

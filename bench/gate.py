@@ -19,7 +19,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ColumnType
-from spark_jobs.pipelines.merge.gates import Gates, Passed
+from spark_jobs.pipelines.merge.gates import GateOutcome, Gates
 from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable
@@ -96,6 +96,6 @@ def _rule(spec: LakeSpec, table: str, column: str) -> Expectation:
     return replace(basis, kind=Kind.BETWEEN, pattern="", least=borders[0], most=borders[1]) if borders else basis
 
 
-def _count(_gates: Gates, changed_df: DataFrame, _tables: Sequence[MergedTable]) -> Passed:
+def _count(_gates: Gates, changed_df: DataFrame, _tables: Sequence[MergedTable]) -> GateOutcome:
     rows = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
-    return Passed(metadata={row[TABLE]: {QUALITY_KEY: to_metadata({"written": row[_ROWS]}, ())} for row in rows})
+    return GateOutcome(metadata={row[TABLE]: {QUALITY_KEY: to_metadata({"written": row[_ROWS]}, ())} for row in rows})

@@ -11,7 +11,15 @@ from typing import Any
 
 from local_stack.demos.lake_view import TableView
 from local_stack.errors import SetupError
-from spark_jobs.generator.envelope import COMMIT_SLOT, FIRST_CHANGE_SLOT, INSERT_SERIAL, Place, envelope, image, lsn
+from spark_jobs.generator.envelope import (
+    COMMIT_SLOT,
+    FIRST_CHANGE_SLOT,
+    INSERT_SERIAL,
+    LogPosition,
+    envelope,
+    image,
+    lsn,
+)
 from spark_jobs.generator.landing import LandingFile
 from spark_jobs.lake_spec.specs import LakeSpec
 
@@ -90,7 +98,7 @@ def land_correction(
         "CustomerId": sale["customer_id"],
         "CustomerName": find("customers", sale["customer_id"]).get("customer_name"),
     }
-    place = Place(lsn(sequence, FIRST_CHANGE_SLOT), lsn(sequence, COMMIT_SLOT), INSERT_SERIAL)
+    place = LogPosition(lsn(sequence, FIRST_CHANGE_SLOT), lsn(sequence, COMMIT_SLOT), INSERT_SERIAL)
     after = image(tuple(row.values()), has_customer_columns=True)
     text = envelope("c", "null", after, place, ts_ms=_milliseconds(correction.at), lag_ms=40)
     with LandingFile(folder, topic="corrections", offset=sequence, is_gzip=False) as file:

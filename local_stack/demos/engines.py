@@ -15,7 +15,7 @@ from local_stack.servers import trino_server
 from local_stack.servers.bucket import open_session
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from spark_jobs.storage.catalog.view_ddl import ViewDdl, ViewEngine, build_views
 from spark_jobs.storage.layouts import all_layouts
 
 READ_OPTIMIZED = {"hoodie.read.use.read_optimized.mode": "true"}
@@ -53,7 +53,9 @@ class TrinoLake:
 
     def make_views(self, *, is_masked: bool = False) -> ViewDdl:
         """Make the views that readers ask, as ``views ddl --engine trino`` prints them."""
-        views = build_views(self.spec, self.settings, database=self.database, engine=Engine.TRINO, is_masked=is_masked)
+        views = build_views(
+            self.spec, self.settings, database=self.database, engine=ViewEngine.TRINO, is_masked=is_masked
+        )
         trino_server.query(self.address, f"CREATE SCHEMA IF NOT EXISTS {views.database}")
         for statement in views.statements.values():
             trino_server.query(self.address, statement)

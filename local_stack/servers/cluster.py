@@ -20,7 +20,7 @@ _WORKER = "org.apache.spark.deploy.worker.Worker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ClusterPlace:
     """Where one of them listens: a name of this machine that the others know, and a port."""
 
     host: str = LOOPBACK
@@ -40,12 +40,12 @@ def start_cluster(
     Raises:
         SetupError: one of them ended, or hangs.
     """
-    place = Place(port=free_port())
+    place = ClusterPlace(port=free_port())
     master = build_master(folder.path, place, environ=environ).start(folder)
     wait_for_server(master, what="the Spark master", seconds=START_SECONDS)
     started = [
         build_worker(
-            *(folder.path, place.url, Place(port=free_port())),
+            *(folder.path, place.url, ClusterPlace(port=free_port())),
             name=f"worker-{number}",
             cores=cores,
             memory=memory,
@@ -58,7 +58,7 @@ def start_cluster(
     return place.url
 
 
-def build_master(folder: Path, place: Place, *, environ: Mapping[str, str] = os.environ) -> Program:
+def build_master(folder: Path, place: ClusterPlace, *, environ: Mapping[str, str] = os.environ) -> Program:
     """The master of a cluster."""
     return _build("master", [_MASTER], place, folder=folder, environ=environ)
 
@@ -66,7 +66,7 @@ def build_master(folder: Path, place: Place, *, environ: Mapping[str, str] = os.
 def build_worker(
     folder: Path,
     master: str,
-    place: Place,
+    place: ClusterPlace,
     *,
     name: str = "worker",
     cores: int,
@@ -79,7 +79,7 @@ def build_worker(
     )
 
 
-def _build(name: str, words: list[str], place: Place, *, folder: Path, environ: Mapping[str, str]) -> Program:
+def _build(name: str, words: list[str], place: ClusterPlace, *, folder: Path, environ: Mapping[str, str]) -> Program:
     variables = {
         **environ,
         "JAVA_HOME": str(find_java(environ).home),

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from local_stack.servers.cluster import Place, build_master, build_worker
+from local_stack.servers.cluster import ClusterPlace, build_master, build_worker
 from local_stack.servers.connect_server import NAME as CONNECT
 from local_stack.servers.connect_server import build_connect_server
 from local_stack.servers.metastore import NAME as METASTORE
@@ -50,7 +50,7 @@ def build(options: argparse.Namespace, folder: Path) -> Program:
         return build_connect_server(folder)
     if options.server == METASTORE:
         return build_metastore(folder, port=options.port)
-    place = Place(host=options.host, port=options.port)
+    place = ClusterPlace(host=options.host, port=options.port)
     if options.server == "master":
         return build_master(folder, place)
     return build_worker(folder, options.master, place, cores=options.cores, memory=options.memory)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from spark_jobs.contracts.names import spell
-from spark_jobs.contracts.places import Place, Steps
+from spark_jobs.contracts.places import DocumentPlace, Steps
 
 
 class LakehouseError(Exception):
@@ -16,7 +16,7 @@ class LakehouseError(Exception):
     """
 
     exit_code = 2
-    place: Place | None = None
+    place: DocumentPlace | None = None
     """Of what is wrong with a file: where."""
 
     def __init__(self, message: str = "") -> None:

@@ -43,7 +43,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class OptionField:
     """A field of a job's options: its option, and what its type says of its values."""
 
     name: str
@@ -129,7 +129,7 @@ class JobOptions:
                 raise ContractError(f"{each.flag} {value} must be at least {least}")
         self._check_action(declared)
 
-    def _check_action(self, declared: tuple[Declared, ...]) -> None:
+    def _check_action(self, declared: tuple[OptionField, ...]) -> None:
         """Refuse an option of another action: it would be ignored."""
         action = getattr(self, ACTION, None)
         for each in declared:
@@ -166,7 +166,7 @@ class JobOptions:
         return cls(**{name: known[name].value_of(value) for name, value in values.items()})
 
 
-def declared_options(options: type[JobOptions]) -> Iterator[Declared]:
+def declared_options(options: type[JobOptions]) -> Iterator[OptionField]:
     """Every option of a class, in the order of its fields."""
     hints = get_type_hints(options, include_extras=True)
     for each in fields(options):
@@ -175,7 +175,7 @@ def declared_options(options: type[JobOptions]) -> Iterator[Declared]:
             yield _declared(each.name, kind, option, each.default)
 
 
-def _declared(name: str, kind: Any, option: Option, default: Any) -> Declared:
+def _declared(name: str, kind: Any, option: Option, default: Any) -> OptionField:
     is_optional = get_origin(kind) in (Union, UnionType) and type(None) in get_args(kind)
     if is_optional:
         (kind,) = (each for each in get_args(kind) if each is not type(None))
@@ -186,7 +186,7 @@ def _declared(name: str, kind: Any, option: Option, default: Any) -> Declared:
         choices, kind = get_args(kind), str
     elif issubclass(kind, Enum):
         choices = tuple(each.value for each in kind)
-    return Declared(
+    return OptionField(
         name=name,
         option=option,
         type=kind,

@@ -14,7 +14,7 @@ Steps = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Place:
+class DocumentPlace:
     """A line of a file; lines count from 1."""
 
     file: str
@@ -36,8 +36,8 @@ class Entries(dict[Any, Any]):
     def __init__(
         self,
         values: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
-        place: Place | None = None,
-        places: Mapping[Any, Place] | None = None,
+        place: DocumentPlace | None = None,
+        places: Mapping[Any, DocumentPlace] | None = None,
     ) -> None:
         super().__init__(values)
         self.place = place
@@ -61,7 +61,10 @@ class Items(list[Any]):
     """A list that knows where it stands and where each of its items begins."""
 
     def __init__(
-        self, values: Iterable[Any] = (), place: Place | None = None, places: Mapping[int, Place] | None = None
+        self,
+        values: Iterable[Any] = (),
+        place: DocumentPlace | None = None,
+        places: Mapping[int, DocumentPlace] | None = None,
     ) -> None:
         super().__init__(values)
         self.place = place
@@ -71,12 +74,16 @@ class Items(list[Any]):
 def lines_of(text: str, file: str) -> Items:
     """The lines of a text, each by its own number."""
     lines = ["", *text.splitlines()]
-    return Items(lines, Place(file=file), {number: Place(file=file, line=number) for number in range(1, len(lines))})
+    return Items(
+        lines,
+        DocumentPlace(file=file),
+        {number: DocumentPlace(file=file, line=number) for number in range(1, len(lines))},
+    )
 
 
-def find_place(entry: Any, steps: Steps) -> Place | None:
+def find_place(entry: Any, steps: Steps) -> DocumentPlace | None:
     """Where the end of the way stands, or the last of it that has a place; None for what code made."""
-    place: Place | None = getattr(entry, "place", None)
+    place: DocumentPlace | None = getattr(entry, "place", None)
     for step in steps:
         if not isinstance(entry, Entries | Items) or step not in entry.places:
             break

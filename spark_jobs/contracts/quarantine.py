@@ -38,15 +38,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class Decisions:
     """Numbers of records about which a person decided; ``repaired`` are those replayed with other bytes."""
 
     replayed: int = 0
     repaired: int = 0
     discarded: int = 0
 
-    def __add__(self, other: Decided) -> Decided:
-        return Decided(
+    def __add__(self, other: Decisions) -> Decisions:
+        return Decisions(
             replayed=self.replayed + other.replayed,
             repaired=self.repaired + other.repaired,
             discarded=self.discarded + other.discarded,
@@ -57,12 +57,12 @@ class Decided:
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str | None) -> Decided:
+    def from_json(cls, text: str | None) -> Decisions:
         """Read what :meth:`to_json` gave; nothing was decided in a commit without it."""
         return cls(**json.loads(text)) if text else cls()
 
 
-def lost_decisions(decided: Decided) -> tuple[str, ...]:
+def lost_decisions(decided: Decisions) -> tuple[str, ...]:
     """What is to be said where the quarantine goes back to before these decisions; () when there were none."""
     parts = [f"{decided.replayed:,} records were replayed"] if decided.replayed else []
     parts += [f"{decided.discarded:,} discarded"] if decided.discarded else []

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from spark_jobs.generator.funnel import DAY_MS, NEXT_TO_SIGNING
 from spark_jobs.generator.sale import Sale
-from spark_jobs.generator.world import Named, World, choose
+from spark_jobs.generator.world import Entity, World, choose
 
 MOST_OPEN: Final = 50_000
 MOST_AGING: Final = 20_000
@@ -99,7 +99,7 @@ class Book:
     def from_state(cls, state: dict[str, Any], world: World) -> Book:
         """The book that :meth:`to_state` described, over the same world."""
         book = cls()
-        customers: dict[int, Named] = {customer.id: customer for customer in world.known_customers}
+        customers: dict[int, Entity] = {customer.id: customer for customer in world.known_customers}
         for fields in state["open"]:
             book.wait(Sale.from_state(fields, world, customers))
         book._aging.extend(Sale.from_state(fields, world, customers) for fields in state["aging"])

@@ -11,7 +11,7 @@ from spark_jobs.generator.envelope import (
     FIRST_CHANGE_SLOT,
     INSERT_SERIAL,
     UPDATE_SERIAL,
-    Place,
+    LogPosition,
     envelope,
     image,
     lsn,
@@ -89,7 +89,7 @@ class ChangeLog:
     ) -> None:
         after = "null" if row is None else sale.image or "null"
         change_lsn = lsn(self._block, self._slot) if snapshot == "false" else None
-        place = Place(change_lsn, lsn(self._block, COMMIT_SLOT), serial, snapshot)
+        place = LogPosition(change_lsn, lsn(self._block, COMMIT_SLOT), serial, snapshot)
         text = envelope(op, before, after, place, ts_ms=now_ms, lag_ms=40 + int(self._rng.random() * 900))
         is_added = self._has_customer_columns()
         if self._is_wrapped:

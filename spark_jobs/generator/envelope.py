@@ -41,7 +41,7 @@ def with_customer_columns(row_image: str) -> str:
     return row_image if '"CustomerId":' in row_image else row_image[:-1] + _ABSENT_CUSTOMER
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """Where a change stands in the transaction log; rows of a snapshot have no ``change_lsn``."""
 
     change_lsn: str | None
@@ -50,7 +50,7 @@ class Place(NamedTuple):
     snapshot: str = "false"
 
 
-def envelope(op: str, before: str, after: str, place: Place, *, ts_ms: int, lag_ms: int) -> str:
+def envelope(op: str, before: str, after: str, place: LogPosition, *, ts_ms: int, lag_ms: int) -> str:
     """One record without the schema wrapper. Images are JSON text; the connector saw the commit after ``lag_ms``."""
     change_lsn, commit_lsn, serial, snapshot = place
     change = f'"{change_lsn}"' if change_lsn else "null"

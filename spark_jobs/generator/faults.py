@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from spark_jobs.generator.envelope import INSERT_SERIAL, Place, encode, envelope, image, lsn
+from spark_jobs.generator.envelope import INSERT_SERIAL, LogPosition, encode, envelope, image, lsn
 from spark_jobs.generator.events import ALL_COLUMNS, Event, Row, Value
 from spark_jobs.generator.wrapper import wrap
 
@@ -24,7 +24,7 @@ _OPS: Final = ("x", "insert", "", "U")
 
 def _record(event: Event, number: int, after: str, *, op: str = "c") -> str:
     position = lsn(event.sequence, _SLOT + number % _SLOTS)
-    place = Place(position, position, INSERT_SERIAL)
+    place = LogPosition(position, position, INSERT_SERIAL)
     return envelope(op, "null", after, place, ts_ms=event.ts_ms, lag_ms=100 + number % 800)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from spark_jobs.generator.events import Row
 from spark_jobs.generator.funnel import LEAD, RESERVATION, SIGNED, STATUS_NAMES
-from spark_jobs.generator.world import Named, Unit, World
+from spark_jobs.generator.world import Entity, Unit, World
 
 
 @dataclass(slots=True)
@@ -19,9 +19,9 @@ class Sale:
     """
 
     id: int
-    agent: Named
+    agent: Entity
     unit: Unit
-    customer: Named | None = None
+    customer: Entity | None = None
     status: int = LEAD
     subtotal: int | None = None
     signed_ms: int | None = None
@@ -55,8 +55,8 @@ class Sale:
         ]  # fmt: skip
 
     @classmethod
-    def from_state(cls, state: list[Any], world: World, customers: dict[int, Named]) -> Sale:
+    def from_state(cls, state: list[Any], world: World, customers: dict[int, Entity]) -> Sale:
         """The sale :meth:`to_state` described; sales of one customer share the object, found in ``customers``."""
         sale_id, agent_id, unit_id, customer, *rest = state
-        who = customers.setdefault(customer[0], Named(*customer)) if customer else None
+        who = customers.setdefault(customer[0], Entity(*customer)) if customer else None
         return cls(sale_id, world.agents[agent_id - 1], world.units[unit_id - 1], who, *rest)

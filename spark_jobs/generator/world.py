@@ -28,7 +28,7 @@ def choose(rng: Random, items: Sequence[Item]) -> Item:
 
 
 @dataclass(slots=True)
-class Named:
+class Entity:
     """Anything with an id and a name: a project, an agent, a customer."""
 
     id: int
@@ -36,14 +36,14 @@ class Named:
 
 
 @dataclass(slots=True)
-class Building(Named):
+class Building(Entity):
     """A building stands in one project."""
 
     project_id: int
 
 
 @dataclass(slots=True)
-class Unit(Named):
+class Unit(Entity):
     """A unit of a building; ``price`` is in ten-thousandths of the currency, ``is_taken`` from reservation on."""
 
     building_id: int
@@ -57,11 +57,11 @@ class World:
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.projects: list[Named] = []
+        self.projects: list[Entity] = []
         self.buildings: list[Building] = []
         self.units: list[Unit] = []
-        self.agents: list[Named] = []
-        self.known_customers: list[Named] = []
+        self.agents: list[Entity] = []
+        self.known_customers: list[Entity] = []
         self.customer_count = 0
 
     def populate(self, *, events: int) -> None:
@@ -76,7 +76,7 @@ class World:
     def start_project(self) -> None:
         """A new project without buildings."""
         number = len(self.projects) + 1
-        self.projects.append(Named(number, self._project_name(number)))
+        self.projects.append(Entity(number, self._project_name(number)))
 
     def launch_building(self) -> None:
         """A new building, with its units, in a project that is under way; the first ones give every project one."""
@@ -91,7 +91,7 @@ class World:
 
     def hire_agent(self) -> None:
         """A new agent."""
-        self.agents.append(Named(len(self.agents) + 1, self._person()))
+        self.agents.append(Entity(len(self.agents) + 1, self._person()))
 
     def free_unit(self) -> Unit:
         """A unit nobody has taken; a new building is launched when few are left."""
@@ -102,14 +102,14 @@ class World:
         self.launch_building()
         return self.units[-1]
 
-    def meet_customer(self) -> Named:
+    def meet_customer(self) -> Entity:
         """The customer of a sale: mostly somebody new, at times one of those met lately."""
         if self.known_customers and self.rng.random() < 0.15:
             return choose(self.rng, self.known_customers)
         self.customer_count += 1
         is_company = self.rng.random() < 0.1
         name = f"{choose(self.rng, LAST_NAMES)} {choose(self.rng, COMPANY_ENDINGS)}" if is_company else self._person()
-        customer = Named(self.customer_count, name)
+        customer = Entity(self.customer_count, name)
         if len(self.known_customers) < _KNOWN_CUSTOMERS:
             self.known_customers.append(customer)
         else:
@@ -144,11 +144,11 @@ class World:
     def from_state(cls, state: dict[str, Any], rng: Random) -> World:
         """The world that :meth:`to_state` described."""
         world = cls(rng)
-        world.projects = [Named(*fields) for fields in state["projects"]]
+        world.projects = [Entity(*fields) for fields in state["projects"]]
         world.buildings = [Building(*fields) for fields in state["buildings"]]
         world.units = [Unit(*fields) for fields in state["units"]]
-        world.agents = [Named(*fields) for fields in state["agents"]]
-        world.known_customers = [Named(*fields) for fields in state["known_customers"]]
+        world.agents = [Entity(*fields) for fields in state["agents"]]
+        world.known_customers = [Entity(*fields) for fields in state["known_customers"]]
         world.customer_count = state["customer_count"]
         return world
 

@@ -18,7 +18,7 @@ from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.decisions import check_decision, decided_by
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.quarantine import Attempt, Decided, Selection, State, check_reason, check_state
+from spark_jobs.contracts.quarantine import Attempt, Decisions, Selection, State, check_reason, check_state
 from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.job_options.quarantine import QuarantineOptions
@@ -202,7 +202,7 @@ def _discard(
     marked_df = with_attempt(chosen_df, _attempt(context, outcome="discarded"))
     marked_df = marked_df.withColumn(STATE, F.lit(State.DISCARDED.value))
     count = int(chosen_df.count())
-    outcome = commit_marks(marked_df, spec, timeline, count, settings, decided=Decided(discarded=count))
+    outcome = commit_marks(marked_df, spec, timeline, count, settings, decided=Decisions(discarded=count))
     return _result(context, (outcome,), {"records": count}, ())
 
 

@@ -6,7 +6,7 @@ import logging
 
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided, lost_decisions
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Decisions, lost_decisions
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
@@ -73,13 +73,13 @@ def run(context: JobContext[RestoreOptions]) -> JobResult:
     return _result(context, ways, outcomes, [*planned, *messages, _AFTER])
 
 
-def _decided_after(spec: LakeSpec, record: Record, settings: Settings) -> Decided:
+def _decided_after(spec: LakeSpec, record: Record, settings: Settings) -> Decisions:
     """What was decided about quarantined records after the savepoint: it goes, and nothing does it again."""
     back_to = record.tables.get(spec.quarantine, "")
     timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
     later = [timeline.metadata(write) for write in timeline.writes if write.time > back_to]
     texts = [metadata.get(METADATA_PREFIX + DECIDED_KEY) for metadata in later]
-    return sum(map(Decided.from_json, texts), start=Decided())
+    return sum(map(Decisions.from_json, texts), start=Decisions())
 
 
 def _check(spec: LakeSpec, record: Record, settings: Settings) -> None:

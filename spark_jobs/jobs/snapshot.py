@@ -17,7 +17,7 @@ from spark_jobs.contracts.names import show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.snapshots import Snapshot, Snapshots
 from spark_jobs.job_options.snapshot import SnapshotOptions
-from spark_jobs.pipelines.ingestion.run import Ingested, ingest_delivery
+from spark_jobs.pipelines.ingestion.run import IngestOutcome, ingest_delivery
 from spark_jobs.sources.discovery import read_snapshots
 from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.delivery import JdbcDelivery
@@ -151,7 +151,7 @@ class Reading:
         before: Snapshot | None,
         after: Snapshot,
         erased: tuple[tuple[str, int], ...],
-    ) -> Ingested | None:
+    ) -> IngestOutcome | None:
         """Commit what was read; None when it is to be read again, since something came between.
 
         That is another run's commit of this snapshot, a restore, or an erasure: rows that were read before it may name
@@ -213,7 +213,7 @@ class Reading:
         kind = ColumnKind(snapshot.kind)
         return after, [part.predicate(self.database.part_key(), kind) for part in parts]
 
-    def _count(self, taken: Ingested, after: Snapshot, *, parts: int) -> None:
+    def _count(self, taken: IngestOutcome, after: Snapshot, *, parts: int) -> None:
         self._parts_read += parts
         self.counters.update({name: n for name, n in taken.counters.items() if name != "has_more"})
         self.messages += [message for message in taken.messages if message not in self.messages]

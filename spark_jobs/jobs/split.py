@@ -15,7 +15,7 @@ from spark_jobs.lake_spec.table_sources import matches, parts_of, schema_in
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.engine import Merge
-from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.lease import hold_tables
@@ -42,7 +42,7 @@ def run(context: JobContext[SplitOptions]) -> JobResult:
     settings = context.settings
     spec = context.spec
     chosen = _chosen(context)
-    merged = Merged()
+    merged = MergeOutcome()
     if spec.tables:  # a lake of patterns has none before its first events
         with hold_tables(spec.split_tables, job=context.job, settings=settings):
             merged = Merge(context=context, chosen=chosen).run()
@@ -65,7 +65,7 @@ def exit_code_of(failed: Mapping[str, Exception]) -> int:
     return min((error.exit_code if isinstance(error, LakehouseError) else 1) for error in failed.values())
 
 
-def _result(context: JobContext[SplitOptions], chosen: tuple[TableSpec, ...], merged: Merged) -> JobResult:
+def _result(context: JobContext[SplitOptions], chosen: tuple[TableSpec, ...], merged: MergeOutcome) -> JobResult:
     spec = context.spec
     window = merged.window
     return context.result(

@@ -22,7 +22,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.validate import ValidateOptions
 from spark_jobs.pipelines.stored_columns import expected_of_stored
-from spark_jobs.pipelines.validation import Audit, Found, Validation, plan_audits
+from spark_jobs.pipelines.validation import Audit, AuditFinding, Validation, plan_audits
 from spark_jobs.quality.docs_site import DOCS, publish_docs
 from spark_jobs.quality.holds import Holds, accepted_of
 from spark_jobs.quality.suites import Suites
@@ -96,20 +96,20 @@ def _chosen(context: JobContext[ValidateOptions]) -> list[str]:
     return list(chosen) or spec.validated_tables
 
 
-def _decide(found: Mapping[str, Found], settings: Settings) -> dict[str, Found]:
+def _decide(found: Mapping[str, AuditFinding], settings: Settings) -> dict[str, AuditFinding]:
     """What was found, that marked which a person has accepted."""
     holds = Holds(settings)
     return {name: replace(each, verdicts=accepted_of(each.verdicts, holds.known(name))) for name, each in found.items()}
 
 
-def _hold(context: JobContext[ValidateOptions], found: Mapping[str, Found]) -> None:
+def _hold(context: JobContext[ValidateOptions], found: Mapping[str, AuditFinding]) -> None:
     settings = context.settings
     for name, each in found.items():
         if each.stopped:
             Holds(settings).hold(name, context.job, each.stopped, context.clock, instant=each.instant)
 
 
-def _let_go(context: JobContext[ValidateOptions], found: Mapping[str, Found]) -> None:
+def _let_go(context: JobContext[ValidateOptions], found: Mapping[str, AuditFinding]) -> None:
     """Tables that were held for what was found in them, and are right as a whole."""
     settings = context.settings
     holds = Holds(settings)
@@ -123,7 +123,7 @@ def _let_go(context: JobContext[ValidateOptions], found: Mapping[str, Found]) ->
 def _result(
     context: JobContext[ValidateOptions],
     audits: list[Audit],
-    found: Mapping[str, Found],
+    found: Mapping[str, AuditFinding],
     recorded: TableOutcome,
     waiting: list[str],
     *,

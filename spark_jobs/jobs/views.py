@@ -11,7 +11,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.views import ViewsOptions
 from spark_jobs.storage.catalog.athena import run_statements
-from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from spark_jobs.storage.catalog.view_ddl import ViewDdl, ViewEngine, build_views
 from spark_jobs.storage.catalog.view_record import ViewRecord
 
 _HEAD = ("view", "state")
@@ -33,7 +33,7 @@ def run(context: JobContext[ViewsOptions]) -> JobResult:
     options, spec = context.options, context.spec
     if options.action == "apply" and options.if_configured and not settings.athena_workgroup:
         return context.result(NOTHING_TO_DO, messages=(_UNCONFIGURED,))
-    database, engine = settings.catalog_database or spec.lake, Engine(options.engine)
+    database, engine = settings.catalog_database or spec.lake, ViewEngine(options.engine)
     views = build_views(spec, settings, database=database, engine=engine, is_masked=options.masked)
     if options.action == "list":
         print(format_table(_HEAD, list(_rows(views))))
@@ -51,9 +51,9 @@ def run(context: JobContext[ViewsOptions]) -> JobResult:
     )
 
 
-def _apply(views: ViewDdl, engine: Engine, settings: Settings) -> list[str]:
+def _apply(views: ViewDdl, engine: ViewEngine, settings: Settings) -> list[str]:
     """Make the views that are not there as they should be, drop those without a text; gives the names of both."""
-    if engine is not Engine.ATHENA:
+    if engine is not ViewEngine.ATHENA:
         raise SettingsError(f"views are applied in athena alone; give the statements of 'views ddl' to {engine}")
     if not views.statements:
         return []
@@ -68,9 +68,9 @@ def _apply(views: ViewDdl, engine: Engine, settings: Settings) -> list[str]:
     return [*changed, *gone]
 
 
-def _database(views: ViewDdl, engine: Engine) -> str:
+def _database(views: ViewDdl, engine: ViewEngine) -> str:
     """In the words that each engine has for it."""
-    return f"CREATE {'SCHEMA' if engine is Engine.TRINO else 'DATABASE'} IF NOT EXISTS {views.database}"
+    return f"CREATE {'SCHEMA' if engine is ViewEngine.TRINO else 'DATABASE'} IF NOT EXISTS {views.database}"
 
 
 def _rows(views: ViewDdl) -> Iterator[tuple[str, str]]:

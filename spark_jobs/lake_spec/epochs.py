@@ -93,7 +93,7 @@ class Fall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class EpochVerdict:
     """What is known after a batch; tables with origins that are refused; streams to look at more closely.
 
     ``told`` are refused origins that were not refused before.
@@ -107,7 +107,7 @@ class Judged:
 
 def judge(
     book: SourceBook, came: Iterable[Came], *, rule: OriginRule, named: Sequence[str] = (), skew_ms: int
-) -> Judged:
+) -> EpochVerdict:
     """Lay what came over what is known.
 
     Args:
@@ -144,7 +144,7 @@ def judge(
         streams[name], suspect = _laid_over(name, known_stream, of_stream, skew_ms)
         suspects += [suspect] if suspect else []
     told = tuple(pair for pair in refused if pair[1] not in book.refused.get(pair[0], ()))
-    return Judged(
+    return EpochVerdict(
         book=replace(
             book,
             streams=streams,

@@ -22,7 +22,7 @@ from spark_jobs.lake_spec.table_sources import ORIGIN, parts_of
 from spark_jobs.lake_spec.table_spec import TableSpec
 
 
-class Unresolved(NamedTuple):
+class UnresolvedTable(NamedTuple):
     """A table at the source that none of the lake's is made of, and what is to be done about it."""
 
     origin: str
@@ -38,7 +38,7 @@ def resolve(spec: LakeSpec, book: SchemaBook) -> LakeSpec:
     """
     if not spec.is_open:
         return spec
-    unresolved, declared = list[Unresolved](), list[TableSpec]()
+    unresolved, declared = list[UnresolvedTable](), list[TableSpec]()
     for table in spec.tables:
         if not table.is_found:
             declared.append(_with_shards(table, book, unresolved) if table.shards else table)
@@ -52,9 +52,11 @@ def resolve(spec: LakeSpec, book: SchemaBook) -> LakeSpec:
                 taken.add(made.name)
                 found.append(made)
                 if (key := pattern.key_of(origin)) and {*key} != {*made.key}:
-                    unresolved.append(Unresolved(origin, f"keeps the key {', '.join(made.key)} that it was made with"))
+                    unresolved.append(
+                        UnresolvedTable(origin, f"keeps the key {', '.join(made.key)} that it was made with")
+                    )
             elif made:
-                unresolved.append(Unresolved(origin, made))
+                unresolved.append(UnresolvedTable(origin, made))
     found.sort(key=lambda table: table.name)
     lines = tuple(dict.fromkeys(sorted(unresolved)))
     return replace(lake, tables=(*declared, *found), unresolved=lines)
@@ -101,7 +103,7 @@ def join_columns(schemas: Iterable[TableSchema]) -> tuple[Column, ...]:
     return tuple(joined)
 
 
-def _with_shards(table: TableSpec, book: SchemaBook, unresolved: list[Unresolved]) -> TableSpec:
+def _with_shards(table: TableSpec, book: SchemaBook, unresolved: list[UnresolvedTable]) -> TableSpec:
     """A table of several at the source with those that are there; one that cannot be in it is left out."""
     found, types = list[str](), dict[str, str]()
     for origin in sorted(filter(table.is_from, book)):
@@ -112,10 +114,10 @@ def _with_shards(table: TableSpec, book: SchemaBook, unresolved: list[Unresolved
             line = (
                 f"column {plain(wrong)} is {own[wrong]} and {types[wrong]} in others; declare its type for all of them"
             )
-            unresolved.append(Unresolved(origin, f"is not in {table.name}: {line}"))
+            unresolved.append(UnresolvedTable(origin, f"is not in {table.name}: {line}"))
         elif named is not None:
             line = f"its column {plain(named)} is called like origin; call origin otherwise"
-            unresolved.append(Unresolved(origin, f"is not in {table.name}: {line}"))
+            unresolved.append(UnresolvedTable(origin, f"is not in {table.name}: {line}"))
         else:
             found.append(origin)
             types |= {name: own[name] for name in own if holds(own[name], types.get(name, own[name]))}

@@ -99,7 +99,7 @@ SchemaBook = Mapping[str, TableSchema]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class TypeSpan:
     """Events of one table in which a column had one type: from the ``first`` order to the ``last``.
 
     ``type`` is ``UNKNOWN_TYPE`` where nothing says what it is; ``place`` is where the first one was read, ``number`` is
@@ -115,7 +115,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
+class BatchSchema:
     """What came of one table: from the ``first`` order to the ``last``, with these columns.
 
     ``names`` are the lake's names of columns that the spec declares. Deletes are no part of it: of their rows the key
@@ -126,7 +126,7 @@ class Arrived:
     origin: str
     first: str
     last: str
-    seen: tuple[Seen, ...]
+    seen: tuple[TypeSpan, ...]
     names: Mapping[str, str] = field(default_factory=dict)
     keys: tuple[tuple[str, ...], ...] = ()
     shard_of: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class Evolution:
 
 
 def evolve(
-    book: SchemaBook, arrived: Iterable[Arrived], *, at: str, shards: Mapping[str, Sequence[str]] | None = None
+    book: SchemaBook, arrived: Iterable[BatchSchema], *, at: str, shards: Mapping[str, Sequence[str]] | None = None
 ) -> Evolution:
     """Take in what the events of a batch have for columns.
 
@@ -214,7 +214,7 @@ def _wider(types: Mapping[str, str], schema: TableSchema) -> dict[str, str]:
 
 
 def _take_in(
-    schema: TableSchema, arrived: Arrived, at: str, beside: Mapping[str, str]
+    schema: TableSchema, arrived: BatchSchema, at: str, beside: Mapping[str, str]
 ) -> tuple[TableSchema, list[Refusal]]:
     columns = {column.source: column for column in schema.columns}
     changes, refusals = list(schema.changes), list[Refusal]()
@@ -247,7 +247,7 @@ def _take_in(
     return replace(schema, columns=tuple(columns.values()), changes=_told_once(changes), key=key), refusals
 
 
-def _gone_or_back(columns: dict[str, Column], arrived: Arrived, at: str) -> list[Change]:
+def _gone_or_back(columns: dict[str, Column], arrived: BatchSchema, at: str) -> list[Change]:
     """Columns that the newest events lack and older ones had, and those that are there again."""
     last_seen, changes = dict[str, str](), list[Change]()
     for seen in arrived.seen:

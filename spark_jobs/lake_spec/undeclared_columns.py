@@ -24,7 +24,7 @@ _WHOLE = frozenset({"int", "bigint"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptColumn:
     """A column that is kept although it was not declared when its first event came.
 
     ``types`` as the events had them; ``order`` and ``place`` are of its first event, ``at`` is when that was read.
@@ -43,12 +43,12 @@ class Kept:
     filled_at: str = ""
 
 
-KeptColumns = Mapping[str, Kept]
+KeptColumns = Mapping[str, KeptColumn]
 """By name at the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class UndeclaredValues:
     """Events of a batch in which a column that is not declared had a type; ``order`` and ``place`` of the first."""
 
     column: str
@@ -57,7 +57,9 @@ class Found:
     place: str
 
 
-def take_in(known: KeptColumns, found: Iterable[Found], declared: Iterable[str], *, at: str) -> dict[str, Kept]:
+def take_in(
+    known: KeptColumns, found: Iterable[UndeclaredValues], declared: Iterable[str], *, at: str
+) -> dict[str, KeptColumn]:
     """What is known after a batch.
 
     Args:
@@ -70,7 +72,7 @@ def take_in(known: KeptColumns, found: Iterable[Found], declared: Iterable[str],
     for each in sorted(found, key=lambda one: (one.order, one.place, one.type)):
         before = columns.get(each.column)
         if before is None:
-            columns[each.column] = Kept(types=(each.type,), order=each.order, place=each.place, at=at)
+            columns[each.column] = KeptColumn(types=(each.type,), order=each.order, place=each.place, at=at)
             continue
         first = min((before.order, before.place), (each.order, each.place))
         types = tuple(sorted({*before.types, each.type}))
@@ -87,10 +89,10 @@ def pack_kept(columns: KeptColumns) -> str:
     return base64.b64encode(zlib.compress(text, 9)).decode()
 
 
-def unpack_kept(text: str | None) -> dict[str, Kept]:
+def unpack_kept(text: str | None) -> dict[str, KeptColumn]:
     """Read what :func:`pack_kept` wrote; none for None."""
     content: dict[str, dict[str, Any]] = json.loads(zlib.decompress(base64.b64decode(text))) if text else {}
-    return {name: Kept(**{**of, "types": tuple(of["types"])}) for name, of in content.items()}
+    return {name: KeptColumn(**{**of, "types": tuple(of["types"])}) for name, of in content.items()}
 
 
 def form_of(column: ColumnSpec) -> str:
@@ -127,7 +129,7 @@ def _fits(column: ColumnSpec, kind: str) -> bool:
     return number or kind in {"string", "boolean"}
 
 
-def filled(known: KeptColumns, columns: Iterable[ColumnSpec], *, by: str, at: str) -> dict[str, Kept]:
+def filled(known: KeptColumns, columns: Iterable[ColumnSpec], *, by: str, at: str) -> dict[str, KeptColumn]:
     """What is known once the tables have what was kept of these columns."""
     changed = {
         each.source: replace(

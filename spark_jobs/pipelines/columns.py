@@ -18,12 +18,12 @@ from spark_jobs.contracts.rejections import Reason
 from spark_jobs.lake_spec.resolving import resolve, settle
 from spark_jobs.lake_spec.schemas import (
     SCHEMAS_KEY,
-    Arrived,
+    BatchSchema,
     Change,
     Evolution,
     Kind,
     Refusal,
-    Seen,
+    TypeSpan,
     evolve,
     pack_book,
 )
@@ -107,7 +107,7 @@ def _line(change: Change) -> str:
     return _SAID[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
 
 
-def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
+def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[BatchSchema]:
     names: dict[str, dict[str, str]] = defaultdict(dict)
     for mirror in spec.mirrors:
         for origin in mirror.origins:
@@ -126,12 +126,12 @@ def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
         )
         .collect()
     )
-    seen: dict[str, list[Seen]] = defaultdict(list)
+    seen: dict[str, list[TypeSpan]] = defaultdict(list)
     for row in rows:
         first = row["first"]
         place = f"{first['read_from']}:{first['read_offset']}"
         seen[row["source_table"]].append(
-            Seen(
+            TypeSpan(
                 column=row["column"],
                 type=row["type"],
                 first=first["event_order"],
@@ -144,7 +144,7 @@ def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[Arrived]:
     shards = [table for table in spec.mirrors if table.shards]
     of = {origin: [table for table in shards if table.is_from(origin)] for origin in seen}
     return [
-        Arrived(
+        BatchSchema(
             origin=origin,
             first=min(each.first for each in of_table),
             last=max(each.last for each in of_table),

@@ -16,8 +16,8 @@ from spark_jobs.contracts.rejections import Reason
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.epochs import (
     Came,
+    EpochVerdict,
     Fall,
-    Judged,
     Suspect,
     check_falls,
     describe_fall,
@@ -138,7 +138,7 @@ def _with_refusals_of(book: SourceBook, other: SourceBook) -> SourceBook:
 
 def _judge(
     decoded_df: DataFrame, spec: LakeSpec, book: SourceBook, clock: datetime, settings: Settings, *, has_table: bool
-) -> Judged:
+) -> EpochVerdict:
     # Of one that names server and database too the table counts: events of another stream are not comparable anyway.
     tables = (name.rpartition("/")[2] for name in spec.source.tables)
     named = tuple(name.lower() for name in tables if not is_pattern(name))

@@ -10,12 +10,12 @@ from spark_jobs.lake_spec.resolving import columns_of as columns_of_source
 from spark_jobs.lake_spec.schemas import Column, SchemaBook
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.column_forms import stored_forms
-from spark_jobs.sql_analysis.mirror_expectations import Expected
+from spark_jobs.sql_analysis.mirror_expectations import TableExpectations
 from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline
 
 
-def expected_of_stored(spec: LakeSpec, timelines: Mapping[str, Timeline], settings: Settings) -> Expected:
+def expected_of_stored(spec: LakeSpec, timelines: Mapping[str, Timeline], settings: Settings) -> TableExpectations:
     """What is expected of the tables as they are stored: as the timelines say that are given, and others when needed.
 
     A column that is known and not written yet, or written under another name, is not there.
@@ -33,4 +33,4 @@ def expected_of_stored(spec: LakeSpec, timelines: Mapping[str, Timeline], settin
         columns = columns_of_source(mirror, book()) if mirror and stored else ()
         return tuple(each for each in columns if stored.get(each.source, ("", ""))[0] == each.name)
 
-    return Expected(spec=spec, columns_of=columns_of)
+    return TableExpectations(spec=spec, columns_of=columns_of)

@@ -14,9 +14,9 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.undeclared_columns import (
     LONG_TYPE,
     UNDECLARED_KEY,
-    Found,
-    Kept,
+    KeptColumn,
     KeptColumns,
+    UndeclaredValues,
     pack_kept,
     take_in,
     to_fill,
@@ -30,7 +30,7 @@ FILL = "schema apply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undeclared:
+class UndeclaredColumns:
     """What is known of such columns before a batch and after it."""
 
     before: KeptColumns = field(default_factory=dict)
@@ -73,7 +73,7 @@ def has_undeclared(events_df: DataFrame) -> Column:
 
 def keep_undeclared(
     decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, *, events: int, clock: datetime
-) -> Undeclared:
+) -> UndeclaredColumns:
     """What a batch of decoded records, which is pinned, has of such columns, laid over what is known of them.
 
     ``events`` is how many of its usable records have any: where there are none, nobody looks again.
@@ -81,10 +81,10 @@ def keep_undeclared(
     before = read_kept(log_timeline)
     found = _found(decoded_df) if events else []
     declared = [column.source for column in spec.source.columns]
-    return Undeclared(before=before, after=take_in(before, found, declared, at=format_clock(clock)))
+    return UndeclaredColumns(before=before, after=take_in(before, found, declared, at=format_clock(clock)))
 
 
-def _found(decoded_df: DataFrame) -> list[Found]:
+def _found(decoded_df: DataFrame) -> list[UndeclaredValues]:
     wide_df = decoded_df.where(is_usable() & has_undeclared(decoded_df))
     columns_df = wide_df.select(
         "event_order", "read_from", "read_offset", F.explode("row_types").alias("column", "type")
@@ -92,7 +92,7 @@ def _found(decoded_df: DataFrame) -> list[Found]:
     first = F.min(F.struct("event_order", "read_from", "read_offset")).alias("first")
     rows = columns_df.groupBy("column", "type").agg(first).collect()
     return [
-        Found(
+        UndeclaredValues(
             column=row["column"],
             type=row["type"],
             order=row["first"]["event_order"],
@@ -102,10 +102,10 @@ def _found(decoded_df: DataFrame) -> list[Found]:
     ]
 
 
-def _how_kept(kept: Kept) -> str:
+def _how_kept(kept: KeptColumn) -> str:
     is_long = any(type_.endswith(f":{LONG_TYPE}") for type_ in kept.types)
     return "are kept, but not those that are too long" if is_long else "are kept"
 
 
-def _types(kept: Kept) -> str:
+def _types(kept: KeptColumn) -> str:
     return ", ".join(dict.fromkeys(type_.partition(":")[2] or "null so far" for type_ in kept.types))

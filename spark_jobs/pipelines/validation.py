@@ -19,10 +19,10 @@ from spark_jobs.lake_spec.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KI
 from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import AuditCheckpoint, QualityRecord
-from spark_jobs.quality.results import Place, QualityResult, Stage, result_of, results_of_commit, results_of_hold
+from spark_jobs.quality.results import QualityResult, ResultPlace, Stage, result_of, results_of_commit, results_of_hold
 from spark_jobs.quality.suites import Suites
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict
-from spark_jobs.sql_analysis.mirror_expectations import Expected
+from spark_jobs.sql_analysis.mirror_expectations import TableExpectations
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
 from spark_jobs.storage.timeline import Timeline
@@ -56,7 +56,7 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AuditFinding:
     """What was found in a table, as of an instant."""
 
     instant: str
@@ -91,13 +91,13 @@ class Validation:
     """Asks the tables of a plan what is expected of them, and keeps what they answer."""
 
     context: AnyContext
-    expected: Expected
+    expected: TableExpectations
 
-    def audit(self, audits: Sequence[Audit], suites: Suites) -> dict[str, Found]:
+    def audit(self, audits: Sequence[Audit], suites: Suites) -> dict[str, AuditFinding]:
         """Of each table of which something is expected, what Great Expectations found."""
         return dict(self._audit_each(audits, suites))
 
-    def record(self, audits: Sequence[Audit], found: Mapping[str, Found]) -> TableOutcome:
+    def record(self, audits: Sequence[Audit], found: Mapping[str, AuditFinding]) -> TableOutcome:
         """Keep what the gates said of commits since the last check, and what was found; how far was checked."""
         results = [result for audit in audits for result in self._of_gates(audit)]
         for audit in audits:
@@ -108,8 +108,8 @@ class Validation:
         return self._write(results, audits)
 
     def judge_history(
-        self, audits: Sequence[Audit], found: Mapping[str, Found], recorded: TableOutcome
-    ) -> tuple[dict[str, Found], TableOutcome]:
+        self, audits: Sequence[Audit], found: Mapping[str, AuditFinding], recorded: TableOutcome
+    ) -> tuple[dict[str, AuditFinding], TableOutcome]:
         """How the last whole day of each table was, by the weeks before: added to what was found, and kept."""
         clock, tables = self.context.clock, [audit.table for audit in audits]
         usual = [e for table in tables for e in self.expected.of(table) if e.kind in HISTORY_KINDS]
@@ -117,11 +117,11 @@ class Validation:
         figures = self._record.daily_figures(self.context.spark, usual, first=day - timedelta(days=DAYS), last=day)
         judged = list(judge_day(usual, figures, day))
         written = self._write([result for _, result in judged], ())
-        together: dict[str, Found] = {}
+        together: dict[str, AuditFinding] = {}
         for audit in audits:
             before = found[audit.table].verdicts if audit.table in found else ()
             if all_of_it := (*before, *(v for v, _ in judged if v.expectation.table == audit.table)):
-                together[audit.table] = Found(instant=audit.instant, verdicts=all_of_it)
+                together[audit.table] = AuditFinding(instant=audit.instant, verdicts=all_of_it)
         if written.is_committed:
             recorded = replace(written, rows=written.rows + recorded.rows)
         return together, recorded
@@ -130,7 +130,7 @@ class Validation:
     def _record(self) -> QualityRecord:
         return QualityRecord(self.context.spec, self.context.settings)
 
-    def _audit_each(self, audits: Sequence[Audit], suites: Suites) -> Iterator[tuple[str, Found]]:
+    def _audit_each(self, audits: Sequence[Audit], suites: Suites) -> Iterator[tuple[str, AuditFinding]]:
         instants: dict[str, str] = {}
 
         def rows(table: str) -> DataFrame:
@@ -154,7 +154,7 @@ class Validation:
                 log.info("checking %s: %d expectations", audit.table, len(chosen))
                 rows_df = rows(audit.table) if audit.is_whole else self._increment(audit)
                 verdicts = suites.check(audit.table, rows_df, chosen, rows, as_of=audit.instant)
-                yield audit.table, Found(instant=audit.instant, verdicts=verdicts)
+                yield audit.table, AuditFinding(instant=audit.instant, verdicts=verdicts)
 
     def _increment(self, audit: Audit) -> DataFrame:
         new_df = read_pull(self.context.spark, audit.timeline.path, audit.new)
@@ -170,7 +170,7 @@ class Validation:
         hold = Holds(self.context.settings).hold_of(audit.table)
         if hold and not hold.instant:
             day = self._day(parse_clock(hold.tried_at))
-            place = Place(table=audit.table, instant="", day=day, about=hold.tried_at)
+            place = ResultPlace(table=audit.table, instant="", day=day, about=hold.tried_at)
             yield from results_of_hold(hold, place, expectations)
 
     def _write(self, results: Sequence[QualityResult], audits: Sequence[Audit]) -> TableOutcome:
@@ -178,8 +178,8 @@ class Validation:
         checkpoints = {audit.table: AuditCheckpoint(instant=audit.new.window.up_to, at=at) for audit in audits}
         return self._record.write(self.context, results, checkpoints)
 
-    def _place(self, table: str, instant: str) -> Place:
-        return Place(table=table, instant=instant, day=self._day(moment_of(instant)))
+    def _place(self, table: str, instant: str) -> ResultPlace:
+        return ResultPlace(table=table, instant=instant, day=self._day(moment_of(instant)))
 
     def _day(self, moment: datetime) -> str:
         return moment.astimezone(ZoneInfo(self.context.spec.time_zone)).date().isoformat()

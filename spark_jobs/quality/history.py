@@ -11,7 +11,7 @@ from spark_jobs.lake_spec.expectations import Expectation, Figure
 from spark_jobs.quality.anomalies import Judgement, judge_newest
 from spark_jobs.quality.gate import outcome_of
 from spark_jobs.quality.record import DayFigure
-from spark_jobs.quality.results import Place, QualityResult, Stage, result_of
+from spark_jobs.quality.results import QualityResult, ResultPlace, Stage, result_of
 from spark_jobs.quality.verdicts import Verdict
 
 DAYS = 56
@@ -50,7 +50,7 @@ def judge_day(
                 figure=_told(each, series[day], judged, day),
             )
             # About the day, whenever it is asked: the next night it is not asked again.
-            place = Place(table=each.table, instant="", day=day.isoformat(), about=day.isoformat())
+            place = ResultPlace(table=each.table, instant="", day=day.isoformat(), about=day.isoformat())
             figure = Decimal(str(series[day]))
             yield verdict, result_of(verdict, place, Stage.HISTORY, figure=figure)
 

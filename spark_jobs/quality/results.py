@@ -32,7 +32,7 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ResultPlace:
     """What a result is about: a state of a table, on a day of the lake's time zone.
 
     ``instant`` is empty for a batch that no commit has; ``about`` tells results apart that have none of their own.
@@ -48,7 +48,7 @@ class Place:
 class QualityResult:
     """One row of the table of results, but for the run."""
 
-    place: Place
+    place: ResultPlace
     stage: Stage
     expectation: str
     observed: str
@@ -66,7 +66,7 @@ class QualityResult:
         return f"{place.table}/{self.stage}/{place.about or place.instant}/{self.expectation}"
 
 
-def result_of(verdict: Verdict, place: Place, stage: Stage, *, figure: Decimal | None = None) -> QualityResult:
+def result_of(verdict: Verdict, place: ResultPlace, stage: Stage, *, figure: Decimal | None = None) -> QualityResult:
     """A verdict as a row."""
     each = verdict.expectation
     return QualityResult(
@@ -83,7 +83,9 @@ def result_of(verdict: Verdict, place: Place, stage: Stage, *, figure: Decimal |
     )
 
 
-def results_of_commit(said: str, place: Place, expectations: Mapping[str, Expectation]) -> Iterator[QualityResult]:
+def results_of_commit(
+    said: str, place: ResultPlace, expectations: Mapping[str, Expectation]
+) -> Iterator[QualityResult]:
     """What a commit says of its gate (:func:`spark_jobs.quality.verdicts.to_metadata`).
 
     Of an expectation that is declared no more there is its name, and what was seen.
@@ -109,7 +111,7 @@ def results_of_commit(said: str, place: Place, expectations: Mapping[str, Expect
         )
 
 
-def results_of_hold(hold: Hold, place: Place, expectations: Mapping[str, Expectation]) -> Iterator[QualityResult]:
+def results_of_hold(hold: Hold, place: ResultPlace, expectations: Mapping[str, Expectation]) -> Iterator[QualityResult]:
     """A batch that a gate kept out: no commit says so."""
     for name, told in zip(hold.expectations, hold.told, strict=True):
         each = expectations.get(name)
@@ -124,7 +126,7 @@ def results_of_hold(hold: Hold, place: Place, expectations: Mapping[str, Expecta
         )
 
 
-def _written(rows: int, place: Place) -> QualityResult:
+def _written(rows: int, place: ResultPlace) -> QualityResult:
     return QualityResult(
         place=place,
         stage=Stage.GATE,
@@ -136,7 +138,7 @@ def _written(rows: int, place: Place) -> QualityResult:
     )
 
 
-def _balance(rows: Mapping[str, int], place: Place) -> QualityResult:
+def _balance(rows: Mapping[str, int], place: ResultPlace) -> QualityResult:
     read, others = rows["read"], {what: count for what, count in rows.items() if what != "read"}
     return QualityResult(
         place=place,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from spark_jobs.contracts.errors import ContractError, SettingsError, raise_all
 from spark_jobs.contracts.names import nearest, show, show_all, show_path
-from spark_jobs.contracts.places import Entries, Items, Place, Steps, find_place
+from spark_jobs.contracts.places import DocumentPlace, Entries, Items, Steps, find_place
 from spark_jobs.spec_files.mistakes import Mistakes, told
 from spark_jobs.spec_files.placed_yaml import load_yaml
 
@@ -36,7 +36,7 @@ def read_document(path: Path, *, what: str, then: str, found: Mistakes | None = 
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join((getattr(error, "strerror", None) or str(error)).split())[:_MOST_REASON]
         refusal = SettingsError(f"{what} {show_path(path)} cannot be read ({reason}); {then}")
-        refusal.place = Place(file=str(path), line=_line(error, text))
+        refusal.place = DocumentPlace(file=str(path), line=_line(error, text))
         raise refusal from error
     if found is None:
         raise_all(ContractError(told(each), at=each.at) for each in twice)

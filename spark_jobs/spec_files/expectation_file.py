@@ -10,7 +10,7 @@ from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.names import nearest, show, show_all, show_path
-from spark_jobs.contracts.places import Entries, Place, Steps
+from spark_jobs.contracts.places import DocumentPlace, Entries, Steps
 from spark_jobs.lake_spec.expectations import Action, Expectation, Figure, Kind
 from spark_jobs.spec_files.documents import build, choice, mapping, read_document, section
 from spark_jobs.spec_files.mistakes import Mistakes
@@ -49,7 +49,7 @@ def read_expectations(path: Path) -> tuple[Expectation, ...]:
 
 def find_expectations(path: Path, found: Mistakes) -> tuple[tuple[Expectation, ...], Entries]:
     """Those of one table that are right, and what the file says; what is wrong is added to ``found``."""
-    document, right = Entries(place=Place(file=str(path))), []
+    document, right = Entries(place=DocumentPlace(file=str(path))), []
     with found.of_file():
         read = read_document(path, what="expectations", then="correct them", found=found)
         with found.of(document):

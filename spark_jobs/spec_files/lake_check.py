@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.places import Entries, Place
+from spark_jobs.contracts.places import DocumentPlace, Entries
 from spark_jobs.lake_spec.expectations import names_twice
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -39,7 +39,7 @@ def check_lake(path: Path, rules_path: str) -> LakeCheck:
         right = _check_marts(spec, files.document, found)
         _check_rules(right, spec, files.document, rules_path, found)
         _check_expectations(spec, files.document, found)
-    placed = sorted(found.errors, key=lambda error: error.place or Place(file=str(path)))
+    placed = sorted(found.errors, key=lambda error: error.place or DocumentPlace(file=str(path)))
     return LakeCheck(spec=spec, mistakes=tuple(map(told, placed)))
 
 
@@ -68,7 +68,7 @@ def _check_rules(
     ruled = [mart for mart in marts if mart.rules]
     if not ruled and not (rules_path and any(Path(rules_path).glob("*.yaml"))):
         return
-    with found.of_file(Entries(place=Place(file=rules_path))):
+    with found.of_file(Entries(place=DocumentPlace(file=rules_path))):
         book, says = read_rules(rules_path, found)
         for error in (error for mart in ruled if book for error in rule_mistakes(mart, spec, book)):
             found.add(error, document.holding("rules", says))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.places import Entries, Place
+from spark_jobs.contracts.places import DocumentPlace, Entries
 from spark_jobs.lake_spec.expectations import Expectation
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.spec_files.documents import mapping, read_document
@@ -33,7 +33,7 @@ def read_lake_files(path: Path, found: Mistakes) -> LakeFiles | None:
     document: Entries | None = None
     with found.of_file():
         read = read_document(path, what="lake spec", then="correct it or set LAKEHOUSE_LAKE_SPEC", found=found)
-        with found.of(Entries(place=Place(file=str(path)))):
+        with found.of(Entries(place=DocumentPlace(file=str(path)))):
             document = mapping(read, "the file")
     if document is None:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.names import plain, show, show_path
-from spark_jobs.contracts.places import Entries, Place, lines_of
+from spark_jobs.contracts.places import DocumentPlace, Entries, lines_of
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.lake_spec.tables import TableType
@@ -46,7 +46,7 @@ def read_mart(path: Path, found: Mistakes) -> tuple[MartSpec | None, Entries]:
 
     What they say has the lines of the SQL as ``sql``, so that these have places too.
     """
-    document, sql, before = Entries(place=Place(file=str(path))), "", len(found.errors)
+    document, sql, before = Entries(place=DocumentPlace(file=str(path))), "", len(found.errors)
     with found.of_file():
         read = read_document(path, what="mart", then="correct it", found=found)
         with found.of(document):
@@ -117,5 +117,5 @@ def _read_sql(path: Path) -> str:
         refusal = SettingsError(
             f"mart {plain(path.stem)} needs its SQL in {show_path(file)} ({reason}); write it there"
         )
-        refusal.place = Place(file=str(path))
+        refusal.place = DocumentPlace(file=str(path))
         raise refusal from error

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from spark_jobs.contracts.errors import ContractError, LakehouseError, raise_all
 from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import show_path
-from spark_jobs.contracts.places import Entries, Items, Place, Steps, find_place
+from spark_jobs.contracts.places import DocumentPlace, Entries, Items, Steps, find_place
 
 Made = TypeVar("Made")
 
@@ -127,7 +127,7 @@ def _without(item: Any, names: set[Any]) -> Any:
 def _placed(error: LakehouseError, what: str, file: str) -> LakehouseError:
     if not isinstance(error, ContractError):
         return error
-    is_elsewhere = file and (error.place is None or error.place.file != Place(file=file).file)
+    is_elsewhere = file and (error.place is None or error.place.file != DocumentPlace(file=file).file)
     words = [what] * bool(what) + [f"{show_path(file)}:"] * bool(is_elsewhere)
     placed = ContractError(" ".join([*words, told(error)]), at=error.at, lacks=error.lacks)
     placed.place = error.place

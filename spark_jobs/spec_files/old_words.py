@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from spark_jobs.contracts.names import plain
-from spark_jobs.contracts.places import Entries, Items, Place, find_place
+from spark_jobs.contracts.places import DocumentPlace, Entries, Items, find_place
 from spark_jobs.spec_files.documents import mapping, sequence
 from spark_jobs.spec_files.mistakes import Mistakes
 
@@ -83,5 +83,5 @@ def _inside(entry: Entries, names: tuple[str, ...]) -> Entries:
     return Entries({name: entry[name] for name in names if name in entry}, entry.place, places)
 
 
-def _notice(place: Place | None, text: str) -> str:
+def _notice(place: DocumentPlace | None, text: str) -> str:
     return f"{place}: {text}" if place else text

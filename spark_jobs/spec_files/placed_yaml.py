@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.places import Entries, Items, Place
+from spark_jobs.contracts.places import DocumentPlace, Entries, Items
 
 if TYPE_CHECKING:
     import yaml
@@ -118,8 +118,8 @@ class _Document:
             raise _refusal("a name is a list or a mapping", key)
         return key.tag if key.tag == f"{_TAG}merge" else self.value(key)
 
-    def _place(self, node: yaml.Node) -> Place:
-        return Place(file=self.file, line=node.start_mark.line + 1)
+    def _place(self, node: yaml.Node) -> DocumentPlace:
+        return DocumentPlace(file=self.file, line=node.start_mark.line + 1)
 
 
 def _refusal(reason: str, node: yaml.Node) -> yaml.constructor.ConstructorError:

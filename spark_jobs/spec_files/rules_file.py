@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.names import plain, show, show_path
-from spark_jobs.contracts.places import Entries, Place
+from spark_jobs.contracts.places import DocumentPlace, Entries
 from spark_jobs.lake_spec.rules import RuleBook, RuleValue, RuleVersion
 from spark_jobs.spec_files.documents import build, mapping, read_document, section
 from spark_jobs.spec_files.mistakes import Mistakes
@@ -32,7 +32,7 @@ def load_rules(folder: str) -> RuleBook:
 
 def read_rules(folder: str, found: Mistakes) -> tuple[RuleBook | None, Entries]:
     """Every version, None when something is wrong, which is added to ``found``; and what the files say by version."""
-    before, says = len(found.errors), Entries(place=Place(file=folder))
+    before, says = len(found.errors), Entries(place=DocumentPlace(file=folder))
     files = sorted(Path(folder).glob("*.yaml"))
     if not files:
         raise SettingsError(
@@ -51,7 +51,7 @@ def read_rules(folder: str, found: Mistakes) -> tuple[RuleBook | None, Entries]:
 
 
 def _read(path: Path, found: Mistakes) -> tuple[RuleVersion | None, Entries]:
-    document = Entries(place=Place(file=str(path)))
+    document = Entries(place=DocumentPlace(file=str(path)))
     with found.of_file():
         read = read_document(path, what="rules", then="correct it", found=found)
         with found.of(document):

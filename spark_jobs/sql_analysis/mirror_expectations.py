@@ -24,7 +24,7 @@ _FEWEST_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class TableExpectations:
     """What is expected of the tables of a lake as they are now; ``columns_of`` gives the columns of a mirror."""
 
     spec: LakeSpec

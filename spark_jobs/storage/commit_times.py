@@ -24,7 +24,7 @@ _MOST_SKEW_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class CompletedWrite:
     """A completed write: when it was begun, as its name says, its action, and the time of its file in nanoseconds."""
 
     time: str
@@ -32,7 +32,7 @@ class Completed:
     modified_ns: int
 
 
-def find_misdated(writes: Sequence[Completed], *, is_local: bool) -> tuple[str, ...]:
+def find_misdated(writes: Sequence[CompletedWrite], *, is_local: bool) -> tuple[str, ...]:
     """Instants of the writes whose files are too young to be those that were written when the writes ended.
 
     Writers of a table come one after the other, so a write ended before the next one was begun. Only compaction and
@@ -59,13 +59,13 @@ def find_misdated(writes: Sequence[Completed], *, is_local: bool) -> tuple[str, 
     return tuple(reversed(found))
 
 
-def is_in_order(writes: Sequence[Completed]) -> bool:
+def is_in_order(writes: Sequence[CompletedWrite]) -> bool:
     """True when the writes ended in the order in which they were begun; of one time counts which was begun first."""
     ended = [write.modified_ns // 1_000_000 for write in writes]
     return ended == sorted(ended)
 
 
-def put_in_order(files: Filesystem, writes: Sequence[Completed]) -> bool:
+def put_in_order(files: Filesystem, writes: Sequence[CompletedWrite]) -> bool:
     """Give the files of the writes times in the order in which these were begun; True when that was possible.
 
     On local storage the times at which they were begun. Elsewhere a file's time is that of its writing, so each is

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportCounts:
     """What was written: rows and bytes by the files themselves."""
 
     rows: int
@@ -47,7 +47,7 @@ def check_free(target: ExportTarget) -> None:
     _check_free(Filesystem(target.parent), target)
 
 
-def write_export(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, *, header: str = "") -> Exported:
+def write_export(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, *, header: str = "") -> ExportCounts:
     """Write the rows to the target.
 
     Args:
@@ -118,7 +118,7 @@ def _standard_timestamps(spark: SparkSession) -> Iterator[None]:
 
 def _look_through(
     files: Filesystem, staged: str, target: ExportTarget, header: str
-) -> tuple[Exported, Mapping[str, str]]:
+) -> tuple[ExportCounts, Mapping[str, str]]:
     """Count what Spark wrote; gives the names of the files to keep and their new ones, in the order of the rows."""
     entries = {entry.path.rpartition("/")[2]: entry for entry in files.list_files(staged)}
     if _SUCCESS not in entries:
@@ -136,7 +136,7 @@ def _look_through(
             files.write(f"{staged}/{parts[0]}", gzip.compress(content, mtime=0) if target.is_gzip else content)
     sizes = {entry.path.rpartition("/")[2]: entry.size for entry in files.list_files(staged)}
     names = {name: f"part-{number:05d}{target.ending}" for number, name in enumerate(parts)}
-    return Exported(rows=sum(rows.values()), bytes=sum(sizes[name] for name in parts), files=len(parts)), names
+    return ExportCounts(rows=sum(rows.values()), bytes=sum(sizes[name] for name in parts), files=len(parts)), names
 
 
 def _count(files: Filesystem, entry: FileEntry, target: ExportTarget) -> int:

@@ -7,7 +7,7 @@ from spark_jobs.lake_spec.origins import SOURCES_KEY, SourceBook, unpack_sources
 from spark_jobs.lake_spec.resolving import resolve
 from spark_jobs.lake_spec.schemas import SCHEMAS_KEY, SchemaBook, unpack_book
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY, Kept, unpack_kept
+from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY, KeptColumn, unpack_kept
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
@@ -35,7 +35,7 @@ def read_book(log_timeline: Timeline) -> SchemaBook:
     return unpack_book(log_timeline.newest_metadata(METADATA_PREFIX + SCHEMAS_KEY))
 
 
-def read_kept(log_timeline: Timeline) -> dict[str, Kept]:
+def read_kept(log_timeline: Timeline) -> dict[str, KeptColumn]:
     """What the log's commits know of columns of the wide log that were not declared when they came."""
     return unpack_kept(log_timeline.newest_metadata(METADATA_PREFIX + UNDECLARED_KEY))
 

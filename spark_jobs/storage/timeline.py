@@ -12,7 +12,7 @@ from typing import Any
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.lake_errors import CommitTimesError
-from spark_jobs.storage.commit_times import MOVED, Completed, find_misdated
+from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated
 from spark_jobs.storage.filesystem import Filesystem
 
 TABLE_VERSION = 6
@@ -64,7 +64,7 @@ class Timeline:
         self.exists = "hoodie.properties" in names
         self.writes = tuple(Instant(time=t, action=a) for t, a in sorted(completed.items()) if a in _WRITES)
         self.completed = tuple(
-            Completed(time=each.time, action=each.action, modified_ns=entries[each.file_name].modified_ns)
+            CompletedWrite(time=each.time, action=each.action, modified_ns=entries[each.file_name].modified_ns)
             for each in self.writes
         )
         self.moved_up_to = max((name.removeprefix(MOVED) for name in names if name.startswith(MOVED)), default="")

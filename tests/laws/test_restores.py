@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.quarantine import DECIDED_KEY, Decided
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Decisions
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import restore, savepoint
@@ -184,7 +184,7 @@ def test_a_plan_says_which_decisions_about_the_quarantine_go(tmp_path: Path) -> 
     """Two records replayed and one discarded after the savepoint; one replayed before it, which stays so."""
     lake = Lake(settings=Settings(base_path=str(tmp_path)), rng=random.Random(1))
     quarantine = MadeTable(LAYOUTS[SPEC.quarantine], Path(lake.settings.table_path(SPEC.quarantine)))
-    decided = [Decided(replayed=1), Decided(replayed=2, repaired=1), Decided(discarded=1)]
+    decided = [Decisions(replayed=1), Decisions(replayed=2, repaired=1), Decisions(discarded=1)]
     quarantine.commits(1, extraMetadata={f"lakehouse.{DECIDED_KEY}": decided[0].to_json()})
     lake.run(savepoint, action="create", label="day", keep=None)
     for number, each in enumerate(decided[1:], start=2):

@@ -32,7 +32,7 @@ _BY_VARIABLE = {
 """Settings of the project that are settings of Spark: one that was set goes before a profile's value."""
 
 
-class Engine(StrEnum):
+class LaunchEngine(StrEnum):
     """Where jobs run when they are submitted."""
 
     STANDALONE = "standalone"
@@ -41,10 +41,10 @@ class Engine(StrEnum):
     EMR_SERVERLESS = "emr_serverless"
 
 
-_MASTERS = {Engine.STANDALONE: "spark://", Engine.YARN: "yarn", Engine.KUBERNETES: "k8s://"}
+_MASTERS = {LaunchEngine.STANDALONE: "spark://", LaunchEngine.YARN: "yarn", LaunchEngine.KUBERNETES: "k8s://"}
 
 
-def engine_of(connection: ConnectionFacts) -> Engine | None:
+def engine_of(connection: ConnectionFacts) -> LaunchEngine | None:
     """``engine`` of the connection's extra, else as its host tells; None for a host without a cluster (``local[2]``).
 
     Raises:
@@ -55,10 +55,10 @@ def engine_of(connection: ConnectionFacts) -> Engine | None:
     if not named:
         return told
     try:
-        engine = Engine(str(named))
+        engine = LaunchEngine(str(named))
     except ValueError as error:
         raise SettingsError(
-            f"connection {connection.conn_id}: there is no engine {named!r}; known are {', '.join(Engine)}"
+            f"connection {connection.conn_id}: there is no engine {named!r}; known are {', '.join(LaunchEngine)}"
         ) from error
     if engine in _MASTERS and told is not engine:
         raise SettingsError(

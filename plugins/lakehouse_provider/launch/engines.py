@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.emr_request import build_emr_command
-from lakehouse_provider.launch.engine_conf import Engine, engine_of
+from lakehouse_provider.launch.engine_conf import LaunchEngine, engine_of
 from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
 from lakehouse_provider.launch.submission import CLUSTER, Submission, deploy_mode
 from spark_jobs.contracts.errors import SettingsError
@@ -65,7 +65,7 @@ def build_job_command(
         return JobCommand(arguments=command, environment={**environment, **secrets}, afterwards=afterwards)
     if connection.conn_type == SPARK_SUBMIT:
         environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
-        is_emr = engine_of(connection) is Engine.EMR_SERVERLESS
+        is_emr = engine_of(connection) is LaunchEngine.EMR_SERVERLESS
         if is_emr or deploy_mode(connection) == CLUSTER:
             _check_secrets(connection, secrets)
         else:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lakehouse_provider import PROJECT_ROOT
-from lakehouse_provider.launch.engine_conf import Engine, build_conf, engine_of
+from lakehouse_provider.launch.engine_conf import LaunchEngine, build_conf, engine_of
 from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
 from lakehouse_provider.launch.library import (
     ENTRYPOINT,
@@ -32,10 +32,13 @@ CLUSTER = "cluster"
 RESULTS = ".results"
 """Folder of the lake in which outcomes lie for a moment, where the connection names no other place."""
 PROVIDED = "provided"
-_DRIVER_VARIABLES = {Engine.YARN: "spark.yarn.appMasterEnv.", Engine.KUBERNETES: "spark.kubernetes.driverEnv."}
+_DRIVER_VARIABLES = {
+    LaunchEngine.YARN: "spark.yarn.appMasterEnv.",
+    LaunchEngine.KUBERNETES: "spark.kubernetes.driverEnv.",
+}
 _WAITS = {
-    Engine.YARN: "spark.yarn.submit.waitAppCompletion",
-    Engine.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
+    LaunchEngine.YARN: "spark.yarn.submit.waitAppCompletion",
+    LaunchEngine.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
 }
 _POD = "spark.kubernetes.driver.pod.name"
 _NAMESPACE = "spark.kubernetes.namespace"
@@ -79,7 +82,7 @@ class Submission:
         variables = {**remote_environment(self.environment), **in_step(conf)}
         conf |= {f"{_DRIVER_VARIABLES[engine]}{name}": value for name, value in variables.items()}
         conf |= {f"spark.executorEnv.{name}": value for name, value in aws_places(self.environment).items()}
-        if engine is Engine.YARN:
+        if engine is LaunchEngine.YARN:
             tag = f"lakehouse-{self.attempt}"
             conf[_TAGS] = ",".join(filter(None, (conf.get(_TAGS), tag)))
             ending: tuple[str, ...] = ("--yarn", self._binary("spark-class"), "--tag", tag)

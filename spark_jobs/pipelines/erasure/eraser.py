@@ -25,7 +25,7 @@ from spark_jobs.pipelines.erasure.rows import erase_in_log, erase_in_table, eras
 from spark_jobs.pipelines.erasure.search import Places, Search
 from spark_jobs.pipelines.erasure.trials import check_beforehand, check_writable
 from spark_jobs.pipelines.erasure.unreached import find_unreached, forget_versions, remove_versions
-from spark_jobs.pipelines.ingestion.run import Ingested, ingest_new
+from spark_jobs.pipelines.ingestion.run import IngestOutcome, ingest_new
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
 from spark_jobs.pipelines.serving import serve_marts
@@ -263,6 +263,6 @@ class Eraser(Search):
         ]
 
 
-def _ledger_of(taken: Ingested) -> Mapping[str, LedgerEntry]:
+def _ledger_of(taken: IngestOutcome) -> Mapping[str, LedgerEntry]:
     """What is known of the landing files after a look at what was delivered."""
     return unpack_ledger(taken.checkpoints.get(LEDGER_KEY))

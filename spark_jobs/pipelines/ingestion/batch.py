@@ -15,7 +15,7 @@ from spark_jobs.pipelines.account import BatchFacts, measure, newest_event
 from spark_jobs.pipelines.columns import column_metadata, evolve_columns, quarantine_types
 from spark_jobs.pipelines.known_events import known_events
 from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
-from spark_jobs.pipelines.undeclared_columns import Undeclared, keep_undeclared
+from spark_jobs.pipelines.undeclared_columns import UndeclaredColumns, keep_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.pinned import pinned
@@ -36,7 +36,7 @@ class Batch:
     facts: BatchFacts
     sources: CheckedSources
     columns: Evolution
-    undeclared: Undeclared
+    undeclared: UndeclaredColumns
 
     @property
     def former_ids(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.context import AnyContext
-from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decided, State
+from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decisions, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -144,7 +144,7 @@ class Replay:
             chosen_df.join(found_df, "record_hash"), self.attempt, has_own_bytes=self.repaired is None
         )
         read, replayed = self.rows["read"], max(self.rows["read"] - self.rows["quarantined"], 0)
-        decided = Decided(replayed=replayed, repaired=min(replayed, int(self.repaired is not None)))
+        decided = Decisions(replayed=replayed, repaired=min(replayed, int(self.repaired is not None)))
         return commit_marks(
             marked_df, self.context.spec, self.quarantine_timeline, read, self.context.settings, decided=decided
         )
@@ -176,7 +176,7 @@ def _told() -> Column:
 
 
 def commit_marks(
-    rows_df: DataFrame, spec: LakeSpec, timeline: Timeline, wanted: int, settings: Settings, *, decided: Decided
+    rows_df: DataFrame, spec: LakeSpec, timeline: Timeline, wanted: int, settings: Settings, *, decided: Decisions
 ) -> TableOutcome:
     """Commit rows of the quarantine that are there already; UnbalancedError unless they are as many as ``wanted``.
 

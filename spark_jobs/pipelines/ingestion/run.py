@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingested:
+class IngestOutcome:
     """The outcomes of one ingest of what was delivered; ``checkpoints`` say up to where it is read now."""
 
     outcomes: tuple[TableOutcome, ...]
@@ -33,7 +33,7 @@ class Ingested:
     has_more: bool
 
 
-def ingest_new(context: AnyContext, *, max_records: int | None = None, accepted: Sequence[str] = ()) -> Ingested:
+def ingest_new(context: AnyContext, *, max_records: int | None = None, accepted: Sequence[str] = ()) -> IngestOutcome:
     """Ingest what is new, at most so many records. The caller holds the leases of log and quarantine.
 
     Args:
@@ -58,7 +58,7 @@ def ingest_new(context: AnyContext, *, max_records: int | None = None, accepted:
 
 def ingest_delivery(
     context: AnyContext, delivery: Delivery, timelines: Sequence[Timeline], *, by: type[Intake] = Intake
-) -> Ingested:
+) -> IngestOutcome:
     """Ingest one delivery. The timelines of log and quarantine are settled, and the caller holds their leases."""
     log_timeline, quarantine_timeline = timelines
     counters = {"records_read": 0, **delivery.counters, "has_more": int(delivery.has_more)}
@@ -78,7 +78,7 @@ def ingest_delivery(
         alerts = intake.alerts
         messages = (*messages, *intake.messages, *describe_verdicts(context.spec.log, intake.verdicts))
     Holds(context.settings).release({context.spec.log})
-    return Ingested(
+    return IngestOutcome(
         outcomes=tuple(outcomes),
         counters=counters,
         messages=messages,

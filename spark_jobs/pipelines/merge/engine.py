@@ -28,7 +28,7 @@ from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import blocking_changes, declared_form
 from spark_jobs.pipelines.merge.gates import Gates
 from spark_jobs.pipelines.merge.histories import Histories
-from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.pipelines.merge.reading import LogReading
 from spark_jobs.pipelines.merge.tables import (
     build_index,
@@ -74,7 +74,7 @@ class Merge:
 
     context: AnyContext
     chosen: Sequence[TableSpec]
-    merged: Merged = field(default_factory=Merged)
+    merged: MergeOutcome = field(default_factory=MergeOutcome)
     _timelines: dict[str, Timeline] = field(default_factory=dict, init=False)
     _touched: set[str] = field(default_factory=set, init=False)
     _blocked: set[str] = field(default_factory=set, init=False)
@@ -82,7 +82,7 @@ class Merge:
     def __post_init__(self) -> None:
         self._touched.update(self.context.spec.split_tables)
 
-    def run(self) -> Merged:
+    def run(self) -> MergeOutcome:
         """Merge what is new. A table that fails is reported and left where it is; the others go on."""
         source = Timeline(table=self.context.spec.log, path=self.context.settings.table_path(self.context.spec.log))
         source.check_readable()

@@ -8,7 +8,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec
 from spark_jobs.pipelines.merge.engine import Merge
-from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.storage.timeline import Timeline
 
 
@@ -18,7 +18,7 @@ def tables_with(spec: LakeSpec, columns: Sequence[ColumnSpec]) -> tuple[TableSpe
     return tuple(table for table in spec.wide_tables if not names.isdisjoint({*table.key, *table.columns}))
 
 
-def fill(merge: Merge, columns: Sequence[ColumnSpec]) -> Merged:
+def fill(merge: Merge, columns: Sequence[ColumnSpec]) -> MergeOutcome:
     """Merge the events again that have one of these columns beside those that were declared when they were read.
 
     No table gets further on the log. What the events said otherwise is merged already, and changes nothing; a table

@@ -23,7 +23,7 @@ from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.quality.gate import Gate, judge_rows
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, describe_verdicts, to_metadata
-from spark_jobs.sql_analysis.mirror_expectations import Expected
+from spark_jobs.sql_analysis.mirror_expectations import TableExpectations
 from spark_jobs.transforms.keyed_rows import KEY, TABLE, MergedTable, slot_names, width_of
 from spark_jobs.transforms.row_orders import to_rows
 from spark_jobs.transforms.texts import from_text
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class Passed:
+class GateOutcome:
     """What the gates found: of each table that may be written, what its commit says of it; why others may not.
 
     Tables without a changed row are among neither. ``blocked`` is why no table of the wide log may be written.
@@ -53,21 +53,23 @@ class Gates:
     context: AnyContext
     tables: Sequence[MergedTable]
 
-    def check(self, changed_df: DataFrame, tables: Sequence[MergedTable]) -> Passed:
+    def check(self, changed_df: DataFrame, tables: Sequence[MergedTable]) -> GateOutcome:
         """Check the changed rows of these tables: those of the wide log together, each other one by itself."""
         wide = [table for table in tables if not table.spec.is_mirror]
         gates = {table.name: Gate.of(self.context.spec, table.name) for table in wide}
-        facts, passed = self._facts(changed_df, tables, wide, gates), Passed()
+        facts, passed = self._facts(changed_df, tables, wide, gates), GateOutcome()
         self._check_wide({name: gate for name, gate in gates.items() if name in facts}, facts, passed)
         mirrors = [table for table in tables if table.spec.is_mirror and table.name in facts]
         columns = {table.name: table.columns for table in self.tables}
-        expected = Expected(spec=self.context.spec, columns_of=lambda name: columns.get(name, ()))
+        expected = TableExpectations(spec=self.context.spec, columns_of=lambda name: columns.get(name, ()))
         with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
             lines = threads.map(lambda table: self._check_one(changed_df, table, facts, expected, passed), mirrors)
             passed.messages += [line for of_table in lines for line in of_table]
         return passed
 
-    def _check_wide(self, gates: Mapping[str, Gate], facts: Mapping[str, Mapping[str, int]], passed: Passed) -> None:
+    def _check_wide(
+        self, gates: Mapping[str, Gate], facts: Mapping[str, Mapping[str, int]], passed: GateOutcome
+    ) -> None:
         """Tables of the wide log are written all or none: their rows are of the same events."""
         verdicts = {name: gate.judge(facts[name]) for name, gate in gates.items()}
         try:
@@ -84,8 +86,8 @@ class Gates:
         changed_df: DataFrame,
         table: MergedTable,
         facts: Mapping[str, Mapping[str, int]],
-        expected: Expected,
-        passed: Passed,
+        expected: TableExpectations,
+        passed: GateOutcome,
     ) -> tuple[str, ...]:
         """Check a table at the source; lines for people."""
         name, counts = table.name, facts[table.name]

@@ -17,7 +17,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.versions import HISTORY_KEY
 from spark_jobs.pipelines.column_forms import column_forms, write_again
 from spark_jobs.pipelines.definitions import declared_form
-from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.storage.layouts import history_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
@@ -40,7 +40,7 @@ class Histories:
 
     context: AnyContext
     timelines: Mapping[str, Timeline]
-    merged: Merged
+    merged: MergeOutcome
 
     def write(self, events_df: DataFrame, tables: Sequence[MergedTable], metadata: Mapping[str, str]) -> None:
         """Add what these events said to the histories of these tables; one that fails is reported, and stops no other.

@@ -9,7 +9,7 @@ from spark_jobs.contracts.results import TableOutcome
 
 
 @dataclass(kw_only=True)
-class Merged:
+class MergeOutcome:
     """What a run did to each table: its outcome, or why it failed; what was read, and why from the start.
 
     ``blocked`` is why no table of the wide log was written. ``messages`` has a line for each expectation that failed,

@@ -25,7 +25,7 @@ MASK = "***"
 """What stands in place of a person's name. The column is not read: who may not read it can ask the view."""
 
 
-class Engine(StrEnum):
+class ViewEngine(StrEnum):
     """Who reads the views."""
 
     ATHENA = "athena"
@@ -35,7 +35,7 @@ class Engine(StrEnum):
     @property
     def quote(self) -> str:
         """What stands around a name."""
-        return "`" if self is Engine.SPARK else '"'
+        return "`" if self is ViewEngine.SPARK else '"'
 
     def merged_suffix(self, types: Collection[str]) -> str:
         """Which entry of a merge-on-read table it reads rightly, when readers are shown columns of these Hive types.
@@ -44,7 +44,7 @@ class Engine(StrEnum):
         Read-optimized queries"). Athena reads log files too, but "queries that attempt to read timestamp columns in
         Hudi real time tables either fail or produce empty results" (its user guide, "Considerations and limitations").
         """
-        if self is Engine.TRINO or (self is Engine.ATHENA and any("timestamp" in each for each in types)):
+        if self is ViewEngine.TRINO or (self is ViewEngine.ATHENA and any("timestamp" in each for each in types)):
             return "_ro"
         return "_rt"
 
@@ -64,7 +64,7 @@ def database_of(database: str, *, is_masked: bool = False) -> str:
 
 
 def build_views(
-    spec: LakeSpec, settings: Settings, *, database: str, engine: Engine, is_masked: bool = False
+    spec: LakeSpec, settings: Settings, *, database: str, engine: ViewEngine, is_masked: bool = False
 ) -> ViewDdl:
     """The statements for one engine over the tables that ``sync`` keeps in ``database``.
 
@@ -92,7 +92,7 @@ def build_views(
     return ViewDdl(database=into, statements=statements, missing=missing)
 
 
-def _entries(spec: LakeSpec, settings: Settings, engine: Engine) -> Iterator[tuple[str, CatalogTable]]:
+def _entries(spec: LakeSpec, settings: Settings, engine: ViewEngine) -> Iterator[tuple[str, CatalogTable]]:
     """Each table that has a view, as the engine is to read it; quarantined records are the operator's business."""
     found = {table.name: table for table in find_tables(spec, settings)}
     for layout in all_layouts(spec):
@@ -111,7 +111,7 @@ def _shown_types(entry: CatalogTable, table: str, spec: LakeSpec) -> set[str]:
 
 
 def _of_tables(
-    spec: LakeSpec, entries: Mapping[str, CatalogTable], database: str, engine: Engine, *, is_masked: bool
+    spec: LakeSpec, entries: Mapping[str, CatalogTable], database: str, engine: ViewEngine, *, is_masked: bool
 ) -> Iterator[tuple[str, str]]:
     """Each table with what its readers see."""
     for name, entry in entries.items():
@@ -124,7 +124,7 @@ def _stored(entry: CatalogTable) -> list[str]:
 
 
 def _select(
-    table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: Engine, *, masked: Collection[str]
+    table: str, entry: CatalogTable, spec: LakeSpec, database: str, engine: ViewEngine, *, masked: Collection[str]
 ) -> str:
     q = engine.quote
     shown = shown_columns(table, _stored(entry), spec)

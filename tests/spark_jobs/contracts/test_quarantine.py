@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.quarantine import (
     Attempt,
-    Decided,
+    Decisions,
     Selection,
     State,
     check_reason,
@@ -88,20 +88,20 @@ def test_a_history_is_read_as_it_was_written(attempts):
 
 
 @given(
-    st.lists(st.builds(Decided, replayed=st.integers(0, 9), repaired=st.integers(0, 9), discarded=st.integers(0, 9)))
+    st.lists(st.builds(Decisions, replayed=st.integers(0, 9), repaired=st.integers(0, 9), discarded=st.integers(0, 9)))
 )
-def test_decisions_of_several_commits_add_up(decided: list[Decided]) -> None:
-    total = sum((Decided.from_json(each.to_json()) for each in decided), start=Decided.from_json(None))
+def test_decisions_of_several_commits_add_up(decided: list[Decisions]) -> None:
+    total = sum((Decisions.from_json(each.to_json()) for each in decided), start=Decisions.from_json(None))
     for name in ("replayed", "repaired", "discarded"):
         assert getattr(total, name) == sum(getattr(each, name) for each in decided)
     assert bool(lost_decisions(total)) == bool(total.replayed or total.discarded)
 
 
 def test_what_a_restore_takes_back_of_decisions() -> None:
-    assert lost_decisions(Decided(replayed=3, repaired=1, discarded=2)) == (
+    assert lost_decisions(Decisions(replayed=3, repaired=1, discarded=2)) == (
         "quarantine: 3 records were replayed and 2 discarded after the savepoint, and 1 of them in a repaired form "
         "that is not kept: have those files ready; they are open again, so decide again",
     )
-    assert lost_decisions(Decided(discarded=1)) == (
+    assert lost_decisions(Decisions(discarded=1)) == (
         "quarantine: 1 discarded after the savepoint; they are open again, so decide again",
     )

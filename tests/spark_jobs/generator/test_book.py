@@ -9,9 +9,9 @@ import pytest
 
 from spark_jobs.generator.book import OLD_AFTER_MS, Book
 from spark_jobs.generator.sale import Sale
-from spark_jobs.generator.world import Named, Unit
+from spark_jobs.generator.world import Entity, Unit
 
-AGENT, UNIT = Named(1, "An Agent"), Unit(1, "A 1", building_id=1, project_id=1, price=10_000)
+AGENT, UNIT = Entity(1, "An Agent"), Unit(1, "A 1", building_id=1, project_id=1, price=10_000)
 
 
 @pytest.fixture(autouse=True)

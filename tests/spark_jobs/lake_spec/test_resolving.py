@@ -18,7 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.lake_spec.resolving import columns_of, resolve, settle
-from spark_jobs.lake_spec.schemas import Arrived, Evolution, Kind, SchemaBook, Seen, evolve, pack_book, unpack_book
+from spark_jobs.lake_spec.schemas import (
+    BatchSchema,
+    Evolution,
+    Kind,
+    SchemaBook,
+    TypeSpan,
+    evolve,
+    pack_book,
+    unpack_book,
+)
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.spec_files.spec_file import parse_lake_spec
@@ -37,15 +46,17 @@ def lake_of(*entries: dict[str, Any], **more: Any) -> LakeSpec:
 LAKE = lake_of(EVERY, ITEMS, ORDERS)
 
 
-def arrived(origin: str, key: Sequence[str] = (), **types: str) -> Arrived:
+def arrived(origin: str, key: Sequence[str] = (), **types: str) -> BatchSchema:
     """Events of a table: one row with columns of these types."""
     columns = types or {"id": "int"}
-    seen = tuple(Seen(column=name, type=type_, first="1", last="2") for name, type_ in columns.items())
+    seen = tuple(TypeSpan(column=name, type=type_, first="1", last="2") for name, type_ in columns.items())
     shards = ("orders",) if origin.startswith("shop.orders_") else ()
-    return Arrived(origin=origin, first="1", last="2", seen=seen, keys=(tuple(key),) if key else (), shard_of=shards)
+    return BatchSchema(
+        origin=origin, first="1", last="2", seen=seen, keys=(tuple(key),) if key else (), shard_of=shards
+    )
 
 
-def taken_in(spec: LakeSpec, book: SchemaBook, batch: Iterable[Arrived], at: str = "2026") -> Evolution:
+def taken_in(spec: LakeSpec, book: SchemaBook, batch: Iterable[BatchSchema], at: str = "2026") -> Evolution:
     """What a run of ingest comes to."""
     shards = {table.name: table.origins for table in resolve(spec, book).tables if table.shards}
     evolution = evolve(settle(spec, book), batch, at=at, shards=shards)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from spark_jobs.lake_spec.column_types import holds, reads
 from spark_jobs.lake_spec.schemas import (
-    Arrived,
+    BatchSchema,
     Evolution,
     Kind,
     SchemaBook,
-    Seen,
+    TypeSpan,
     evolve,
     pack_book,
     unpack_book,
@@ -30,18 +30,18 @@ WIDER = ("int", "bigint", "decimal(19,0)", "decimal(23,4)", "decimal(38,10)")
 Version = Mapping[str, str]
 
 
-def arrived(*events: tuple[int, Version]) -> Arrived:
+def arrived(*events: tuple[int, Version]) -> BatchSchema:
     """Events by their order and the columns that they had."""
     orders: dict[tuple[str, str], list[int]] = {}
     for order, version in events:
         for column in version.items():
             orders.setdefault(column, []).append(order)
     seen = tuple(
-        Seen(column=name, type=type_, first=f"{min(of):06d}", last=f"{max(of):06d}", place=f"file:{min(of)}")
+        TypeSpan(column=name, type=type_, first=f"{min(of):06d}", last=f"{max(of):06d}", place=f"file:{min(of)}")
         for (name, type_), of in orders.items()
     )
     every = [order for order, _ in events]
-    return Arrived(origin=ORIGIN, first=f"{min(every):06d}", last=f"{max(every):06d}", seen=seen)
+    return BatchSchema(origin=ORIGIN, first=f"{min(every):06d}", last=f"{max(every):06d}", seen=seen)
 
 
 def take(book: SchemaBook, *events: tuple[int, Version]) -> Evolution:

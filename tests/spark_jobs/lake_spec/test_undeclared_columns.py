@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
 from spark_jobs.lake_spec.undeclared_columns import (
-    Found,
-    Kept,
+    KeptColumn,
+    UndeclaredValues,
     filled,
     form_of,
     pack_kept,
@@ -25,7 +25,7 @@ from spark_jobs.lake_spec.undeclared_columns import (
 AMOUNT = ColumnSpec(name="discount", source="Discount", type=ColumnType.DECIMAL, precision=9, scale=2)
 MOMENT = ColumnSpec(name="due", source="Due", type=ColumnType.TIMESTAMP)
 found = st.builds(
-    Found,
+    UndeclaredValues,
     column=st.sampled_from(["Discount", "Due", "Ünit"]),
     type=st.sampled_from(["sqlserver:bigint", "sqlserver:string", "postgresql:"]),
     order=st.sampled_from(["001", "002", "003"]),
@@ -34,9 +34,11 @@ found = st.builds(
 
 
 @given(batch=st.lists(found, max_size=8), seed=st.integers(0, 99))
-def test_what_is_known_of_a_column_does_not_depend_on_the_order_of_delivery(batch: list[Found], seed: int) -> None:
+def test_what_is_known_of_a_column_does_not_depend_on_the_order_of_delivery(
+    batch: list[UndeclaredValues], seed: int
+) -> None:
     shuffled = random.Random(seed).sample(batch, len(batch))
-    at_once, one_by_one = take_in({}, batch, (), at="now"), dict[str, Kept]()
+    at_once, one_by_one = take_in({}, batch, (), at="now"), dict[str, KeptColumn]()
     for each in [*shuffled, *shuffled[:3]]:
         one_by_one = take_in(one_by_one, [each], (), at="now")
     assert {name: ({*kept.types}, kept.order, kept.place) for name, kept in at_once.items()} == {
@@ -48,7 +50,7 @@ def test_what_is_known_of_a_column_does_not_depend_on_the_order_of_delivery(batc
 
 
 def test_when_it_was_declared_first_is_known_and_stays() -> None:
-    first = take_in({}, [Found(column="Due", type="x:int", order="1", place="a:0")], (), at="monday")
+    first = take_in({}, [UndeclaredValues(column="Due", type="x:int", order="1", place="a:0")], (), at="monday")
     assert (first["Due"].at, first["Due"].declared) == ("monday", "")
     second = take_in(first, [], ["Due", "Other"], at="tuesday")
     third = take_in(second, [], ["Due"], at="friday")
@@ -57,7 +59,7 @@ def test_when_it_was_declared_first_is_known_and_stays() -> None:
 
 
 def test_a_declared_column_is_filled_once_and_again_when_it_is_declared_otherwise() -> None:
-    known = take_in({}, [Found(column="Due", type="x:bigint", order="1", place="a:0")], ["Due"], at="monday")
+    known = take_in({}, [UndeclaredValues(column="Due", type="x:bigint", order="1", place="a:0")], ["Due"], at="monday")
     assert to_fill(known, [AMOUNT, MOMENT]) == (MOMENT,)
     done = filled(known, [MOMENT], by="ann", at="tuesday")
     assert (done["Due"].filled, done["Due"].filled_by, done["Due"].declared) == (form_of(MOMENT), "ann", "monday")

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.lake_spec.schemas import Refusal, Seen
+from spark_jobs.lake_spec.schemas import Refusal, TypeSpan
 from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.pipelines.columns import _arrived, quarantine_types
 from spark_jobs.sources.decoding import KEY_COLUMNS
@@ -92,10 +92,10 @@ def test_what_arrived_of_each_table_is_what_its_usable_rows_had(spark):
     assert (orders.first, orders.last, dict(orders.names)) == ("5", "9", {"b": "own_orders"})
     assert (carts.first, carts.last, dict(carts.names)) == ("1", "4", {"b": "own_carts"})
     assert set(orders.seen) == {
-        Seen(column="a", type="int", first="5", last="8", place="file-0:0", number=0),
-        Seen(column="a", type="string", first="7", last="9", place="file-1:1", number=0),
-        Seen(column="b", type="string", first="5", last="7", place="file-0:0", number=1),
-        Seen(column="b", type="date", first="8", last="9", place="file-0:2", number=1),
+        TypeSpan(column="a", type="int", first="5", last="8", place="file-0:0", number=0),
+        TypeSpan(column="a", type="string", first="7", last="9", place="file-1:1", number=0),
+        TypeSpan(column="b", type="string", first="5", last="7", place="file-0:0", number=1),
+        TypeSpan(column="b", type="date", first="8", last="9", place="file-0:2", number=1),
     }
     assert {(each.column, each.type, each.first, each.last) for each in carts.seen} == {
         ("a", "string", "1", "1"),

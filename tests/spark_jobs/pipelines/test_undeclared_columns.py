@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.undeclared_columns import Kept
-from spark_jobs.pipelines.undeclared_columns import Undeclared
+from spark_jobs.lake_spec.undeclared_columns import KeptColumn
+from spark_jobs.pipelines.undeclared_columns import UndeclaredColumns
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
-def kept(*types: str, declared: str = "") -> Kept:
-    return Kept(types=types, order="1", place="a:1", at="2026-01-01T00:00:00Z", declared=declared)
+def kept(*types: str, declared: str = "") -> KeptColumn:
+    return KeptColumn(types=types, order="1", place="a:1", at="2026-01-01T00:00:00Z", declared=declared)
 
 
 def test_each_new_column_is_reported_once_with_its_types_and_what_is_kept_of_it():
@@ -20,7 +20,7 @@ def test_each_new_column_is_reported_once_with_its_types_and_what_is_kept_of_it(
         "Seen": kept("sqlserver:string"),
     }
     spec = load_lake_spec(Settings().lake_spec)
-    blob, discount = Undeclared(before={"Seen": columns["Seen"]}, after=columns).alerts(spec)
+    blob, discount = UndeclaredColumns(before={"Seen": columns["Seen"]}, after=columns).alerts(spec)
     assert "column Blob (string, too long) came, " in blob
     assert "its values are kept, but not those that are too long; docs/schemas.md" in blob
     assert (

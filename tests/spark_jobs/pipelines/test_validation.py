@@ -19,11 +19,11 @@ from spark_jobs.contracts.instants import format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import validate
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
-from spark_jobs.pipelines.validation import Found, Validation, plan_audits
+from spark_jobs.pipelines.validation import AuditFinding, Validation, plan_audits
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.sql_analysis.mirror_expectations import Expected
+from spark_jobs.sql_analysis.mirror_expectations import TableExpectations
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.contexts import context_of
 from tests.support.made_tables import MadeTable, at
@@ -45,7 +45,7 @@ def context(own: Settings, clock: datetime = CLOCK, **options: Any) -> JobContex
 def test_a_state_is_of_a_day_of_the_lakes_time_zone(moment: datetime, zone: str):
     spec = replace(SPEC, time_zone=zone)
     run = Validation(
-        context=replace(context(Settings()), lake=spec), expected=Expected(spec=spec, columns_of=lambda _: ())
+        context=replace(context(Settings()), lake=spec), expected=TableExpectations(spec=spec, columns_of=lambda _: ())
     )
     place = run._place("sales", format_instant(moment))
     assert place.day == moment.astimezone(ZoneInfo(zone)).date().isoformat()
@@ -56,8 +56,8 @@ def verdict(table: str, name: str, outcome: Outcome) -> Verdict:
     return Verdict(expectation=each, asked=5, broken=2, outcome=outcome)
 
 
-def found(table: str, *outcomes: Outcome) -> Found:
-    return Found(instant="7", verdicts=tuple(verdict(table, f"rule_{n}", out) for n, out in enumerate(outcomes)))
+def found(table: str, *outcomes: Outcome) -> AuditFinding:
+    return AuditFinding(instant="7", verdicts=tuple(verdict(table, f"rule_{n}", out) for n, out in enumerate(outcomes)))
 
 
 def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_are_right(tmp_path: Path):

@@ -13,7 +13,7 @@ from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.results import (
     BALANCED,
     WRITTEN,
-    Place,
+    ResultPlace,
     Stage,
     result_of,
     results_of_commit,
@@ -22,7 +22,7 @@ from spark_jobs.quality.results import (
 from spark_jobs.quality.verdicts import Outcome, Verdict, describe_verdicts, to_metadata
 
 NAMES = ("one", "other", "third")
-PLACE = Place(table="sales", instant="7", day="2026-01-02")
+PLACE = ResultPlace(table="sales", instant="7", day="2026-01-02")
 
 
 def expectation(name: str, action: Action = Action.STOP) -> Expectation:
@@ -86,7 +86,7 @@ def test_a_batch_that_was_kept_out_has_a_result_for_each_expectation_that_it_bro
     hold = Hold(
         table="sales", job="split", since="1", tried_at="2", expectations=NAMES, told=tuple(f"told {n}" for n in NAMES)
     )
-    place = Place(table="sales", instant="", day="2026-01-02", about="2")
+    place = ResultPlace(table="sales", instant="", day="2026-01-02", about="2")
     rows = list(results_of_hold(hold, place, EXPECTATIONS))
     assert [(row.expectation, row.observed, row.outcome) for row in rows] == [
         (name, f"told {name}", Outcome.STOPPED) for name in NAMES
@@ -100,15 +100,15 @@ def test_the_key_tells_apart_what_is_about_other_things_and_nothing_else():
     other = Verdict(expectation=EXPECTATIONS["other"], asked=9, broken=4, outcome=Outcome.WARNED)
     places = [
         PLACE,
-        Place(table="units", instant="7", day="2026-01-02"),
-        Place(table="sales", instant="8", day="2026-01-02"),
-        Place(table="sales", instant="", day="2026-01-02", about="2026-01-02"),
-        Place(table="sales", instant="", day="2026-01-02", about="2026-01-03"),
+        ResultPlace(table="units", instant="7", day="2026-01-02"),
+        ResultPlace(table="sales", instant="8", day="2026-01-02"),
+        ResultPlace(table="sales", instant="", day="2026-01-02", about="2026-01-02"),
+        ResultPlace(table="sales", instant="", day="2026-01-02", about="2026-01-03"),
     ]
     keys = {result_of(v, place, stage).key for v in (verdict, other) for place in places for stage in Stage}
     assert len(keys) == 2 * len(places) * len(Stage)
     again = Verdict(expectation=EXPECTATIONS["one"], asked=10, broken=0, outcome=Outcome.HELD)
-    later = Place(table="sales", instant="7", day="2026-01-03")
+    later = ResultPlace(table="sales", instant="7", day="2026-01-03")
     assert result_of(again, later, Stage.GATE).key == result_of(verdict, PLACE, Stage.GATE).key
 
 

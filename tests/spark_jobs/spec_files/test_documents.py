@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError, SettingsError
-from spark_jobs.contracts.places import Entries, Items, Place, find_place
+from spark_jobs.contracts.places import DocumentPlace, Entries, Items, find_place
 from spark_jobs.spec_files.documents import build, mapping, read_document, section
 from spark_jobs.spec_files.mistakes import Mistakes, told
 from spark_jobs.spec_files.placed_yaml import load_yaml
@@ -66,7 +66,7 @@ def test_each_entry_is_built_on_its_own_and_told_with_its_line(tmp_path: Path, m
     made, kept = found.each("things", document["things"], make)
     assert made == (Thing(name="right", size=1), Thing(name="large"), Thing(name="flat"))  # without what is wrong
     assert kept == document["things"][:3]
-    assert kept.places == {number: Place(file=str(path), line=line) for number, line in enumerate((2, 3, 5))}
+    assert kept.places == {number: DocumentPlace(file=str(path), line=line) for number, line in enumerate((2, 3, 5))}
     assert [told(error).removeprefix(f"{path}:") for error in found.errors] == [
         "4: thing: size is 'huge'; give a whole number",
         "6: thing: unknown entries ['sizes']; write size; known are ['name', 'size']",
@@ -102,7 +102,7 @@ def test_what_is_known_to_be_unread_is_no_mistake_elsewhere():
 def test_a_section_stands_where_its_name_does(tmp_path: Path):
     document = read(tmp_path / "a.yaml", "first: 1\nthing:\n\n  name: x\n")
     places = [document["thing"].place, section(document, "thing", "a thing").place]
-    assert places == [Place(file=str(tmp_path / "a.yaml"), line=line) for line in (4, 2)]
+    assert places == [DocumentPlace(file=str(tmp_path / "a.yaml"), line=line) for line in (4, 2)]
     assert section(document, "other", "another") == {}
 
 
@@ -119,7 +119,7 @@ def test_a_name_that_is_there_twice_is_told_with_both_lines(tmp_path: Path, text
     path.write_text(text, encoding="utf-8")
     found = Mistakes()
     read_document(path, what="things", then="correct them", found=found)
-    assert [error.place for error in found.errors] == [Place(file=str(path), line=line) for _, line in lines]
+    assert [error.place for error in found.errors] == [DocumentPlace(file=str(path), line=line) for _, line in lines]
     assert [str(error).split(", ")[1] for error in found.errors] == [
         f"on lines {first} and {line}; keep one of them" for first, line in lines
     ]
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, content: byte
     (tmp_path / "a.yaml").write_bytes(content)
     with pytest.raises(SettingsError, match="cannot be read") as caught:
         read_document(tmp_path / "a.yaml", what="things", then="correct them")
-    assert caught.value.place == Place(file=str(tmp_path / "a.yaml"), line=line)
+    assert caught.value.place == DocumentPlace(file=str(tmp_path / "a.yaml"), line=line)
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False) | st.dates()

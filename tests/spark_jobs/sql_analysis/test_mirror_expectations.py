@@ -23,7 +23,7 @@ from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.sql_analysis.expectation_sql import expectations_of
-from spark_jobs.sql_analysis.mirror_expectations import Expected, implied_of_mirror
+from spark_jobs.sql_analysis.mirror_expectations import TableExpectations, implied_of_mirror
 from tests.support.hostile_names import is_clear
 
 DOCUMENT: dict[str, Any] = {
@@ -61,8 +61,8 @@ SPEC = spec_with()
 ORDERS = (column("Id", "id"), column("total", "amount"), column("email"))
 
 
-def expected_of(spec: LakeSpec, **columns: tuple[Column, ...]) -> Expected:
-    return Expected(spec=spec, columns_of=lambda name: columns.get(name, ()))
+def expected_of(spec: LakeSpec, **columns: tuple[Column, ...]) -> TableExpectations:
+    return TableExpectations(spec=spec, columns_of=lambda name: columns.get(name, ()))
 
 
 def mirror_of(spec: LakeSpec) -> TableSpec:

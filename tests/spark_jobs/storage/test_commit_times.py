@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.instants import format_instant, moment_of
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.commit_times import MOVED, Completed, find_misdated, is_in_order, put_in_order
+from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated, is_in_order, put_in_order
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
@@ -35,18 +35,20 @@ def nanoseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000) * 1_000_000
 
 
-def history(kinds: tuple[str, str], steps: list[tuple[int, int, bool]]) -> list[Completed]:
+def history(kinds: tuple[str, str], steps: list[tuple[int, int, bool]]) -> list[CompletedWrite]:
     """Of each step: seconds until it begins, how long it takes, and whether it is a service.
 
     A service is planned between two writes and may end beside later ones, but before the next service is planned.
     """
-    made: list[Completed] = []
+    made: list[CompletedWrite] = []
     now, free = START, START
     for wait, takes, is_service in steps:
         begun = max(now, free) if is_service else now
         begun += timedelta(seconds=wait + 1)
         ended = begun + timedelta(seconds=takes + 1)
-        made.append(Completed(time=format_instant(begun), action=kinds[is_service], modified_ns=nanoseconds(ended)))
+        made.append(
+            CompletedWrite(time=format_instant(begun), action=kinds[is_service], modified_ns=nanoseconds(ended))
+        )
         if is_service:
             free, now = ended, begun
         else:
@@ -54,7 +56,7 @@ def history(kinds: tuple[str, str], steps: list[tuple[int, int, bool]]) -> list[
     return made
 
 
-def oracle(writes: list[Completed], kinds: tuple[str, str]) -> set[str]:
+def oracle(writes: list[CompletedWrite], kinds: tuple[str, str]) -> set[str]:
     """Whoever ended after something began that had waited for it: a write for whatever came, a service for its like."""
     return {
         one.time
@@ -95,7 +97,7 @@ def test_a_copy_without_times_is_told_by_every_write_that_something_waited_for(
 
 
 def test_what_has_no_time_for_a_name_has_no_answer():
-    one = Completed(time=f"{1:017d}", action="commit", modified_ns=10**18)
+    one = CompletedWrite(time=f"{1:017d}", action="commit", modified_ns=10**18)
     assert find_misdated([one, replace(one, time=f"{2:017d}")], is_local=True) == ()
     assert find_misdated([], is_local=True) == find_misdated([one], is_local=True) == ()
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, NumberUnit
-from spark_jobs.lake_spec.undeclared_columns import Kept
+from spark_jobs.lake_spec.undeclared_columns import KeptColumn
 from spark_jobs.transforms.kept_columns import has_kept, kept_here, kept_value, with_kept
 from tests.support.lakes import in_utc
 
@@ -84,7 +84,7 @@ def test_what_events_had_is_filled_and_what_they_had_not_is_not_known(spark: Spa
         "row_values map<string,string>, row_unknown array<string>, c bigint"
     )
     log_df = spark.createDataFrame(rows, schema)
-    known = {"C": Kept(types=("x:int",), order="1", place="a:0", at="", declared="2026-01-06T00:00:00Z")}
+    known = {"C": KeptColumn(types=("x:int",), order="1", place="a:0", at="", declared="2026-01-06T00:00:00Z")}
     columns = kept_here([WHOLE, ColumnSpec(name="d", source="Other", type=ColumnType.BIGINT)], known)
     assert columns == (WHOLE,)
     assert with_kept(log_df, (), known) is log_df

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakehouse_provider.launch.engine_conf import PROFILES, Engine, build_conf, engine_of, load_profile
+from lakehouse_provider.launch.engine_conf import PROFILES, LaunchEngine, build_conf, engine_of, load_profile
 from spark_jobs.contracts.errors import SettingsError
 from tests.support.connections import Facts
 
@@ -16,11 +16,11 @@ def facts(host: str = "spark://m:7077", **extra: Any) -> Facts:
 
 
 def test_every_engine_has_a_profile_and_every_profile_an_engine() -> None:
-    assert {file.stem for file in PROFILES.glob("*.yaml")} == set(Engine)
+    assert {file.stem for file in PROFILES.glob("*.yaml")} == set(LaunchEngine)
 
 
-@pytest.mark.parametrize("engine", Engine)
-def test_a_profile_says_what_each_engine_needs_to_be_told(engine: Engine) -> None:
+@pytest.mark.parametrize("engine", LaunchEngine)
+def test_a_profile_says_what_each_engine_needs_to_be_told(engine: LaunchEngine) -> None:
     conf = load_profile(PROFILES / f"{engine}.yaml")
     assert conf["spark.dynamicAllocation.enabled"] == "true"
     assert conf["spark.sql.adaptive.enabled"] == "true"
@@ -34,15 +34,15 @@ def test_a_profile_says_what_each_engine_needs_to_be_told(engine: Engine) -> Non
 @pytest.mark.parametrize(
     ("connection", "engine"),
     [
-        (facts("spark://m:7077"), Engine.STANDALONE),
-        (facts("yarn"), Engine.YARN),
-        (facts("k8s://https://x"), Engine.KUBERNETES),
+        (facts("spark://m:7077"), LaunchEngine.STANDALONE),
+        (facts("yarn"), LaunchEngine.YARN),
+        (facts("k8s://https://x"), LaunchEngine.KUBERNETES),
         (facts("local[2]"), None),
-        (facts("yarn", engine="yarn"), Engine.YARN),
-        (facts("", engine="emr_serverless"), Engine.EMR_SERVERLESS),
+        (facts("yarn", engine="yarn"), LaunchEngine.YARN),
+        (facts("", engine="emr_serverless"), LaunchEngine.EMR_SERVERLESS),
     ],
 )
-def test_an_engine_is_named_or_told_from_the_host(connection: Facts, engine: Engine | None) -> None:
+def test_an_engine_is_named_or_told_from_the_host(connection: Facts, engine: LaunchEngine | None) -> None:
     assert engine_of(connection) is engine
 
 

@@ -22,7 +22,7 @@ from spark_jobs.pipelines.erasure import eraser as module
 from spark_jobs.pipelines.erasure import search
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.merge.engine import Merge
-from spark_jobs.pipelines.merge.merged import Merged
+from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.sources.erasure import FileFinding
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.erasures import Finding
@@ -64,9 +64,9 @@ def test_the_row_index_is_gone_before_tables_are_rewritten_and_the_log_is_merged
         done.append(table.name)
         return 0
 
-    def merge(_: Merge) -> Merged:
+    def merge(_: Merge) -> MergeOutcome:
         done.append("merge")
-        return Merged()
+        return MergeOutcome()
 
     monkeypatch.setattr(module, "erase_in_table", erase)
     monkeypatch.setattr(module, "erase_in_tombstones", lambda *_: done.append("tombstones"))

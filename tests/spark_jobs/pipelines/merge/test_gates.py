@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.pipelines.merge.gates import Gates, Passed
+from spark_jobs.pipelines.merge.gates import GateOutcome, Gates
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome
@@ -61,7 +61,7 @@ def merged(spark: SparkSession, *events: tuple[str, str, int, int | None, int | 
     return merge_rows(fold_events(events_df, TABLES, width_of(TABLES)), None)
 
 
-def checked(rows_df: DataFrame, own: Settings) -> Passed:
+def checked(rows_df: DataFrame, own: Settings) -> GateOutcome:
     return Gates(context=context_of("split", own, spec=SPEC, clock=CLOCK), tables=TABLES).check(rows_df, TABLES)
 
 

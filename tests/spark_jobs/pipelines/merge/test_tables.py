@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.lake_spec.resolving import resolve
-from spark_jobs.lake_spec.schemas import Arrived, Seen, evolve
+from spark_jobs.lake_spec.schemas import BatchSchema, TypeSpan, evolve
 from spark_jobs.pipelines.merge.tables import merged_tables, rows_an_event
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 
@@ -15,8 +15,10 @@ ENTRIES = [
 LAKE = parse_lake_spec({"lake": "s", "source": {"topics": ["*"]}, "log": "l", "quarantine": "q", "tables": ENTRIES})
 
 
-def arrived(origin: str) -> Arrived:
-    return Arrived(origin=origin, first="1", last="1", seen=(Seen(column="id", type="int", first="1", last="1"),))
+def arrived(origin: str) -> BatchSchema:
+    return BatchSchema(
+        origin=origin, first="1", last="1", seen=(TypeSpan(column="id", type="int", first="1", last="1"),)
+    )
 
 
 def test_a_shard_that_came_since_the_spec_was_resolved_is_merged_and_a_new_table_waits_for_the_next_run():

@@ -19,7 +19,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.jobs import validate
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import QualityRecord
-from spark_jobs.quality.results import WRITTEN, Place, QualityResult, Stage
+from spark_jobs.quality.results import WRITTEN, QualityResult, ResultPlace, Stage
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -240,7 +240,7 @@ def test_a_day_unlike_the_others_holds_a_table_of_which_nothing_else_is_expected
 def written_on(day: date, count: int, *, table: str = "sales_log") -> QualityResult:
     instant = f"{day:%Y%m%d}120000000"
     return QualityResult(
-        place=Place(table=table, instant=instant, day=day.isoformat()),
+        place=ResultPlace(table=table, instant=instant, day=day.isoformat()),
         stage=Stage.GATE,
         expectation=WRITTEN,
         observed=f"{count} rows",

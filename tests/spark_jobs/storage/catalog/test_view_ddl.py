@@ -18,7 +18,7 @@ from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.lake_spec.visible import hides_deleted
 from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.storage.catalog.view_ddl import Engine, ViewDdl, build_views
+from spark_jobs.storage.catalog.view_ddl import ViewDdl, ViewEngine, build_views
 from spark_jobs.storage.layouts import all_layouts
 from tests.support.athena_api import running_athena, statements
 from tests.support.contexts import context_of, run_in
@@ -38,7 +38,7 @@ def lake(tmp_path: Path) -> HandMadeLake:
     return made
 
 
-def build(lake: HandMadeLake, engine: Engine, **options: bool) -> ViewDdl:
+def build(lake: HandMadeLake, engine: ViewEngine, **options: bool) -> ViewDdl:
     spec = load_lake_spec(lake.settings.lake_spec)
     return build_views(spec, lake.settings, database="erp", engine=engine, **options)
 
@@ -48,7 +48,7 @@ def run(lake: HandMadeLake, action: str, **options: Any) -> JobResult:
 
 
 def test_readers_see_live_rows_and_no_technical_columns(lake: HandMadeLake):
-    made = build(lake, Engine.ATHENA)
+    made = build(lake, ViewEngine.ATHENA)
     assert made.database == "erp_views"
     assert made.statements["sales"] == (
         'CREATE OR REPLACE VIEW "erp_views"."sales" AS\n'
@@ -59,9 +59,10 @@ def test_readers_see_live_rows_and_no_technical_columns(lake: HandMadeLake):
 
 
 @pytest.mark.parametrize(
-    ("engine", "entry"), [(Engine.ATHENA, '"sales_rt"'), (Engine.TRINO, '"sales_ro"'), (Engine.SPARK, "`sales_rt`")]
+    ("engine", "entry"),
+    [(ViewEngine.ATHENA, '"sales_rt"'), (ViewEngine.TRINO, '"sales_ro"'), (ViewEngine.SPARK, "`sales_rt`")],
 )
-def test_each_engine_gets_the_entry_that_it_reads_rightly(lake: HandMadeLake, engine: Engine, entry: str):
+def test_each_engine_gets_the_entry_that_it_reads_rightly(lake: HandMadeLake, engine: ViewEngine, entry: str):
     assert entry in build(lake, engine).statements["sales"]
 
 
@@ -69,9 +70,10 @@ MOMENT: Any = {"type": "long", "logicalType": "timestamp-micros"}
 
 
 @pytest.mark.parametrize(
-    ("engine", "entry"), [(Engine.ATHENA, '"sales_ro"'), (Engine.TRINO, '"sales_ro"'), (Engine.SPARK, "`sales_rt`")]
+    ("engine", "entry"),
+    [(ViewEngine.ATHENA, '"sales_ro"'), (ViewEngine.TRINO, '"sales_ro"'), (ViewEngine.SPARK, "`sales_rt`")],
 )
-def test_athena_reads_base_files_where_a_shown_column_is_a_moment(lake: HandMadeLake, engine: Engine, entry: str):
+def test_athena_reads_base_files_where_a_shown_column_is_a_moment(lake: HandMadeLake, engine: ViewEngine, entry: str):
     """Over log files its queries of a timestamp fail or, worse, give nothing: docs/catalogs.md quotes its guide."""
     lake.commit("sales", 2, SALES_COLUMNS | {"contract_signing_date": MOMENT})
     assert entry in build(lake, engine).statements["sales"]
@@ -79,7 +81,7 @@ def test_athena_reads_base_files_where_a_shown_column_is_a_moment(lake: HandMade
 
 def test_a_moment_that_readers_are_not_shown_keeps_no_commit_from_them(lake: HandMadeLake):
     lake.commit("sales", 2, SALES_COLUMNS | {"m__at": MOMENT})
-    assert '"sales_rt"' in build(lake, Engine.ATHENA).statements["sales"]
+    assert '"sales_rt"' in build(lake, ViewEngine.ATHENA).statements["sales"]
 
 
 def test_of_the_shipped_tables_athena_shows_every_commit_but_where_they_have_moments(whole_lake: HandMadeLake):
@@ -88,18 +90,18 @@ def test_of_the_shipped_tables_athena_shows_every_commit_but_where_they_have_mom
     for table in spec.tables:
         kinds = {n: MOMENT if spec.columns_by_name[n].type == "timestamp" else "string" for n in table.columns}
         whole_lake.commit(table.name, 2, dict.fromkeys(table.key, "long") | kinds | {"is_deleted": "boolean"})
-    statements = build(whole_lake, Engine.ATHENA).statements
+    statements = build(whole_lake, ViewEngine.ATHENA).statements
     late = {table.name for table in spec.tables if f'"{table.name}_ro"' in statements[table.name]}
     assert late == {"sales"}
     assert all(spec.targets(name).compact_minutes for name in late)
 
 
 def test_quarantined_records_are_nobodys_business(lake: HandMadeLake):
-    assert "quarantine" not in build(lake, Engine.TRINO).statements
+    assert "quarantine" not in build(lake, ViewEngine.TRINO).statements
 
 
 def test_business_views_stand_on_the_tables_views_and_come_after_them(lake: HandMadeLake):
-    made = build(lake, Engine.TRINO)
+    made = build(lake, ViewEngine.TRINO)
     names = list(made.statements)
     assert 'FROM "erp_views"."stitch_agent_contracts" AS stitch_agent_contracts' in made.statements["agent_contracts"]
     assert names.index("agents") < names.index("agent_contracts")
@@ -107,7 +109,7 @@ def test_business_views_stand_on_the_tables_views_and_come_after_them(lake: Hand
 
 
 def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
-    made = build(lake, Engine.TRINO, is_masked=True)
+    made = build(lake, ViewEngine.TRINO, is_masked=True)
     assert made.database == "erp_masked"
     for table in ("agents", "sales_log"):
         assert "'***' AS \"agent_name\"" in made.statements[table]
@@ -123,7 +125,7 @@ def test_versions_stand_on_the_history_in_the_same_database(lake: HandMadeLake, 
     own = {"history__key": "string", "agent_id": "long", "agent_name": "string"}
     of_an_event = {"row_order": "string", "is_deleted": "boolean", "history__time": "long", "history__unsaid": "string"}
     lake.commit("agents_history", 1, own | of_an_event)
-    made = build_views(spec, lake.settings, database="erp", engine=Engine.TRINO, is_masked=is_masked)
+    made = build_views(spec, lake.settings, database="erp", engine=ViewEngine.TRINO, is_masked=is_masked)
     history, versions = made.statements["agents_history"], made.statements["agents_versions"]
     assert ("'***' AS \"agent_name\"" in history) == is_masked
     assert history.endswith('FROM "erp"."agents_history_ro"')
@@ -144,8 +146,8 @@ def whole_lake(tmp_path: Path) -> HandMadeLake:
     return made
 
 
-@pytest.mark.parametrize("engine", Engine)
-def test_every_name_of_a_person_is_masked_in_every_view_of_every_engine(whole_lake: HandMadeLake, engine: Engine):
+@pytest.mark.parametrize("engine", ViewEngine)
+def test_every_name_of_a_person_is_masked_in_every_view_of_every_engine(whole_lake: HandMadeLake, engine: ViewEngine):
     spec = load_lake_spec(whole_lake.settings.lake_spec)
     people = {column for person in spec.people for column in person.columns}
     assert len(people) > 1
@@ -161,10 +163,10 @@ def test_every_name_of_a_person_is_masked_in_every_view_of_every_engine(whole_la
     assert seen == people
 
 
-@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("engine", ViewEngine)
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_no_view_of_a_table_with_deleted_rows_shows_them_or_an_order(
-    whole_lake: HandMadeLake, engine: Engine, is_masked: bool
+    whole_lake: HandMadeLake, engine: ViewEngine, is_masked: bool
 ):
     spec = load_lake_spec(whole_lake.settings.lake_spec)
     made, q = build(whole_lake, engine, is_masked=is_masked), engine.quote

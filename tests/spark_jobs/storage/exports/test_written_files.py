@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.exports import ExportFormat, csv_header, parse_target
-from spark_jobs.storage.exports import Exported, write_export
+from spark_jobs.storage.exports import ExportCounts, write_export
 from spark_jobs.transforms.csv_lines import to_csv_lines
 
 pytestmark = pytest.mark.spark
@@ -39,7 +39,7 @@ def rows_df(spark: SparkSession, count: int = 10) -> DataFrame:
     )
 
 
-def export(spark: SparkSession, frame_df: DataFrame, path: str, **options: Any) -> Exported:
+def export(spark: SparkSession, frame_df: DataFrame, path: str, **options: Any) -> ExportCounts:
     target, header = parse_target(path, **options), csv_header(frame_df.columns)
     if target.format is ExportFormat.CSV:
         frame_df = to_csv_lines(frame_df if target.is_folder else frame_df.coalesce(1))
@@ -63,7 +63,7 @@ def test_parquet_has_every_row_and_moments_as_the_format_knows_them(spark: Spark
     assert table.to_pylist() == ROWS
     assert table.schema.field("moment").type == pa.timestamp("us", tz="UTC")
     sizes = [file.stat().st_size for file in (tmp_path / "a.parquet").glob("part-*")]
-    assert done == Exported(rows=10, bytes=sum(sizes), files=3)
+    assert done == ExportCounts(rows=10, bytes=sum(sizes), files=3)
     assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
 
 
@@ -71,7 +71,7 @@ def test_parquet_has_every_row_and_moments_as_the_format_knows_them(spark: Spark
 def test_csv_is_one_file(spark: SparkSession, tmp_path: Path, name: str) -> None:
     done = export(spark, rows_df(spark), f"{tmp_path}/{name}")
     assert read_csv(tmp_path / name) == ROWS
-    assert done == Exported(rows=10, bytes=(tmp_path / name).stat().st_size, files=1)
+    assert done == ExportCounts(rows=10, bytes=(tmp_path / name).stat().st_size, files=1)
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.frames import literal_frame
 from spark_jobs.lake_spec.resolving import resolve
-from spark_jobs.lake_spec.schemas import Arrived, Seen, evolve
+from spark_jobs.lake_spec.schemas import BatchSchema, TypeSpan, evolve
 from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.spec_files.spec_file import parse_lake_spec
@@ -31,11 +31,11 @@ LAKE = parse_lake_spec({"lake": "s", "source": {"topics": ["*"]}, "log": "l", "q
 BOOK = evolve(
     {},
     [
-        Arrived(
+        BatchSchema(
             origin=origin,
             first="000",
             last="999",
-            seen=tuple(Seen(column=name, type=type_, first="000", last="999") for name, type_ in types.items()),
+            seen=tuple(TypeSpan(column=name, type=type_, first="000", last="999") for name, type_ in types.items()),
         )
         for origin, types in SHARDS.items()
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse_provider.launch.engine_conf import Engine, engine_of
+from lakehouse_provider.launch.engine_conf import LaunchEngine, engine_of
 from lakehouse_provider.launch.engines import build_job_command
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from tests.support.connections import Facts
@@ -35,11 +35,11 @@ def connections() -> dict[str, Facts]:
 
 
 def test_every_engine_has_one() -> None:
-    assert set(connections()) == set(Engine)
+    assert set(connections()) == set(LaunchEngine)
 
 
-@pytest.mark.parametrize("engine", Engine)
-def test_it_becomes_a_command(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", LaunchEngine)
+def test_it_becomes_a_command(engine: LaunchEngine, tmp_path: Path) -> None:
     facts = connections()[engine]
     (tmp_path / "hudi.jar").touch()
     command = build_job_command(
@@ -47,5 +47,5 @@ def test_it_becomes_a_command(engine: Engine, tmp_path: Path) -> None:
     )
     assert engine_of(facts) is engine
     assert facts.conn_id == "lakehouse_spark"
-    is_elsewhere = engine is not Engine.STANDALONE
+    is_elsewhere = engine is not LaunchEngine.STANDALONE
     assert bool(command.afterwards) == is_elsewhere

@@ -20,7 +20,7 @@ from spark_jobs.contracts.job_errors import AuditFailedError, TablesFailedError
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.record import QualityRecord
-from spark_jobs.quality.results import Place, QualityResult, Stage
+from spark_jobs.quality.results import QualityResult, ResultPlace, Stage
 from spark_jobs.quality.verdicts import Outcome
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import table_layout
@@ -224,7 +224,7 @@ def test_a_column_that_is_empty_all_of_a_sudden_is_told_at_night(lake: ShopLake)
 def share_of_nulls(day: date, *, broken: int, table: str = "orders") -> QualityResult:
     """What the gate of a commit of that day might have seen of a table's ``total``."""
     return QualityResult(
-        place=Place(table=table, instant=f"{day:%Y%m%d}120000000", day=day.isoformat()),
+        place=ResultPlace(table=table, instant=f"{day:%Y%m%d}120000000", day=day.isoformat()),
         stage=Stage.GATE,
         expectation="total_nulls_as_usual",
         observed=f"{broken} of 200 rows broke it",

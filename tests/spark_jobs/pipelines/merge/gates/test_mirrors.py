@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.schemas import Column
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.pipelines.merge.gates import Gates, Passed
+from spark_jobs.pipelines.merge.gates import GateOutcome, Gates
 from spark_jobs.quality.holds import Acceptance, Holds
 from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.spec_files.spec_file import parse_lake_spec
@@ -100,12 +100,12 @@ def changed(spark: SparkSession, rows: Mapping[str, Sequence[Row]]) -> DataFrame
     return spark.createDataFrame(found, schema)
 
 
-def ask(spark: SparkSession, rows: Mapping[str, Sequence[Row]], own: Settings) -> Passed:
+def ask(spark: SparkSession, rows: Mapping[str, Sequence[Row]], own: Settings) -> GateOutcome:
     gates = Gates(context=context_of("split", own, spec=SPEC, clock=CLOCK), tables=TABLES)
     return gates.check(changed(spark, rows), TABLES)
 
 
-def rules_of(passed: Passed, table: str) -> dict[str, tuple[int, int, str]]:
+def rules_of(passed: GateOutcome, table: str) -> dict[str, tuple[int, int, str]]:
     rules = json.loads(passed.metadata[table]["quality"])["rules"]
     return {name: (asked, broken, outcome) for name, asked, broken, outcome, _, _ in rules}
 

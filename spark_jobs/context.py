@@ -45,7 +45,7 @@ class JobContext(Generic[OptionsT_co]):
     def spec(self) -> LakeSpec:
         """The lake spec, with the tables that its patterns have found so far."""
         if self.lake is None:
-            raise TypeError(f"{self.job} runs without a lake spec: its options say reads_spec = False")
+            raise TypeError(f"{self.job} runs without a lake spec: its options say so (reads_spec)")
         return self.lake
 
     @property

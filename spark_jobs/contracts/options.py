@@ -100,7 +100,7 @@ class OptionField:
         if given == "" and isinstance(self.default, str):
             return self.default
         if self.is_many:
-            return tuple(given or ())
+            return (given,) if isinstance(given, str) else tuple(given or ())
         return self.type(given) if issubclass(self.type, Enum) and given is not None else given
 
 
@@ -112,8 +112,8 @@ class JobOptions:
     """A backfill gives the job the dates that it is for."""
     takes_any_clock: ClassVar[bool] = False
     """It changes no table: what it prints or makes may be of a time that has not come yet."""
-    reads_spec: ClassVar[bool] = True
-    """It is of the lake that the settings name; False: it works before there is one, or reads the spec itself."""
+    is_of_a_lake: ClassVar[bool] = True
+    """False for a job that works before there is a lake, or that reads the spec itself."""
     names_lake: ClassVar[bool] = False
     """It writes: a lake of an earlier release gets its name from it."""
     reads_landing: ClassVar[bool] = False
@@ -136,6 +136,11 @@ class JobOptions:
             actions = each.option.actions
             if action and actions and action not in actions and getattr(self, each.name) != each.default:
                 raise ContractError(f"{action} takes no {each.flag}, an option of {' and '.join(sorted(actions))}")
+
+    @property
+    def reads_spec(self) -> bool:
+        """Whether the job, or this action of it, reads the lake spec."""
+        return self.is_of_a_lake
 
     @property
     def needs_lake(self) -> bool:

@@ -18,7 +18,7 @@ class GenerateOptions(JobOptions):
     """How many events of which run, and what is wrong with them; rates are shares of the events."""
 
     takes_any_clock: ClassVar[bool] = True
-    reads_spec: ClassVar[bool] = False
+    is_of_a_lake: ClassVar[bool] = False
 
     events: Annotated[
         int | None,

@@ -12,7 +12,7 @@ from spark_jobs.contracts.options import JobOptions, Option
 class InitOptions(JobOptions):
     """Where a lake may be made."""
 
-    reads_spec: ClassVar[bool] = False
+    is_of_a_lake: ClassVar[bool] = False
 
     adopt: Annotated[bool, Option("also where other files are, or tables that nothing shows to be of this lake")] = (
         False

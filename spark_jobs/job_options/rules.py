@@ -23,6 +23,6 @@ class RulesOptions(JobOptions):
     rows: Rows = 50
 
     @property
-    def needs_lake(self) -> bool:
+    def reads_spec(self) -> bool:
         """A list of the versions needs their files alone."""
         return self.action != "list"

@@ -14,7 +14,7 @@ class SizingOptions(JobOptions):
     """What arrives: GB of plain JSON a day, how often, and how unevenly."""
 
     takes_any_clock: ClassVar[bool] = True
-    reads_spec: ClassVar[bool] = False
+    is_of_a_lake: ClassVar[bool] = False
 
     gb_per_day: Annotated[tuple[float, ...], Option("landing files of a day, plain JSON", metavar="GB")]
     days: Annotated[int, Option("days that the lake is simulated for (default: 365)", metavar="N", at_least=1)] = 365

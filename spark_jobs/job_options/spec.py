@@ -12,7 +12,7 @@ from spark_jobs.contracts.options import JobOptions, Option
 class SpecOptions(JobOptions):
     """What is done with the files."""
 
-    reads_spec: ClassVar[bool] = False
+    is_of_a_lake: ClassVar[bool] = False
 
     action: Annotated[
         Literal["check"],

@@ -99,6 +99,10 @@ def test_an_option_of_the_action_is_taken_and_its_default_by_every_action():
     assert Made(action="list", name="x", label="plain").label == "plain"
 
 
+def test_one_text_is_one_value_and_not_its_letters():
+    assert Made.from_values({"action": "list", "name": "x", "parts": "abc"}).parts == ("abc",)
+
+
 def test_an_empty_text_counts_as_not_given():
     assert parsed("make", "--of", "x", "--label=").label == "plain"
     assert parsed("make", "--of=").name == "", "where there is no default it is what was given"

@@ -79,7 +79,7 @@ def test_the_newest_commit_is_served_once(lake: Lake):
     assert columns == ["day", "project_id", "agent_id", "deals", "contract_total", "true_for", "true_at"]
     assert ask(lake, f"SELECT DISTINCT contract_total, project_id FROM {MART}") == [(str(TOTAL), None)]
 
-    again = lake.run("serve", layer="fast", mart=MART)
+    again = lake.run("serve", layer=["fast"], mart=[MART])
     assert (again.status, [o.is_committed for o in again.tables]) == (NOTHING_TO_DO, [False])
 
     two = write(lake, SECOND)

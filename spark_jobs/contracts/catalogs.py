@@ -9,7 +9,7 @@ from enum import StrEnum
 
 GLUE, METASTORE = "glue", "thrift://host:9083"
 CATALOG_FORMS = {GLUE: re.compile(GLUE), METASTORE: re.compile(r"thrift://[A-Za-z0-9._-]{1,253}:[0-9]{1,5}")}
-"""What ``LAKEHOUSE_CATALOG`` may be, by what is told of each form: the Glue data catalog of the account that the job
+"""What ``LAKEHOUSE_CATALOG`` may be, by an example of each form: the Glue data catalog of the account that the job
 runs in, or a Hive metastore."""
 
 SYNCED = "last_commit_time_sync"
@@ -22,16 +22,8 @@ HELD = "lakehouse.held"
 
 
 def form_of(address: str) -> str:
-    """The form of an address in :data:`CATALOG_FORMS`; KeyError when it has none of them."""
-    for form, pattern in CATALOG_FORMS.items():
-        if pattern.fullmatch(address):
-            return form
-    raise KeyError(address)
-
-
-def is_address(text: str) -> bool:
-    """True for the address of a catalog."""
-    return any(pattern.fullmatch(text) for pattern in CATALOG_FORMS.values())
+    """The form of an address in :data:`CATALOG_FORMS`; "" when it has none of them."""
+    return next((form for form, pattern in CATALOG_FORMS.items() if pattern.fullmatch(address)), "")
 
 
 class Action(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contracts.catalogs import GLUE, METASTORE, is_address
+from spark_jobs.contracts.catalogs import GLUE, METASTORE, form_of
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.lakes import BASE_PATH, DEFAULT_PLACES, LANDING_PATH, lake_environment
@@ -153,7 +153,7 @@ class Settings:
             )
 
     def _check_catalog(self) -> None:
-        if self.catalog and not is_address(self.catalog):
+        if self.catalog and not form_of(self.catalog):
             raise SettingsError(
                 f"{PREFIX}CATALOG={show(without_secrets(self.catalog))} must be {GLUE} or look like {METASTORE}"
             )

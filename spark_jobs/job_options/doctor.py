@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import JobOptions, Option
-from spark_jobs.job_options.shared import OneTable
+from spark_jobs.job_options.shared import CARRY_OUT, OneTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,4 +22,4 @@ class DoctorOptions(JobOptions):
     ]
     table: OneTable = None
     deep: Annotated[bool, Option("also count keys and look at what was cleaned, with Spark")] = False
-    yes: Annotated[bool, Option("carry out the plan; by default it is only shown", actions=("repair",))] = False
+    yes: Annotated[bool, Option(CARRY_OUT, actions=("repair",))] = False

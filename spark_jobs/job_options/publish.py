@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import JobOptions, Option
+from spark_jobs.job_options.shared import DECIDED_BY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,4 +22,4 @@ class PublishOptions(JobOptions):
     ]
     table: Annotated[str | None, Option("the table", actions=("accept",))] = None
     because: Annotated[str | None, Option("why its batch is right; kept with the commit", actions=("accept",))] = None
-    by: Annotated[str | None, Option("who decided (default: the user of this machine)", actions=("accept",))] = None
+    by: Annotated[str | None, Option(DECIDED_BY, actions=("accept",))] = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import JobOptions, Option
+from spark_jobs.job_options.shared import DECIDED_BY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,4 @@ class QuarantineOptions(JobOptions):
         str | None, Option("replay --record: a file with the record as it should be", metavar="FILE")
     ] = None
     because: Annotated[str | None, Option("why; kept with the record", actions=("replay", "discard"))] = None
-    by: Annotated[
-        str | None, Option("who decided (default: the user of this machine)", actions=("replay", "discard"))
-    ] = None
+    by: Annotated[str | None, Option(DECIDED_BY, actions=("replay", "discard"))] = None

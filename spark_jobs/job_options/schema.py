@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import JobOptions, Option
+from spark_jobs.job_options.shared import CARRY_OUT, DECIDED_BY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,5 +21,5 @@ class SchemaOptions(JobOptions):
         ),
     ]
     tables: Annotated[str, Option("only tables that fit these patterns", metavar="PATTERNS")] = ""
-    yes: Annotated[bool, Option("carry out the plan; by default it is only shown", actions=("apply",))] = False
-    by: Annotated[str | None, Option("who decided (default: the user of this machine)", actions=("apply",))] = None
+    yes: Annotated[bool, Option(CARRY_OUT, actions=("apply",))] = False
+    by: Annotated[str | None, Option(DECIDED_BY, actions=("apply",))] = None

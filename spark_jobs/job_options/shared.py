@@ -13,8 +13,12 @@ _FILES = "files, for all rows, instead of a printed table"
 OneTable = Annotated[str | None, Option("one table alone")]
 Tables = Annotated[str, Option("these tables alone", metavar="A,B")]
 OneMart = Annotated[str | None, Option("one mart of the layer alone")]
-Plan = Annotated[str, Option("the file that plan wrote, or the id of a plan that is kept in the lake", metavar="FILE")]
-Yes = Annotated[bool, Option("carry out the plan; by default it is only shown")]
+CARRY_OUT = "carry out the plan; by default it is only shown"
+DECIDED_BY = "who decided (default: the user of this machine)"
+PLAN_FILE = "the file that plan wrote, or the id of a plan that is kept in the lake"
+
+Plan = Annotated[str, Option(PLAN_FILE, metavar="FILE")]
+Yes = Annotated[bool, Option(CARRY_OUT)]
 Rows = Annotated[int, Option("most rows to print (default 50)")]
 
 

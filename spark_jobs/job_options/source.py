@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import JobOptions, Option
+from spark_jobs.job_options.shared import DECIDED_BY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,5 +27,5 @@ class SourceOptions(JobOptions):
     until: Annotated[str, Option("time of the last event that fell", actions=("same-epoch",), metavar="TIME")] = ""
     server: Annotated[str, Option("a server that belongs to the stream", actions=("same-epoch",))] = ""
     because: Annotated[str | None, Option("why, for those who look later", actions=("new-epoch",))] = None
-    by: Annotated[str | None, Option("who decided (default: the user of this machine)")] = None
+    by: Annotated[str | None, Option(DECIDED_BY)] = None
     yes: Annotated[bool, Option("carry it out; by default it is only shown")] = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from spark_jobs.contracts.options import JobOptions, Option
+from spark_jobs.job_options.shared import PLAN_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,7 @@ class UndoOptions(JobOptions):
     plan: Annotated[
         str,
         Option(
-            "the plan that was applied: the file that plan wrote, or the id of a plan that is kept in the lake",
+            f"the plan that was applied: {PLAN_FILE}",
             metavar="FILE",
         ),
     ]

@@ -9,7 +9,7 @@ something for that table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock, names_of
@@ -27,16 +27,15 @@ from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
+from spark_jobs.pipelines.log_metadata import commit_log_metadata
 from spark_jobs.pipelines.merge.tables import merged_table
-from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.lake_specs import read_book, read_kept
-from spark_jobs.storage.layouts import history_layout, log_layout, table_layout
+from spark_jobs.storage.layouts import history_layout, table_layout
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.reader import read_stored
-from spark_jobs.storage.recovery import check_still, settled_timeline, settled_timelines
+from spark_jobs.storage.recovery import settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_nothing_unfinished
-from spark_jobs.storage.writer import commit, fit_layout
+from spark_jobs.storage.writer import fit_layout
 
 _COLUMNS = ("table", "column", "type", "at the source", "since", "state")
 _CHANGES = ("at", "table", "what", "column", "before", "after", "by", "from event", "read from")
@@ -101,7 +100,7 @@ def _apply(
         if filling.columns:  # first the tables: a run that dies in between fills them once more
             outcomes += fill_tables(context, filling)
             known |= filled_metadata(kept, filling, clock=context.clock, by=decided_by(context.options.by))
-        outcomes += [_keep(context, known, log_timeline)] if known else []
+        outcomes += [commit_log_metadata(context, known, log_timeline)] if known else []
         for (mirror, layout), timeline in zip(layouts, timelines, strict=True):
             table, fit = merged_table(mirror, spec, book), fit_layout(layout, timeline)
             if timeline.last and (done := write_again(spark, table, timeline, fit, settings)):
@@ -109,15 +108,6 @@ def _apply(
                     TableOutcome(table=layout.name, instant=done.instant, rows=done.rows, is_committed=True)
                 )
     return _result(context, len(planned) + len(filling.columns), outcomes=outcomes)
-
-
-def _keep(context: JobContext[SchemaOptions], known: Mapping[str, str], log_timeline: Timeline) -> TableOutcome:
-    """A commit of the log without a row, which says what is known of the columns from now on."""
-    check_still(log_timeline)
-    metadata = {**checkpoints(log_timeline), **known}
-    nothing_df = read_stored(context.spark, log_timeline.path).limit(0)
-    done = commit(nothing_df, log_layout(context.spec), metadata=metadata, settings=context.settings)
-    return TableOutcome(table=context.spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
 def _chosen(context: JobContext[SchemaOptions]) -> tuple[tuple[TableSpec, ...], bool]:

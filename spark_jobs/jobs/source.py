@@ -19,15 +19,12 @@ from spark_jobs.job_options.source import SourceOptions
 from spark_jobs.lake_spec.epoch_steps import keep_epoch, open_epoch
 from spark_jobs.lake_spec.epochs import iso_of
 from spark_jobs.lake_spec.origins import NEVER, SOURCES_KEY, SourceBook, pack_sources
-from spark_jobs.sources.discovery import checkpoints
+from spark_jobs.pipelines.log_metadata import commit_log_metadata
 from spark_jobs.storage.lake_specs import source_book_of
-from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.reader import read_stored
-from spark_jobs.storage.recovery import check_still, settled_timeline
+from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.unfinished import check_intake
-from spark_jobs.storage.writer import commit
 
 LIST, NEW, SAME = "list", "new-epoch", "same-epoch"
 _STREAMS = ("stream", "epoch", "since", "highest position", "newest event", "servers", "opened by", "because")
@@ -69,7 +66,7 @@ def run(context: JobContext[SourceOptions]) -> JobResult:
         timeline = settled_timeline(context.spark, spec.log, settings)
         decided = _decided(context, _book_of(timeline))
         print(_shown(decided))
-        outcome = _keep(context, decided, timeline)
+        outcome = commit_log_metadata(context, {SOURCES_KEY: pack_sources(decided)}, timeline)
     reason = "other_origin" if context.options.after else "position_fell"
     return _result(context, outcome, messages=(_REPLAY.format(reason=reason),))
 
@@ -97,15 +94,6 @@ def _decided(context: JobContext[SourceOptions], book: SourceBook) -> SourceBook
     if not until and not server:
         raise ContractError("same-epoch needs --until, --server or both; the message of ingest has them")
     return keep_epoch(book, options.stream, until=_millis(parse_clock(until)) if until else NEVER, server=server)
-
-
-def _keep(context: JobContext[SourceOptions], book: SourceBook, log_timeline: Timeline) -> TableOutcome:
-    """A commit of the log without a row, which says what is known of the sources from now on."""
-    check_still(log_timeline)
-    metadata = {**checkpoints(log_timeline), SOURCES_KEY: pack_sources(book)}
-    nothing_df = read_stored(context.spark, log_timeline.path).limit(0)
-    done = commit(nothing_df, log_layout(context.spec), metadata=metadata, settings=context.settings)
-    return TableOutcome(table=context.spec.log, instant=done.instant, rows=0, is_committed=True)
 
 
 def _shown(book: SourceBook) -> str:

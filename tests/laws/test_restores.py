@@ -40,7 +40,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process is asked whether it holds a new lease: most of the time goes there."""
+    """Whether a process holds a new lease is not looked up: most of the time goes there."""
     monkeypatch.setattr(file_leases, "_holder_of_removed", lambda _path: "")
 
 

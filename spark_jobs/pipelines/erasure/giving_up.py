@@ -11,17 +11,15 @@ from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.pipelines.erasure.eraser import Eraser
 from spark_jobs.pipelines.erasure.unreached import find_unreached
+from spark_jobs.pipelines.log_metadata import commit_log_metadata
 from spark_jobs.sources.delivery import LEDGER_KEY
-from spark_jobs.sources.discovery import checkpoints, read_ledger
+from spark_jobs.sources.discovery import read_ledger
 from spark_jobs.sources.landing import pack_ledger
 from spark_jobs.sources.landing_files import files_as_they_are
 from spark_jobs.storage.erasures import Erasures, Finding
 from spark_jobs.storage.kept_rows import check_nothing_kept
-from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.lease import hold_whole
-from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.writer import commit
 
 NOTE = "given up before its end: the places with something left still name the person"
 
@@ -62,6 +60,4 @@ def _tell_log(eraser: Eraser) -> None:
     now = files_as_they_are(eraser.context.spark, settings.landing_path, ledger, paths)
     if timeline.last is None or now == ledger:
         return
-    nothing_df = read_stored(eraser.context.spark, timeline.path).limit(0)
-    metadata = {**checkpoints(timeline), LEDGER_KEY: pack_ledger(now)}
-    commit(nothing_df, log_layout(spec), metadata=metadata, settings=settings)
+    commit_log_metadata(eraser.context, {LEDGER_KEY: pack_ledger(now)}, timeline)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
@@ -17,6 +17,8 @@ from spark_jobs.pipelines.known_events import known_events
 from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
 from spark_jobs.pipelines.undeclared_columns import UndeclaredColumns, keep_undeclared
 from spark_jobs.quality.gate import Gate
+from spark_jobs.quality.holds import let_pass
+from spark_jobs.quality.verdicts import Verdict
 from spark_jobs.sources.discovery import checkpoints
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.timeline import Timeline
@@ -58,6 +60,34 @@ class Batch:
             **self.sources.metadata,
             **newest_event(log_timeline, self.facts.newest),
         }
+
+
+@dataclass(kw_only=True)
+class BatchRun:
+    """One run over records, for log and quarantine, whose leases the caller holds.
+
+    ``rows`` counts the records as they are written; the log's commit keeps the counts, and the ``verdicts``.
+    """
+
+    context: AnyContext
+    log_timeline: Timeline
+    quarantine_timeline: Timeline
+    rows: dict[str, int] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+    _batch: Batch | None = None
+
+    @property
+    def batch(self) -> Batch:
+        """What was found of the records, once they were looked at."""
+        if self._batch is None:
+            raise TypeError("nothing was looked at so far; commit first")
+        return self._batch
+
+    def let_pass(self, verdicts: Sequence[Verdict]) -> None:
+        """Keep the verdicts of the batch; GateStoppedError when one stops it that nobody accepted."""
+        context, log = self.context, self.context.spec.log
+        passed = let_pass({log: verdicts}, job=context.job, clock=context.clock, settings=context.settings)
+        self.verdicts.extend(passed[log])
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
@@ -13,10 +13,9 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.columns import column_alerts, column_messages
-from spark_jobs.pipelines.ingestion.batch import Batch, checked_batch
+from spark_jobs.pipelines.ingestion.batch import BatchRun, checked_batch
 from spark_jobs.quality.gate import judge_rows
-from spark_jobs.quality.holds import let_pass
-from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
+from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
 from spark_jobs.sources.delivery import Delivery
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
@@ -35,28 +34,15 @@ from spark_jobs.transforms.log import (
 
 
 @dataclass(kw_only=True)
-class Intake:
-    """One run over the records of ``delivery``, for log and quarantine, whose leases the caller holds.
+class Intake(BatchRun):
+    """One run over the records of ``delivery``.
 
     Every record that was read is accounted for: it is a row of the log, a row of the quarantine, or one that is there
-    already (or none at all). ``rows`` counts them as they are written, and the log's commit keeps the counts.
+    already (or none at all).
     """
 
-    context: AnyContext
     delivery: Delivery
-    log_timeline: Timeline
-    quarantine_timeline: Timeline
-    rows: dict[str, int] = field(default_factory=dict)
-    verdicts: list[Verdict] = field(default_factory=list)
-    _batch: Batch | None = None
     _repeated_contents: int = 0
-
-    @property
-    def batch(self) -> Batch:
-        """What was found of the records, once they were looked at."""
-        if self._batch is None:
-            raise TypeError("nothing was looked at so far; commit first")
-        return self._batch
 
     def commit(self) -> list[TableOutcome]:
         """Commit what is new to the quarantine and the log; gives the log's outcome, then the quarantine's.
@@ -107,7 +93,7 @@ class Intake:
 
     @property
     def alerts(self) -> tuple[str, ...]:
-        """For the job's result: what somebody has to be alerted to."""
+        """For the job's result: what an operator has to be alerted to."""
         batch, spec = self.batch, self.context.spec
         return (*batch.sources.alerts, *column_alerts(batch.columns, spec), *batch.undeclared.alerts(spec))
 
@@ -115,14 +101,13 @@ class Intake:
         return self.delivery.decode(self.context.spark, spec)
 
     def _judge(self) -> None:
-        facts, context, table = self.batch.facts, self.context, self.context.spec.log
+        facts, spec = self.batch.facts, self.context.spec
         verdicts = list(self.batch.gate.judge(facts.checked))
-        if limit := context.spec.quarantine_limit.expectation(table):
+        if limit := spec.quarantine_limit.expectation(spec.log):
             # A column or a source that changed is the trouble of one, which is reported by itself; the others go on.
             rejected = facts.rejected - facts.of_the_source
             verdicts.append(judge_rows(limit, asked=facts.usable + rejected, broken=rejected))
-        passed = let_pass({table: verdicts}, job=context.job, clock=context.clock, settings=context.settings)
-        self.verdicts.extend(passed[table])
+        self.let_pass(verdicts)
 
     def _commit_rejected(self) -> TableOutcome:
         facts, table = self.batch.facts, self.context.spec.quarantine

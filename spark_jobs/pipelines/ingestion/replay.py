@@ -6,12 +6,11 @@ open; the next one finds the event in the log and marks the record, and writes n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.context import AnyContext
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decisions, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
@@ -19,10 +18,10 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.columns import column_messages
-from spark_jobs.pipelines.ingestion.batch import Batch, checked_batch
+from spark_jobs.pipelines.ingestion.batch import BatchRun, checked_batch
 from spark_jobs.pipelines.ingestion.intake import in_files
-from spark_jobs.quality.holds import Holds, let_pass
-from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, describe_verdicts, to_metadata
+from spark_jobs.quality.holds import Holds
+from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, describe_verdicts, to_metadata
 from spark_jobs.sources.decoding import RECORD, decode_records
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
@@ -38,27 +37,14 @@ _EVENT, _WHY, _DETAIL = "__event", "__why", "__detail"
 
 
 @dataclass(kw_only=True)
-class Replay:
-    """One run over chosen records, for lake and leases that the caller holds. ``rows`` counts them as they are written.
+class Replay(BatchRun):
+    """One run over chosen records of the quarantine.
 
     ``repaired`` has the bytes to decode in place of those of the one record that was chosen; they are not kept.
     """
 
-    context: AnyContext
-    log_timeline: Timeline
-    quarantine_timeline: Timeline
     attempt: Attempt
     repaired: bytes | None
-    rows: dict[str, int] = field(default_factory=dict)
-    verdicts: list[Verdict] = field(default_factory=list)
-    _batch: Batch | None = None
-
-    @property
-    def batch(self) -> Batch:
-        """What was found of the records, once they were looked at."""
-        if self._batch is None:
-            raise TypeError("nothing was looked at so far; commit first")
-        return self._batch
 
     def commit(self, chosen_df: DataFrame) -> list[TableOutcome]:
         """Put the records through; gives the log's outcome, then the quarantine's.
@@ -83,7 +69,7 @@ class Replay:
         with checked_batch(self.context, self.log_timeline, decode, name="replayed", may_stop=False) as batch:
             self._batch = batch
             if batch.facts.usable:
-                self._judge()
+                self.let_pass(batch.gate.judge(batch.facts.checked))
             logged = self._commit_log()
             return [logged, self._mark(chosen_df, batch.decoded_df)]
 
@@ -93,12 +79,6 @@ class Replay:
         batch, spec = self.batch, self.context.spec
         said = (*batch.sources.messages, *column_messages(batch.columns, spec))
         return (*said, *batch.undeclared.alerts(spec), *describe_verdicts(spec.log, self.verdicts))
-
-    def _judge(self) -> None:
-        context, table = self.context, self.context.spec.log
-        verdicts = {table: self.batch.gate.judge(self.batch.facts.checked)}
-        passed = let_pass(verdicts, job=context.job, clock=context.clock, settings=context.settings)
-        self.verdicts.extend(passed[table])
 
     def _commit_log(self) -> TableOutcome:
         facts = self.batch.facts

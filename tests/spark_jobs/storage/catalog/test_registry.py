@@ -13,7 +13,7 @@ from spark_jobs.storage.catalog.registry import CATALOGS, catalog_at
 def test_each_form_has_a_kind_of_its_own():
     assert {*CATALOGS} == {*CATALOG_FORMS}
     for form in CATALOG_FORMS:
-        assert form_of(form) == form, "what is told of a form is one of its addresses"
+        assert form_of(form) == form, "the example of a form is one of its addresses"
         assert catalog_at(Settings(catalog=form).catalog).form == form
 
 

@@ -80,6 +80,7 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench landing
 	$(JAVA) $(VENV)/python -m bench kafka --warm-ups 1 --rounds 5
 	$(JAVA) $(VENV)/python -m bench mirrors --warm-ups 1 --rounds 3
+	$(JAVA) $(VENV)/python -m bench found --warm-ups 1 --rounds 5
 	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 3 --rounds 5
 	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench day

@@ -84,7 +84,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     batches = "batches of day (default: 288) and dashboard (default: 96)"
     parser.add_argument("--batches", type=_at_least(16), metavar="N", help=batches)
     parser.add_argument(
-        "--tables", type=_at_least(1), metavar="N", help="of `mirrors`: tables of the lake (default: 100)"
+        "--tables",
+        type=_at_least(1),
+        metavar="N",
+        help="of `mirrors` and `found`: tables of the lake (default: 100; found: 100 1000)",
     )
     parser.add_argument(
         "--alone", type=_at_least(1), metavar="N", help="those of them that get a job of their own, too (default: all)"

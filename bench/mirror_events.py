@@ -35,19 +35,16 @@ _SHARES = {"c": 0.2, "u": 0.95}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShopTable:
-    """One of the shop's tables. Every other one tells the schema of its records."""
+    """One of the shop's tables."""
 
     number: int
+    has_schema: bool
+    """Its records say what their columns are."""
 
     @property
     def name(self) -> str:
         """At the source and in the lake."""
         return f"table_{self.number:03d}"
-
-    @property
-    def has_schema(self) -> bool:
-        """True when its records say what their columns are."""
-        return self.number % 2 == 0
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
@@ -103,21 +100,24 @@ class Shop:
     tables: int
     rows: int
     """Of each table in the first load."""
+    is_found: bool = False
+    """One pattern of the spec finds them all, instead of an entry for each; then all records carry their schema."""
     lsn: int = 0
 
     @cached_property
     def all(self) -> tuple[ShopTable, ...]:
         """Its tables."""
-        return tuple(ShopTable(number=number) for number in range(self.tables))
+        return tuple(ShopTable(number=n, has_schema=self.is_found or n % 2 == 0) for n in range(self.tables))
 
     def write_spec(self, file: Path) -> None:
-        """The lake spec, in which every table is a mirror."""
+        """The lake spec."""
+        found = {"name": "{table}", "from": {"database": "shop", "table": "*"}, "key": ["id"]}
         document = {
             "lake": "shop",
             "source": {"topics": ["shop.*"]},
             "log": "shop_log",
             "quarantine": "shop_quarantine",
-            "tables": [table.entry for table in self.all],
+            "tables": [found] if self.is_found else [table.entry for table in self.all],
             "quality": {"table": "shop_quality"},
         }
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
@@ -126,9 +126,9 @@ class Shop:
         """The snapshot of every table, a file for each; gives how many events that are."""
         return sum(self._land(landing, table, "snapshot", self.rows, is_first=True) for table in self.all)
 
-    def land_changes(self, landing: Path, number: int, count: int) -> int:
-        """The changes of a round, ``count`` for each table; gives how many events that are."""
-        return sum(self._land(landing, table, f"round-{number}", count) for table in self.all)
+    def land_changes(self, landing: Path, number: int, count: int, *, first: int | None = None) -> int:
+        """The changes of a round, ``count`` for each of the ``first`` tables; gives how many events that are."""
+        return sum(self._land(landing, table, f"round-{number}", count) for table in self.all[:first])
 
     def _land(self, landing: Path, table: ShopTable, name: str, count: int, *, is_first: bool = False) -> int:
         folder = landing / f"shop.shop.{table.name}"

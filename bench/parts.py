@@ -14,6 +14,7 @@ from bench.dag_parse import measure_dag_parse
 from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
 from bench.day_report import PICTURE, Day
+from bench.found import SIZES, measure_found
 from bench.gate import measure_gate
 from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
@@ -131,6 +132,12 @@ def mirrors(options: argparse.Namespace, settings: Settings, folder: Path) -> Ra
     return measure_mirrors(settings, folder, tables=tables, changes=max(changes, 1), alone=alone, **rounds)
 
 
+def found(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
+    """A whole database whose tables a pattern finds, and changes in ten of them."""
+    sizes = [options.tables] if options.tables else SIZES
+    return measure_found(settings, folder, sizes=sizes, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
 def stitch(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
     """The stitch layer refreshed by new events, against a full refresh and other engines."""
     _check_peers()
@@ -213,6 +220,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "landing": landing,
     "kafka": kafka,
     "mirrors": mirrors,
+    "found": found,
     "stitch": stitch,
     "slow": slow,
     "day": day,

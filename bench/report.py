@@ -106,14 +106,16 @@ class Growth:
     largest: int
     ratio: float
     aim: float
+    of: str = "events"
+    """What there is more of."""
 
     @classmethod
-    def between(cls, medians: Mapping[int, float], aim: float) -> Growth | None:
-        """From medians by number of events; None with fewer than two sizes."""
+    def between(cls, medians: Mapping[int, float], aim: float, of: str = "events") -> Growth | None:
+        """From medians by size; None with fewer than two sizes."""
         smallest, largest = min(medians), max(medians)
         if smallest == largest:
             return None
-        return cls(smallest=smallest, largest=largest, ratio=medians[largest] / medians[smallest], aim=aim)
+        return cls(smallest=smallest, largest=largest, ratio=medians[largest] / medians[smallest], aim=aim, of=of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,7 @@ class Races:
             yield from (*([""] if number else []), f"### {race.title}", "", *race.lines())
         if growth := self.growth:
             yield from ("", "| growth | measured | aim | |", "|---|--:|--:|---|")
-            what = f"{self.races[0].subject}, {growth.largest:,} / {growth.smallest:,} events"
+            what = f"{self.races[0].subject}, {growth.largest:,} / {growth.smallest:,} {growth.of}"
             yield f"| {what} | {_verdict(growth.ratio, growth.aim)} |"
 
 

@@ -59,3 +59,13 @@ def watch(seconds: float, *, reads: list[Any], folds: list[Any], commits: list[A
 
 def records(file: Path) -> list[Any]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_one_entry_finds_the_tables_of_a_shop_whose_records_all_carry_their_schema(tmp_path: Path):
+    shop = Shop(tables=4, rows=5, is_found=True)
+    shop.write_spec(tmp_path / "lake.yaml")
+    assert [mirror.name for mirror in load_lake_spec(str(tmp_path / "lake.yaml")).mirrors] == []
+    assert shop.land_rows(tmp_path) == 20
+    assert shop.land_changes(tmp_path, 0, 5, first=2) == 10
+    assert all("schema" in record for file in tmp_path.rglob("*.jsonl") for record in records(file))
+    assert len([*tmp_path.rglob("round-0.jsonl")]) == 2

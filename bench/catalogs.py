@@ -1,4 +1,4 @@
-"""The catalog after one of two hundred tables got a commit: Glue's API time, told apart from the rest."""
+"""The catalog after one of two hundred tables got a commit: Glue's API time, apart from the rest."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ each; the rest is reading timelines and listings, and comparing."""
 
 @dataclass(slots=True)
 class ApiTime:
-    """Calls of a client and the seconds in them, as it tells its listeners."""
+    """Calls of a client and the seconds in them, from its own events."""
 
     calls: list[str] = field(default_factory=list)
     seconds: float = 0
@@ -113,7 +113,7 @@ def summarize(ours: Sequence[Sync], full: Sequence[Sync], *, warm_ups: int) -> F
     api, whole = (median(getattr(each, name) for each in ours) for name in ("api_seconds", "seconds"))
     api_full, whole_full = (median(getattr(each, name) for each in full) for name in ("api_seconds", "seconds"))
     counts = {name: ours[-1].calls.count(name) for name in dict.fromkeys(ours[-1].calls)}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    calls = ", ".join(f"{count} {name}" for name, count in counts.items())
     return Figures(
         title=f"One changed table among {TABLES} in Glue",
         method=_METHOD,
@@ -122,7 +122,7 @@ def summarize(ours: Sequence[Sync], full: Sequence[Sync], *, warm_ups: int) -> F
         values={"one of the tables got a commit and a partition": api},
         aim=AIM,
         notes=(
-            f"{len(ours[-1].calls)} calls ({told}), {ours[-1].changes} changes; {whole:.2f} s in all, "
+            f"{len(ours[-1].calls)} calls ({calls}), {ours[-1].changes} changes; {whole:.2f} s in all, "
             f"{whole - api:.2f} s of them outside the API.",
             f"All tables in full: {api_full:.2f} s of API time in {len(full[-1].calls)} calls, "
             f"{api_full / api:.0f} times as much; {whole_full:.2f} s in all.",
@@ -178,7 +178,7 @@ def _sync(api: ApiTime, settings: Settings) -> Sync:
 
 @contextmanager
 def _listening() -> Iterator[ApiTime]:
-    """Clients that are made in the block tell of their calls."""
+    """Count the calls of clients that are made in the block."""
     import boto3
     from botocore.session import get_session
 

@@ -110,7 +110,7 @@ class DefaultHudi(TableByTable):
         self._write(table, rows_df, operation="bulk_insert")
 
     def change(self, table: TableSpec, events_df: DataFrame) -> None:
-        self._write(table, lay_over(fold(events_df, table), self.rows(table), table), operation="upsert")
+        self._write(table, overlay(fold(events_df, table), self.rows(table), table), operation="upsert")
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))
@@ -181,7 +181,7 @@ def fold(events_df: DataFrame, table: TableSpec) -> DataFrame:
     return rows_df.select(table.key_column, *columns)
 
 
-def lay_over(rows_df: DataFrame, stored_df: DataFrame, table: TableSpec) -> DataFrame:
+def overlay(rows_df: DataFrame, stored_df: DataFrame, table: TableSpec) -> DataFrame:
     """Folded rows, each column of which is the stored one's when that is newer."""
     both_df = rows_df.alias("s").join(stored_df.alias("t"), table.key_column, "left")
     columns = []

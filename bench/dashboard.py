@@ -47,22 +47,22 @@ _METHOD = """\
 `mart --layer fast` and `mart --layer stitch`, with `services run` after every sixth batch as it is due by the shipped
 targets and by a clock that goes as the batches would. At the end the tables of newest values are compacted once more,
 as Trino knows base files alone. The other lake has the same landing files, ingested by one run of each job. Both are in
-one Hive metastore. In every round Trino is asked the dashboard's three queries in each lake: {queries};
+one Hive metastore. In every round Trino runs the dashboard's three queries in each lake: {queries};
 who begins changes from round to round, and all answers are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _QueriedLake:
     """A lake as Trino sees it, with the views' schema."""
 
     lake: TrinoLake
     schema: str
 
-    def ask(self, name: str) -> tuple[float, list[Mapping[str, object]]]:
+    def query(self, name: str) -> tuple[float, list[Mapping[str, object]]]:
         """Seconds and rows of a query."""
         sql = QUERIES[name].format(tables=self.lake.database)
         began = time.perf_counter()
-        rows = self.lake.ask(sql, schema=self.schema)
+        rows = self.lake.query(sql, schema=self.schema)
         return time.perf_counter() - began, list(rows)
 
 
@@ -80,9 +80,9 @@ def measure_dashboard(settings: Settings, folder: Path, *, batches: int, warm_up
             run_job(spark, places[name], "sync", START, action="apply")
         spark.stop()
         trino = wait_for_trino(start_trino(run, installed, metastore=metastore, environ=environ))
-        asked = {name: _open(trino, place) for name, place in places.items()}
-        timed = [_one_round(asked, number) for number in range(warm_ups + rounds)][warm_ups:]
-        answers = {name: {query: lake.ask(query)[1] for query in QUERIES} for name, lake in asked.items()}
+        lakes = {name: _open(trino, place) for name, place in places.items()}
+        timed = [_one_round(lakes, number) for number in range(warm_ups + rounds)][warm_ups:]
+        answers = {name: {query: lake.query(query)[1] for query in QUERIES} for name, lake in lakes.items()}
     return Race(
         title=f"A dashboard in Trino after {batches} micro-batches",
         method=_METHOD.format(batches=batches, events=EVENTS, queries=", ".join(QUERIES)),
@@ -90,7 +90,7 @@ def measure_dashboard(settings: Settings, folder: Path, *, batches: int, warm_up
         aims={BULK: AIM},
         rows_scale=1,
         warm_ups=warm_ups,
-        seconds={name: [sum(seconds[name].values()) for seconds in timed] for name in asked},
+        seconds={name: [sum(seconds[name].values()) for seconds in timed] for name in lakes},
         differing_tables={
             name: [query for query, rows in found.items() if rows != answers[DAY][query]]
             for name, found in answers.items()
@@ -128,17 +128,17 @@ def _take_in(spark: SparkSession, settings: Settings, clock: datetime) -> None:
         run_job(spark, settings, job, clock, **options)
 
 
-def _open(trino: str, settings: Settings) -> _Asked:
+def _open(trino: str, settings: Settings) -> _QueriedLake:
     spec = load_lake_spec(settings.lake_spec)
     lake = TrinoLake(address=trino, database=settings.catalog_database, spec=spec, settings=settings)
-    return _Asked(lake=lake, schema=lake.make_views().database)
+    return _QueriedLake(lake=lake, schema=lake.make_views().database)
 
 
-def _one_round(asked: Mapping[str, _Asked], number: int) -> dict[str, dict[str, float]]:
+def _one_round(lakes: Mapping[str, _QueriedLake], number: int) -> dict[str, dict[str, float]]:
     """Seconds by lake and query."""
-    order = list(asked)[:: 1 if number % 2 else -1]
-    seconds = {name: {query: asked[name].ask(query)[0] for query in QUERIES} for name in order}
-    say(f"round {number}: " + ", ".join(f"{name} {sum(seconds[name].values()):.2f} s" for name in asked))
+    order = list(lakes)[:: 1 if number % 2 else -1]
+    seconds = {name: {query: lakes[name].query(query)[0] for query in QUERIES} for name in order}
+    say(f"round {number}: " + ", ".join(f"{name} {sum(seconds[name].values()):.2f} s" for name in lakes))
     return seconds
 
 

@@ -15,7 +15,7 @@ PICTURE = "day.svg"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """After one batch: its seconds, those of the services after it, and what lies there now; the rest are totals."""
+    """After one batch: its seconds, those of the services after it, and what is stored now; the rest are totals."""
 
     seconds: float
     service_seconds: float

@@ -48,8 +48,8 @@ class FoundLake:
         """A round's changes in a few tables, by contender."""
         self.shop.land_changes(Path(self.settings.landing_path), number, CHANGES, first=CHANGED)
         watches = {name: self._run(name.partition(",")[0]) for name in (INGEST, SPLIT, IDLE)}
-        told = ", ".join(f"{name} {watch.seconds:.1f} s" for name, watch in watches.items())
-        say(f"{self.shop.tables:,} tables, round {number}: {told}")
+        seconds = ", ".join(f"{name} {watch.seconds:.1f} s" for name, watch in watches.items())
+        say(f"{self.shop.tables:,} tables, round {number}: {seconds}")
         return watches
 
     def _run(self, job: str) -> Watch:

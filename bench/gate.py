@@ -1,4 +1,4 @@
-"""What the gate in a write costs: W1 with expectations on every table, and without the question that asks them."""
+"""What the gate in a write costs: W1 with expectations on every table, and without the query that checks them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Workload W1 (see above) by our own code, in one warm session on {CORES} cores; w
 
 * with {{rules}} rules: every column of every table has one (a range, a pattern), and every table a usual mean
   or number of rows; each stops the batch when it is broken, and none is.
-* as shipped: what `include/expectations` asks of these tables, and that keys are known.
-* without: the gate's query asks how many rows of each table changed, which the write needs to know anyway."""
+* as shipped: what `include/expectations` requires of these tables, and that keys are known.
+* without: the gate's query counts the changed rows of each table, which the write needs to know anyway."""
 
 
 class Ungated(Ours):
-    """The same code; of each table's changed rows nothing is asked but how many they are."""
+    """The same code; each table's changed rows are counted, and not checked."""
 
     def change_all(self, events_df: DataFrame) -> None:
         with patch.object(Gates, "check", _count):

@@ -38,7 +38,7 @@ JSON without schemas. One warm session on {cores} cores, which the broker shares
 round.
 
 * ingest is the job, into a lake that has no log yet: at most {most:,} messages a run, as many runs as it takes, from
-  asking the broker to the last commit read back. Quarantine, duplicates and expectations are in it.
+  the first request to the broker to the last commit read back. Quarantine, duplicates and expectations are in it.
 * Spark, Parquet of text, is Spark's own Kafka source, each message as text, written as plain Parquet. Nothing is
   parsed: what is broken is in it, and what came twice is in it twice. The aim is half its rows per second.
 * Spark, Parquet of columns, parses with `from_json` into the columns of the log that need no hash; what cannot be read
@@ -81,7 +81,7 @@ def _beside_spark(ways: Ways, *, warm_ups: int, rounds: int) -> Race:
     contenders = {INGEST: ingest, TEXT: ways.write_text, COLUMNS: ways.write_columns, DECODING: ways.decode}
     seconds, read = _run(contenders, warm_ups=warm_ups, rounds=rounds)
     rates = {name: read[name] / median(of) for name, of in seconds.items()}
-    told = ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
+    listed = ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
     return Race(
         title=f"{ways.topic.messages:,} messages",
         method="",
@@ -91,7 +91,7 @@ def _beside_spark(ways: Ways, *, warm_ups: int, rounds: int) -> Race:
         warm_ups=warm_ups,
         seconds=seconds,
         differing_tables=differing((name, _MESSAGES, (count, 0)) for name, count in read.items()),
-        notes=[f"Messages a second: {told}."],
+        notes=[f"Messages a second: {listed}."],
     )
 
 

@@ -1,4 +1,4 @@
-"""A topic of a real broker with generated sales events, which goes on when it is asked to."""
+"""A topic of a real broker with generated sales events, which gets more of them on each call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END = START + timedelta(days=DAYS)
 _AT_A_TIME = 1_000
 _ANSWER_SECONDS = 60.0
 _MOST_BYTES = 8_000_000
-"""Of a message: one of the broken ones is larger than topics take unless they are told."""
+"""Of a message: one of the broken ones is larger than topics take by default."""
 _PRODUCER = {
     "linger.ms": 50,
     "batch.num.messages": 10_000,

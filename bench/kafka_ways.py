@@ -29,7 +29,7 @@ Count = Callable[[], int]
 class Ways:
     """The ways from ``topic`` to files below ``folder``.
 
-    Each gives a function that says how many messages were read, to be asked when the clock has stopped.
+    Each gives a function that counts the messages read, to be called when the clock has stopped.
     """
 
     spark: SparkSession

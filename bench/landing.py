@@ -86,7 +86,7 @@ def _job_windows(event_log: Path) -> Iterable[tuple[float, float]]:
 
 
 def covered(window: tuple[float, float], parts: Sequence[tuple[float, float]]) -> float:
-    """How much of ``window`` lies in at least one of ``parts``."""
+    """How much of ``window`` is in at least one of ``parts``."""
     total, reached = 0.0, window[0]
     for begin, end in sorted(parts):
         begin, end = max(begin, reached), min(end, window[1])

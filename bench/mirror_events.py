@@ -1,4 +1,4 @@
-"""A shop of many tables, all different, and what happens to their rows, as Debezium tells it."""
+"""A shop of many tables, all different, and what happens to their rows, as Debezium's events."""
 
 from __future__ import annotations
 

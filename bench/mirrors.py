@@ -197,11 +197,14 @@ def measure_mirrors(
             INGEST: [each.ingest.seconds for each in timed],
         },
         differing_tables=differing(found),
-        notes=[*tell(timed, tables), f"Peak memory of the first load of {tables * changes:,} rows: {peak:,.0f} MB."],
+        notes=[
+            *notes_of(timed, tables),
+            f"Peak memory of the first load of {tables * changes:,} rows: {peak:,.0f} MB.",
+        ],
     )
 
 
-def tell(timed: Sequence[Round], tables: int) -> list[str]:
+def notes_of(timed: Sequence[Round], tables: int) -> list[str]:
     """Lines on the time of a table, the reads of the log, the memory, and where the time goes."""
     together, singly = [each.together for each in timed], [watch for each in timed for watch in each.alone]
     reads = [max(len(watch.spans[_READ]) for watch in watches) for watches in (together, singly)]

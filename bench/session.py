@@ -27,7 +27,7 @@ def open_bench_session(
     extra: Mapping[str, str] | None = None,
     more_jars: Iterable[str] = (),
 ) -> SparkSession:
-    """A warm-able session in this process; tables of the peers lie below ``folder``, ``extra`` are more options."""
+    """A warm-able session in this process; tables of the peers are below ``folder``, ``extra`` are more options."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     use_java_17()

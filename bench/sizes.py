@@ -101,7 +101,7 @@ def _weigh_log(spark: SparkSession, spec: LakeSpec, settings: Settings, total: i
 
 
 def _compact(spark: SparkSession, spec: LakeSpec, settings: Settings) -> Mapping[str, float]:
-    """Every table; what it costs is told of the largest."""
+    """Compact every table; the cost is that of the largest."""
     seconds = {}
     before = _read_bytes(table_layout(spec.table(SALES)), settings)
     for table in spec.tables:

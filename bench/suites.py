@@ -40,18 +40,18 @@ _COLUMNS = (
     "IF(id % 50 = 0, NULL, id % 300) AS agent_id",
     "timestamp_seconds(1700000000 + id) AS signed",
 )
-_ASK = "great_expectations, great_expectations.expectations"
+_MODULES = "great_expectations, great_expectations.expectations"
 _METHOD = """\
 A merge-on-read table of {stored:,} rows and six columns, of which {changed:,} rows changed with its newest commit;
 {count} expectations about single rows, of all kinds, some of them broken. One warm session on {cores} cores, Great
 Expectations imported already; who begins changes from round to round.
 
-* suites are what `validate` asks: a suite of Great Expectations, made and run each time.
-* aggregate is what the gate asks: the same facts in one query."""
+* suites are what `validate` runs: a suite of Great Expectations, made and run each time.
+* aggregate is what the gate runs: the same facts in one query."""
 
 
 def measure_suites(settings: Settings, folder: Path, *, warm_ups: int, rounds: int) -> Race:
-    """Seconds of a round by each; all that ask the same rows have to count the same."""
+    """Seconds of a round by each; all that check the same rows have to count the same."""
     spark = open_bench_session(settings, folder=folder, with_peers=False)
     settings = replace(settings, base_path=str(folder))
     after = commit(_rows(spark, STORED), LAYOUT, metadata={}, settings=settings, is_first=True).instant
@@ -76,7 +76,7 @@ def measure_suites(settings: Settings, folder: Path, *, warm_ups: int, rounds: i
         names = list(ways)[number % len(ways) :] + list(ways)[: number % len(ways)]
         for name in names:
             began = time.perf_counter()
-            counts[name] = [(verdict.asked, verdict.broken) for verdict in ways[name]()]
+            counts[name] = [(verdict.checked, verdict.broken) for verdict in ways[name]()]
             if number >= warm_ups:
                 seconds[name].append(time.perf_counter() - began)
         say(f"round {number} is done")
@@ -128,11 +128,11 @@ def _by_aggregate(rows_df: DataFrame, rules: tuple[Expectation, ...]) -> tuple[V
 
 
 def _imports() -> str:
-    """What a process pays before it can ask anything."""
-    nothing, everything = (_start(code) for code in ("pass", f"import {_ASK}"))
+    """What a process pays before it can check anything."""
+    nothing, everything = (_start(code) for code in ("pass", f"import {_MODULES}"))
     return (
         f"Importing Great Expectations takes {everything - nothing:.1f} s more than a Python that imports nothing "
-        f"(medians of {_IMPORTS} new processes); a process that asks nothing does not import it."
+        f"(medians of {_IMPORTS} new processes); a process that checks nothing does not import it."
     )
 
 

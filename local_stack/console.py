@@ -1,4 +1,4 @@
-"""What the local stack tells a person; standard output stays free for results."""
+"""Messages of the local stack to a person; standard output stays free for results."""
 
 from __future__ import annotations
 

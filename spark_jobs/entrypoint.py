@@ -39,9 +39,9 @@ log = logging.getLogger("spark_jobs")
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Never:
-        said = spell(message).encode("ascii", "backslashreplace").decode()
-        said = said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}..."
-        raise ContractError(f"{self.prog}: {said}; see {self.prog} --help")
+        text = spell(message).encode("ascii", "backslashreplace").decode()
+        text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+        raise ContractError(f"{self.prog}: {text}; see {self.prog} --help")
 
 
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -118,7 +118,7 @@ def parse_arguments(argv: Sequence[str]) -> JobContext[Any]:
 
 
 def run_job(context: JobContext[Any]) -> JobResult:
-    """Run the job, in a session that the settings ask for where it needs one."""
+    """Run the job, in a session as the settings define it where it needs one."""
     begun = time.monotonic()
     try:
         result = _run(load_job(context.job), context)
@@ -129,7 +129,7 @@ def run_job(context: JobContext[Any]) -> JobResult:
 
 
 def _run(job: Job[Any], context: JobContext[Any]) -> JobResult:
-    # Refused at once, not after a session has started: the place, the spec, and what the job itself can tell without.
+    # Checked before a session is started: the place, the spec, and what the job itself can check without Spark.
     context = with_lake(context)
     job.check(context)
     if not job.needs_spark(context):
@@ -185,7 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_and_keep(given: list[str]) -> JobOutcome:
-    """Run the rest of the command line; how it ended is in the file before anybody is told."""
+    """Run the rest of the command line; the outcome is in the file before it is printed."""
     result_path, rest = _split_result_path(given)
     outcome = _run_to_its_end(lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest)).to_json()))
     if result_path:
@@ -202,8 +202,8 @@ def _run_to_its_end(run: Callable[[], JobOutcome]) -> JobOutcome:
     except LakehouseError as error:
         if isinstance(error, ReportedError) and error.result:
             print(error.result.to_json(), flush=True)
-        told = hide(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", find_secrets(os.environ))
-        return JobOutcome(exit_code=error.exit_code, line=told)
+        line = hide(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", find_secrets(os.environ))
+        return JobOutcome(exit_code=error.exit_code, line=line)
     except KeyboardInterrupt:
         return JobOutcome(exit_code=1, line="stopped; nothing half-written stays: run the same command again")
     except Exception as error:

@@ -141,10 +141,10 @@ def _keep_java_names(spark: SparkSession) -> None:
 
 
 def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:
-    """What spark-submit was not told about queries, as in every other session."""
-    told = spark.sparkContext.getConf()
+    """Set what spark-submit did not set about queries, as in every other session."""
+    submitted = spark.sparkContext.getConf()
     for key in TUNABLE:
-        if key.startswith("spark.sql.") and not told.contains(key):
+        if key.startswith("spark.sql.") and not submitted.contains(key):
             spark.conf.set(key, options[key])
 
 
@@ -181,7 +181,7 @@ def _java_version(java: str) -> int | None:
 
 
 def _connect(remote: str) -> SparkSession:
-    # Asked by hand first: the client would try again for minutes before it gave up.
+    # The port is tried first: the client would retry for minutes before it gave up.
     address = remote.removeprefix("sc://").split("/")[0]
     host, _, port = address.partition(":")
     try:

@@ -26,10 +26,10 @@ class Chain:
     Assets start the later ones; this only looks. The slow layer and ``recompute`` wait for their clock or a person.
     """
 
-    def __init__(self, api: AirflowApi, *, tell: Callable[[DagRun], None]) -> None:
+    def __init__(self, api: AirflowApi, *, report: Callable[[DagRun], None]) -> None:
         self._api = api
-        self._tell = tell
-        self._told: set[tuple[str, str]] = set()
+        self._report = report
+        self._reported: set[tuple[str, str]] = set()
         self._ids: tuple[str, ...] = ()
 
     def wait_for_first(self, limit_seconds: float = LIMIT_SECONDS) -> None:
@@ -59,9 +59,9 @@ class Chain:
         raise ChainError(f"the DAGs still ran after {limit_seconds:.0f} s; look at Airflow's pages or the logs")
 
     def _is_active(self) -> bool:
-        """One question while a run goes on; when none does, each DAG's queue and runs, so that nothing is overlooked.
+        """One request while a run goes on; when none does, each DAG's queue and runs, so that nothing is overlooked.
 
-        Those are asked in the order of the flow, and queue before runs: nothing can slip past between two questions.
+        Those are requested in the order of the flow, and queue before runs: no run is missed between two requests.
         """
         newest = [run for run in self._api.runs() if run.dag_id not in _LOOKERS]
         for run in reversed(newest):
@@ -82,10 +82,10 @@ class Chain:
         return any(run.is_active for run in runs)
 
     def _look(self, run: DagRun) -> None:
-        if run.is_active or (run.dag_id, run.run_id) in self._told:
+        if run.is_active or (run.dag_id, run.run_id) in self._reported:
             return
-        self._told.add((run.dag_id, run.run_id))
-        self._tell(run)
+        self._reported.add((run.dag_id, run.run_id))
+        self._report(run)
         if run.state != "success":
             raise ChainError(f"{run.dag_id} {run.run_id} ended as {run.state}: {self._reason(run)}")
 

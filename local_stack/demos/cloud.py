@@ -17,7 +17,7 @@ from local_stack.demos.chain import Chain
 from local_stack.demos.demo import INGEST_CRON, SLOW_LAYER, Steps
 from local_stack.demos.demo_data import TOPIC, Arrivals, build_parser
 from local_stack.demos.demo_report import format_table
-from local_stack.demos.engines import TrinoLake, answer_as, ask_athena
+from local_stack.demos.engines import TrinoLake, answer_as, query_athena
 from local_stack.demos.job_command import run_job
 from local_stack.demos.lake_view import check_lake, view_lake
 from local_stack.demos.truth_check import Truth, same_rows
@@ -97,7 +97,7 @@ def run(argv: list[str]) -> int:
     with folder.stopping(), tempfile.TemporaryDirectory(prefix="lakehouse-landing-") as made:
         servers = Servers.start(folder, environ)
         os.environ.update(servers.environ)  # the readers in this process find the store by it
-        steps.tell(
+        steps.report(
             f"S3, Glue and Athena's API at {os.environ['AWS_ENDPOINT_URL']}, metastore at "
             f"{os.environ['LAKEHOUSE_CATALOG']}, Trino at {servers.trino}"
         )
@@ -107,7 +107,7 @@ def run(argv: list[str]) -> int:
         wrong = _check(Truth.load(made, TOPIC), servers, stack, steps)
     for line in wrong:
         say(f"WRONG {line}")
-    steps.tell(
+    steps.report(
         f"the readers do NOT agree: {len(wrong)} differences"
         if wrong
         else "done: every table is the generator's truth, in Spark, in the Rust reader and in Trino"
@@ -117,12 +117,12 @@ def run(argv: list[str]) -> int:
 
 def _take_in(landing: Landing, count: int, stack: Stack, steps: Steps) -> None:
     """Let the scheduler follow every arrival to the end of the chain, catalog included."""
-    steps.tell(f"arrival 1 of {count}: {landing.deliver(1):,} events")
+    steps.report(f"arrival 1 of {count}: {landing.deliver(1):,} events")
     stack.start(ingest_cron=INGEST_CRON)
-    chain = Chain(stack.airflow.api, tell=steps.tell_run)
+    chain = Chain(stack.airflow.api, report=steps.report_run)
     chain.wait_for_first()
     for number in range(2, count + 1):
-        steps.tell(f"arrival {number} of {count}: {landing.deliver(number):,} events")
+        steps.report(f"arrival {number} of {count}: {landing.deliver(number):,} events")
         chain.run_once()
     chain.run_once(SLOW_LAYER)
     chain.run_once("catalog_sync")
@@ -133,18 +133,18 @@ def _check(truth: Truth, servers: Servers, stack: Stack, steps: Steps) -> list[s
     spec = load_lake_spec(settings.lake_spec)
     views = view_lake(spec, replace(settings, spark_remote=stack.spark_remote))
     wrong = check_lake(views, truth, spec)
-    steps.tell("read every table with Spark and with the Rust reader; now with Trino")
+    steps.report("read every table with Spark and with the Rust reader; now with Trino")
     lake = TrinoLake(address=servers.trino, database=spec.lake, spec=spec, settings=settings)
     wrong += lake.differences(list(views))
     made = lake.make_views()
-    rows = lake.ask(QUESTION, schema=made.database)
+    rows = lake.query(QUESTION, schema=made.database)
     _show("Trino", rows)
     glue = {**servers.environ, "LAKEHOUSE_CATALOG": "glue"}
-    steps.tell(f"the same tables in Glue: {run_job(['sync', 'apply'], glue).counters['changes']} changes")
+    steps.report(f"the same tables in Glue: {run_job(['sync', 'apply'], glue).counters['changes']} changes")
     answer_as(rows, endpoint=servers.environ["AWS_ENDPOINT_URL"], region=servers.environ["AWS_REGION"])
-    asked = ask_athena(QUESTION, schema=made.database, environ=servers.environ, results=f"s3://{BUCKET}/results/")
-    _show("Athena's client", asked)
-    return wrong + same_rows(QUESTION, rows, asked, readers="Trino and Athena's client")
+    by_athena = query_athena(QUESTION, schema=made.database, environ=servers.environ, results=f"s3://{BUCKET}/results/")
+    _show("Athena's client", by_athena)
+    return wrong + same_rows(QUESTION, rows, by_athena, readers="Trino and Athena's client")
 
 
 def _show(reader: str, rows: list[dict[str, object]]) -> None:

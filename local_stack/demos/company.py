@@ -81,7 +81,7 @@ class CompanyLake:
     def compare(self, title: str) -> None:
         """Print how every table compares with what it must hold."""
         compared = compare(self.company, self.rows)
-        self.steps.tell(title)
+        self.steps.report(title)
         print(f"\n{format_comparison(compared)}\n", flush=True)
         self.wrong += [f"after '{title}' {table}: {wrong}" for table, _, wrong in compared if wrong]
 
@@ -129,7 +129,7 @@ def run(argv: list[str]) -> int:
         _follow(lake, stack)
     for line in lake.wrong:
         say(f"WRONG {line}")
-    steps.tell("done: every step gave what it must" if not lake.wrong else f"{len(lake.wrong)} differences")
+    steps.report("done: every step gave what it must" if not lake.wrong else f"{len(lake.wrong)} differences")
     return NOT_THE_TRUTH if lake.wrong else 0
 
 
@@ -149,10 +149,10 @@ def _follow(lake: CompanyLake, stack: Stack) -> None:
     make_lakes(lake.environ)
     lake.land(company.change())
     lake.load_rates(9)
-    steps.tell("sales, accounts, products, orders and invoices are landed, and rates are loaded")
+    steps.report("sales, accounts, products, orders and invoices are landed, and rates are loaded")
     stack.start(ingest_cron=INGEST_CRON)
-    steps.tell(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
-    chain = Chain(stack.airflow.api, tell=steps.tell_run)
+    steps.report(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
+    chain = Chain(stack.airflow.api, report=steps.report_run)
     lake.environ = {**lake.environ, "LAKEHOUSE_SPARK_REMOTE": stack.spark_remote}
     chain.wait_for_first()
     lake.compare("tables of every kind, and marts over all of them")
@@ -182,7 +182,7 @@ def _change_mart(lake: CompanyLake) -> None:
     line, before = _LEAST_SALE
     sql.write_text(sql.read_text(encoding="utf-8").replace(before, line + before), encoding="utf-8")
     plan = str(lake.spec_file.parent / "plan.yaml")
-    lake.steps.tell("the SQL of sales_by_segment is changed: sales below 1,000 are no longer counted")
+    lake.steps.report("the SQL of sales_by_segment is changed: sales below 1,000 are no longer counted")
     run_job(["plan", "--output", plan], lake.environ, is_shown=True)
     run_job(["preview", "--plan", plan], lake.environ, is_shown=True)
     lake.compare("the change was planned and previewed, and every table is as it was")

@@ -41,9 +41,9 @@ def compare(company: Company, read: Read) -> list[tuple[str, int, str]]:
         shown = {at: {name: _in_utc(here[at][name]) for name in row} for at, row in truth.items() if at in here}
         wrong = [at for at in {*truth, *here} if at not in here or at not in truth or shown[at] != truth[at]]
         twice = len(rows) - len(here)
-        told = [f"{len(wrong)} rows differ, one is {min(wrong, key=str)}"] if wrong else []
-        told += [f"{twice} rows are there twice"] if twice else []
-        found.append((table, len(rows), "; ".join(told)))
+        differences = [f"{len(wrong)} rows differ, one is {min(wrong, key=str)}"] if wrong else []
+        differences += [f"{twice} rows are there twice"] if twice else []
+        found.append((table, len(rows), "; ".join(differences)))
     return found
 
 

@@ -160,7 +160,7 @@ class Company:
         return "\n".join(["currency,day,rate", *rows]) + "\n"
 
     def erase(self, customer: int) -> None:
-        """A customer is forgotten: a stand-in has their rows, and nothing names them."""
+        """A customer is erased: their rows get the stand-in's key, and nothing names them."""
         for table, names in (("accounts", ("name", "email")), ("contacts", ("phone",))):
             for key in [key for key in self.tables[table] if key[0] == customer]:
                 row = self.tables[table].pop(key)

@@ -31,7 +31,7 @@ _TENTH_MORE, _SCALE = Decimal("1.1"), Decimal("0.0001")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A sale as it stands, the agent and subtotal that it should have had, and when the ERP corrects it."""
+    """A sale as it is stored, the agent and subtotal that it should have had, and when the ERP corrects it."""
 
     sale: Row
     agent_id: int

@@ -30,7 +30,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
 INGEST_CRON = "0 * * * *"
-"""The first arrival is taken by the clock; the demo asks for the others, so that it need not wait five minutes."""
+"""The first arrival is taken by the clock; the demo triggers the others, so that it need not wait for the clock."""
 SLOW_LAYER, QUALITY = "slow_layer", "data_quality"
 NOT_THE_TRUTH = 1
 ALL_IS_WELL = (
@@ -45,13 +45,13 @@ class Steps:
     def __init__(self) -> None:
         self._begun = time.monotonic()
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Print one line."""
         say(f"[{time.monotonic() - self._begun:6.1f} s] {text}")
 
-    def tell_run(self, run: DagRun) -> None:
+    def report_run(self, run: DagRun) -> None:
         """Print how a DAG run ended."""
-        self.tell(f"  {run.dag_id:<13} {run.run_type:<16} {run.state} in {run.seconds:.1f} s")
+        self.report(f"  {run.dag_id:<13} {run.run_type:<16} {run.state} in {run.seconds:.1f} s")
 
 
 def run(argv: list[str]) -> int:
@@ -73,32 +73,32 @@ def run(argv: list[str]) -> int:
     folders.recreate()
     stack.airflow.forget_runs()
     with stack.folder.stopping():
-        chain = Chain(stack.airflow.api, tell=steps.tell_run)
+        chain = Chain(stack.airflow.api, report=steps.report_run)
         _take_in(arrivals, folders, environ, stack, chain, steps)
-        steps.tell("every run is done; reading every table with Spark and with the Rust reader")
+        steps.report("every run is done; reading every table with Spark and with the Rust reader")
         views = view_lake(spec, replace(settings, spark_remote=stack.spark_remote))
         truth = Truth.load(settings.landing_path, TOPIC)
         wrong = check_lake(views, truth, spec)
-        steps.tell("compared with the generator's truth; now one correction")
+        steps.report("compared with the generator's truth; now one correction")
         correction = choose_correction(views, datetime.now(UTC))
         before = read_marts(spec, settings)
         land_correction(correction, views, spec, folders.landing / TOPIC, sequence=truth.events)
-        steps.tell(f"the ERP corrects: {correction}")
+        steps.report(f"the ERP corrects: {correction}")
         chain.run_once()
         chain.run_once(SLOW_LAYER)
         after = read_marts(spec, settings)
         wrong += check_correction(correction, before, after)
-        steps.tell("read the marts once more; now Great Expectations checks the expectations of every table")
-        asked = stack.airflow.api.result(QUALITY, chain.run_once(QUALITY), "validate")
-        steps.tell("checked; stopping Spark and Airflow")
-    quality = JobResult.from_json(json.dumps(asked))
+        steps.report("read the marts once more; now Great Expectations checks the expectations of every table")
+        validated = stack.airflow.api.result(QUALITY, chain.run_once(QUALITY), "validate")
+        steps.report("checked; stopping Spark and Airflow")
+    quality = JobResult.from_json(json.dumps(validated))
     print(f"\n{build_report(spec, views, settings, datetime.now(UTC))}", flush=True)
     print(f"\nOne correction through all layers: {correction}\n", flush=True)
     print(f"{build_changes(spec, correction, before, after)}\n", flush=True)
     print(f"{build_quality(quality, rows_of(views, spec.quarantine, 'spark'))}\n", flush=True)
     for line in wrong:
         say(f"WRONG {line}")
-    steps.tell(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)
+    steps.report(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)
     return NOT_THE_TRUTH if wrong else 0
 
 
@@ -107,13 +107,13 @@ def _take_in(
 ) -> None:
     """Start the stack and let the scheduler follow every arrival to the end of the chain."""
     made = arrivals.deliver(1, environ)
-    steps.tell(f"arrival 1 of {arrivals.count}: {made.counters['events']:,} events in {folders.landing}")
+    steps.report(f"arrival 1 of {arrivals.count}: {made.counters['events']:,} events in {folders.landing}")
     stack.start(ingest_cron=INGEST_CRON)
-    steps.tell(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
+    steps.report(f"Spark Connect at {stack.spark_remote}, Airflow at {stack.airflow.url}; the scheduler takes over")
     chain.wait_for_first()
     for number in range(2, arrivals.count + 1):
         made = arrivals.deliver(number, environ)
-        steps.tell(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
+        steps.report(f"arrival {number} of {arrivals.count}: {made.counters['events']:,} events")
         chain.run_once()
-    steps.tell("the slow layer waits for its clock; starting it now")
+    steps.report("the slow layer waits for its clock; starting it now")
     chain.run_once(SLOW_LAYER)

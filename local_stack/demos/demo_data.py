@@ -20,7 +20,7 @@ TOPIC = "erp.dbo.SALES"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoFolders:
-    """Where the demo's lake and landing zone lie."""
+    """Where the demo's lake and landing zone are."""
 
     base: Path
     landing: Path

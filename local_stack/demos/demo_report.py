@@ -85,15 +85,15 @@ def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Setti
     return "\n".join([*parts, "", _next_steps(spec, settings)])
 
 
-def build_quality(asked: JobResult, quarantined: Rows) -> str:
+def build_quality(validated: JobResult, quarantined: Rows) -> str:
     """What was set aside and why, what is expected of the tables and broken, and where the pages about it are."""
-    counts = asked.counters
+    counts = validated.counters
     held = counts["expectations"] - counts["broken"]
     parts = [
         _quarantine(quarantined),
         "",
         f"Quality: {counts['expectations']} expectations of {counts['tables']} tables, {held} hold",
-        *(f"  {message}" for message in asked.messages),
+        *(f"  {message}" for message in validated.messages),
     ]
     return "\n".join(parts)
 

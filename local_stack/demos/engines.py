@@ -1,4 +1,4 @@
-"""Tables and views as Trino and Athena's client see them, laid beside what the lake's own readers see."""
+"""Tables and views as Trino and Athena's client see them, compared with what the lake's own readers see."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TrinoLake:
     def differences(self, tables: Sequence[str]) -> list[str]:
         """In what Trino and the Rust reader differ, table by table; empty when they are alike.
 
-        Of a merge-on-read table both are asked for its base files, which is all that Trino knows to read.
+        Of a merge-on-read table both read the base files alone, which is all that Trino can read.
         """
         wrong: list[str] = []
         for layout in all_layouts(self.spec):
@@ -52,7 +52,7 @@ class TrinoLake:
         return wrong
 
     def make_views(self, *, is_masked: bool = False) -> ViewDdl:
-        """Make the views that readers ask, as ``views ddl --engine trino`` prints them."""
+        """Make the views that readers query, as ``views ddl --engine trino`` prints them."""
         views = build_views(
             self.spec, self.settings, database=self.database, engine=ViewEngine.TRINO, is_masked=is_masked
         )
@@ -61,7 +61,7 @@ class TrinoLake:
             trino_server.query(self.address, statement)
         return views
 
-    def ask(self, sql: str, *, schema: str) -> Rows:
+    def query(self, sql: str, *, schema: str) -> Rows:
         """The rows of a query over views."""
         return trino_server.query(self.address, sql, schema=schema)
 
@@ -83,7 +83,7 @@ def answer_as(rows: Rows, *, endpoint: str, region: str) -> None:
         return
 
 
-def ask_athena(sql: str, *, schema: str, environ: Mapping[str, str], results: str) -> Rows:
+def query_athena(sql: str, *, schema: str, environ: Mapping[str, str], results: str) -> Rows:
     """The rows of a query by PyAthena's client."""
     from pyathena import connect
     from pyathena.cursor import DictCursor

@@ -105,12 +105,12 @@ def _label(grain: tuple[str, ...], row: Row) -> str:
 
 def _without_repeats(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Layer, table and row are written where they begin and left out below."""
-    said: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
     shown = []
     for line in lines:
-        same = next((at for at in range(3) if said[at : at + 1] != line[at : at + 1]), 3)
+        same = next((at for at in range(3) if above[at : at + 1] != line[at : at + 1]), 3)
         shown.append((*[""] * same, *line[same:]))
-        said = line[:3]
+        above = line[:3]
     return shown
 
 

@@ -46,7 +46,7 @@ _TABLE = "sales"
 class Statement:
     """What is done at the source, and what the lake has then: the status of a sale, None for no such sale."""
 
-    told: str
+    title: str
     sql: str
     sale: int
     status: int | None
@@ -54,18 +54,18 @@ class Statement:
 
 STATEMENTS = (
     Statement(
-        told="a sale is entered",
+        title="a sale is entered",
         sql="INSERT INTO {table} VALUES (900001, 77, 'Ada of sales', 5, 'unit 5', 1, 'reserved', 250000.5000, {now})",
         sale=900001,
         status=1,
     ),
     Statement(
-        told="it is signed",
+        title="it is signed",
         sql="UPDATE {table} SET {status_id} = 4, {status_name} = 'signed' WHERE {sale_id} = 900001",
         sale=900001,
         status=4,
     ),
-    Statement(told="another sale is deleted", sql="DELETE FROM {table} WHERE {sale_id} = 17", sale=17, status=None),
+    Statement(title="another sale is deleted", sql="DELETE FROM {table} WHERE {sale_id} = 17", sale=17, status=None),
 )
 
 
@@ -140,11 +140,11 @@ def run(argv: list[str]) -> int:
     with folder.stopping(), running(DATABASES[options.database](port=free_port())) as server:
         source = SalesTable(server)
         source.fill(_BEFORE)
-        steps.tell(f"{server.name} at port {server.port}, table SALES with {_BEFORE:,} sales")
+        steps.report(f"{server.name} at port {server.port}, table SALES with {_BEFORE:,} sales")
         documents = Documents(server=server, database=source.database) if server.name == "postgresql" else None
         if documents:
             documents.create()
-            steps.tell(f"table {TABLE} with a large value of {len(COLUMNS)} types")
+            steps.report(f"table {TABLE} with a large value of {len(COLUMNS)} types")
         kafka = _start_kafka(folder, server, source, steps, also=[PATTERN] if documents else [])
         environ = {
             **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
@@ -156,9 +156,9 @@ def run(argv: list[str]) -> int:
         stack.airflow.forget_runs()
         stack.start(ingest_cron=EVERY_MINUTE)
         settings = Settings.from_environment(environ)
-        steps.tell(f"Airflow at {stack.airflow.url}; ingest_sales runs every minute, the rest follows it")
+        steps.report(f"Airflow at {stack.airflow.url}; ingest_sales runs every minute, the rest follows it")
         _wait_for(settings, lambda rows: len(rows) == _BEFORE, "the snapshot is in the lake")
-        steps.tell(f"the lake has the {_BEFORE:,} sales of the snapshot")
+        steps.report(f"the lake has the {_BEFORE:,} sales of the snapshot")
         took = [_follow(each, source, settings, steps) for each in STATEMENTS]
         values = follow(documents, environ, folder.path) if documents else []
         rows = sorted(read_with_rust(settings.table_path(_TABLE)), key=lambda row: -row["sale_id"])[:4]
@@ -177,7 +177,7 @@ def _start_kafka(
     folder: RunFolder, server: Server, source: SalesTable, steps: Steps, *, also: Sequence[str] = ()
 ) -> str:
     """Broker, worker and connector; gives the broker's address."""
-    for name in ("kafka", KAFKA_CONNECT):  # what another database said
+    for name in ("kafka", KAFKA_CONNECT):  # data of another database
         shutil.rmtree(folder.path / name, ignore_errors=True)
     broker = KafkaBroker(folder=folder)
     broker.start()
@@ -186,14 +186,14 @@ def _start_kafka(
     tables = ",".join([source.pattern, *also])
     configuration = connector_of(server, database=source.database, tables=tables, kafka=broker.address)
     worker.run("sales", configuration)
-    steps.tell(f"Kafka at {broker.address}, Kafka Connect at port {worker.port} with Debezium for {server.name}")
+    steps.report(f"Kafka at {broker.address}, Kafka Connect at port {worker.port} with Debezium for {server.name}")
     return broker.address
 
 
 def _follow(statement: Statement, source: SalesTable, settings: Settings, steps: Steps) -> tuple[str, str]:
     """Run it at the source and wait until the lake shows it; gives the statement and the seconds it took."""
     sql, begun = source.execute(statement), time.monotonic()
-    steps.tell(f"{statement.told}: {sql}")
+    steps.report(f"{statement.title}: {sql}")
 
     def has_come(rows: Rows) -> bool:
         of_sale = next((row for row in rows if row["sale_id"] == statement.sale), None)
@@ -202,10 +202,10 @@ def _follow(statement: Statement, source: SalesTable, settings: Settings, steps:
             not is_there or (of_sale or {})["status_id"] == statement.status
         )
 
-    _wait_for(settings, has_come, statement.told)
+    _wait_for(settings, has_come, statement.title)
     seconds = f"{time.monotonic() - begun:.1f}"
-    steps.tell(f"  the lake shows it after {seconds} s")
-    return statement.told, seconds
+    steps.report(f"  the lake shows it after {seconds} s")
+    return statement.title, seconds
 
 
 def _wait_for(settings: Settings, is_there: Callable[[Rows], bool], what: str) -> None:

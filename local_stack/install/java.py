@@ -62,7 +62,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def probe_java(launcher: Path, *, origin: str) -> Java | None:
-    """Ask a ``java`` launcher for its home and version; None when it does not run."""
+    """Read home and version from a ``java`` launcher; None when it does not run."""
     try:
         answer = subprocess.run(
             [str(launcher), "-XshowSettings:properties", "-version"],

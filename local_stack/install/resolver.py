@@ -31,11 +31,11 @@ _WISH = """<ivy-module version="2.0">
 </ivy-module>
 """
 _REASONS = ("Server access error", "No space left", "Exception in thread", ": not found", "ERROR", "rror:")
-"""What a line that tells why looks like, the most telling first."""
+"""Parts of lines that give the reason of a failure, the clearest first."""
 
 
 def resolve(jar_set: JarSet, *, java: Java, ivy: Path) -> Path:
-    """Fetch the set's jars below ``ivy`` and return the folder they lie flat in. DownloadError after two tries.
+    """Fetch the set's jars below ``ivy`` and return the flat folder that they are in. DownloadError after two tries.
 
     The script that Spark is given does nothing: resolving comes before it, and no session is started.
     """
@@ -104,7 +104,7 @@ def write_trust_store(bundle: Path, store: Path) -> None:
 
 
 def _reason(log: Path) -> str:
-    """The most telling line of the resolver's log; empty when none tells anything."""
+    """The line of the resolver's log that best explains the failure; empty when there is none."""
     lines = log.read_text(errors="replace").splitlines()
     return next((line.strip() for mark in _REASONS for line in lines if mark in line), "")
 

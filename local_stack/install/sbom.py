@@ -1,7 +1,7 @@
 """The bill of materials: every Python package of the locks and every jar, each with the day it was released.
 
 `make lock` writes ``sbom.json`` (CycloneDX 1.6). Days of packages are those that the index gives to uv, with the newest
-version that our wishes allow; days of jars are in the jars. No rule about it asks a clock: a pin is as old as it is on
+version that our wishes allow; days of jars are in the jars. No rule about it uses a clock: a pin is as old as it is on
 the day that the list itself names, so that a commit which was right stays right.
 """
 
@@ -45,7 +45,7 @@ _FIRST_YEAR, _NO_DAYS = 1995, {(2010, 1, 1)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One package or jar. ``newest`` is the newest version that is allowed, "" where nobody says."""
+    """One package or jar. ``newest`` is the newest version that is allowed, "" where it is unknown."""
 
     kind: str
     name: str
@@ -76,8 +76,8 @@ def packages(root: Path = PROJECT_ROOT) -> list[Component]:
     """Those of all locks, with what the index says of them now. SetupError when it does not answer."""
     found: dict[tuple[str, str], Component] = {}
     for lock, wishes in LOCKS.items():
-        newest = {each["name"]: each["version"] for each in _ask_index(root, wishes, "--upgrade")}
-        for each in _ask_index(root, lock, "--no-deps"):
+        newest = {each["name"]: each["version"] for each in _query_index(root, wishes, "--upgrade")}
+        for each in _query_index(root, lock, "--no-deps"):
             key = (each["name"], each["version"])
             before = found.get(key)
             component = before or Component(kind="pypi", name=key[0], version=key[1], places=(), released=_day(each))
@@ -176,7 +176,7 @@ def _age(component: Component, day: date) -> str | None:
     return f"{name} is {days} days old, {MOST_DAYS} at most: {newer}, or give a reason in {REASONS.name}"
 
 
-def _ask_index(root: Path, file: str, option: str) -> list[dict[str, Any]]:
+def _query_index(root: Path, file: str, option: str) -> list[dict[str, Any]]:
     """What uv finds for a file of requirements, as a lock that has days (PEP 751)."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "pylock.toml"
@@ -210,13 +210,13 @@ def _format(component: Component) -> dict[str, Any]:
 
 
 def _parse(entry: Mapping[str, Any]) -> Component:
-    said = [(each["name"].removeprefix("lakehouse:"), each["value"]) for each in entry["properties"]]
-    values = dict(said)
+    properties = [(each["name"].removeprefix("lakehouse:"), each["value"]) for each in entry["properties"]]
+    values = dict(properties)
     return Component(
         kind=entry["purl"].removeprefix("pkg:").partition("/")[0],
         name=entry["name"],
         version=entry["version"],
-        places=tuple(value for name, value in said if name == "place"),
+        places=tuple(value for name, value in properties if name == "place"),
         released=date.fromisoformat(values["released"]) if "released" in values else None,
         newest=values.get("newest", ""),
         sha256=entry["hashes"][0]["content"] if "hashes" in entry else "",

@@ -25,7 +25,7 @@ def build_scala_jar(source: Path, folder: Path, *, java_home: Path, spark_home: 
         folder: where jars are kept, by what they were made of.
         java_home: the Java to compile with.
         spark_home: the installed pyspark.
-        libraries: jars that the source stands on.
+        libraries: jars that the source needs.
 
     Raises:
         SetupError: it does not compile.
@@ -44,7 +44,7 @@ def build_scala_jar(source: Path, folder: Path, *, java_home: Path, spark_home: 
         ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_SECONDS)
         if done.returncode or not made.exists():
-            said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]
-            raise SetupError(f"{source.name} does not compile ({said[0]}); run 'make setup' again")
+            lines = (done.stderr + done.stdout).strip().splitlines() or ["no message"]
+            raise SetupError(f"{source.name} does not compile ({lines[0]}); run 'make setup' again")
         os.replace(made, jar)
     return jar

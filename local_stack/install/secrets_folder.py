@@ -124,7 +124,7 @@ def _s3_keys_of(name: str) -> Callable[[Values], str]:
 
 
 def _s3_users(values: Values) -> str:
-    """The accounts beside the server's own, as versitygw keeps them: what they may is said by the bucket's policy."""
+    """The accounts beside the server's own, as versitygw keeps them: their rights are in the bucket's policy."""
     accounts = {
         values[f"{name}_id"]: {"access": values[f"{name}_id"], "secret": values[name], "role": "user"}
         for name in ("s3_writer_key", "s3_reader_key")
@@ -143,7 +143,7 @@ def _s3_bucket_policy(values: Values) -> str:
 
 
 def _spark_properties(values: Values) -> str:
-    """Of master, workers and driver: a stranger that reaches one of their ports is refused, and nobody listens in."""
+    """Of master, workers and driver: a stranger that reaches one of their ports is refused; traffic is encrypted."""
     settings = {
         "spark.authenticate": "true",
         "spark.authenticate.secret": values["spark_secret"],

@@ -96,7 +96,7 @@ def _install_server(folder: Path, environ: Mapping[str, str]) -> None:
 def unpack(archive: Path, into: Path, kept: tuple[str, ...]) -> None:
     """Unpack the files whose path below the archive's only folder begins with one of ``kept``.
 
-    Equal files are one in such an archive and hard links to it: what a link points to may lie in a part that is left.
+    Equal files are one in such an archive and hard links to it: what a link points to may be in a part that is skipped.
     """
     with tarfile.open(archive) as files:
         members = {member.name: member for member in files}

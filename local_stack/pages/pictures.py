@@ -170,7 +170,7 @@ def _find(browser: Chrome, path: str) -> Any:
 
 
 def _settle(browser: Chrome) -> None:
-    """Wait until the page looks the same for a second: what scripts ask for comes late and moves things.
+    """Wait until the page looks the same for a second: what scripts request comes late and moves things.
 
     A page with something at work on it never does; ten seconds are enough then.
     """

@@ -35,7 +35,7 @@ def run(argv: list[str]) -> int:
 
 
 def build_sheets() -> Mapping[str, Sheet]:
-    """Every table by the name that stands in its place."""
+    """Every table by the name of its placeholder."""
     weights, spec = load_weights(), load_lake_spec(Settings().lake_spec)
     loads = [Load(gb_per_day=gb, batch_minutes=minutes, weights=weights) for gb, minutes in SIZES]
     found = {

@@ -21,7 +21,7 @@ class ApiUnreachableError(TransientError):
 
 
 class ApiRefusedError(TransientError):
-    """Airflow answered, and said no."""
+    """Airflow answered with a refusal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class AirflowApi:
         return self.get(path, deserialize="true")["value"]
 
     def question(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
-        """What a task that waits for a person asks: subject, body, options."""
+        """The question of a task that waits for a person: subject, body, options."""
         detail: dict[str, Any] = self.get(_question_path(dag_id, run_id, task_id))
         return detail
 

@@ -144,7 +144,7 @@ class AirflowHome:
 def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapping[str, str]) -> dict[str, str]:
     """The whole environment of this Airflow; nothing of another Airflow's leaks in.
 
-    Its database is SQLite, which asks for nothing; a busy Airflow finds that locked now and then, and wants PostgreSQL.
+    Its database is SQLite, which needs no server; a busy Airflow finds that locked now and then, and wants PostgreSQL.
     """
     url = f"http://{LOOPBACK}:{port}"
     settings: dict[str, dict[str, object]] = {

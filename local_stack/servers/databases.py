@@ -129,7 +129,7 @@ class Server(ABC):
 
     @abstractmethod
     def make(self) -> None:
-        """Lay the data folder out."""
+        """Create the data folder."""
 
     @abstractmethod
     def command(self) -> Sequence[str]:
@@ -145,8 +145,8 @@ class Server(ABC):
 
     def _is_answering(self) -> bool:
         if self._process is None or self._process.poll() is not None:
-            told = (self.folder / "log").read_text(errors="replace")[-2000:]
-            raise SetupError(f"{self.name} ended while starting: {told}")
+            tail = (self.folder / "log").read_text(errors="replace")[-2000:]
+            raise SetupError(f"{self.name} ended while starting: {tail}")
         try:
             self.admin("SELECT 1")
         except sa.exc.OperationalError:
@@ -155,7 +155,7 @@ class Server(ABC):
 
 
 class PostgreSQL(Server):
-    """PostgreSQL as its package brings it, with passwords asked for."""
+    """PostgreSQL as its package brings it, with passwords required."""
 
     name, package, account, first_database = "postgresql", "postgresql", "postgres", "postgres"
     orderly, abrupt = signal.SIGINT, signal.SIGQUIT
@@ -242,7 +242,7 @@ class MariaDB(Server):
 
     def url(self, database: str, *, password: str = PASSWORD, address: str = "") -> str:
         url = sa.URL.create("mysql+pymysql", username=USER, password=password, database=database)
-        # By a socket nobody listens; PyMySQL would read all certificates of the machine for each connection.
+        # No one listens in on a socket; PyMySQL would read all certificates of the machine for each connection.
         by_socket = {"unix_socket": f"{self.folder}/socket", "ssl_disabled": "true"}
         url = _at(url, address) if address else url.set(host="localhost", query=by_socket)
         return url.render_as_string(hide_password=False)

@@ -15,11 +15,11 @@ from local_stack.servers.guarding import DONE
 from local_stack.servers.services import RunFolder
 
 _IN_ORDER_SECONDS = 3.0
-"""That services have to end in order when nobody waits for it: the next start may come at any moment."""
+"""That services have to end in order when no one waits for it: the next start may come at any moment."""
 
 
 def run(folder: Path) -> None:
-    """Wait for the end of the starter; stop the stack unless it said that all is done."""
+    """Wait for the end of the starter; stop the stack unless it reported the end."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever ends a whole group means the starter
     if sys.stdin.buffer.read() != DONE:

@@ -11,7 +11,7 @@ from pathlib import Path
 from local_stack.layout import PROJECT_ROOT
 
 DONE = b"done"
-"""What a starter that ends in order tells its guard."""
+"""What a starter that ends in order sends to its guard."""
 _END_SECONDS = 30.0
 
 

@@ -52,7 +52,7 @@ class ConnectWorker:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             try:
-                self._ask("GET", "/connectors")
+                self._request("GET", "/connectors")
             except (urllib.error.URLError, ConnectionError):
                 time.sleep(POLL_SECONDS)
             else:
@@ -61,7 +61,7 @@ class ConnectWorker:
 
     def run(self, name: str, configuration: Mapping[str, str]) -> None:
         """Have it run a connector, and wait until its task does. SetupError with what the connector says."""
-        self._ask("PUT", f"/connectors/{quote(name)}/config", dict(configuration))
+        self._request("PUT", f"/connectors/{quote(name)}/config", dict(configuration))
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             states = self.states(name)
@@ -74,22 +74,22 @@ class ConnectWorker:
 
     def remove(self, name: str) -> None:
         """Have it run a connector no more."""
-        self._ask("DELETE", f"/connectors/{quote(name)}")
+        self._request("DELETE", f"/connectors/{quote(name)}")
 
     def is_past_snapshot(self, name: str) -> bool:
         """True when it is kept that a connector has read its tables whole: it goes on from there if it is lost now."""
-        kept = [each["offset"] or {} for each in self._ask("GET", f"/connectors/{quote(name)}/offsets")["offsets"]]
+        kept = [each["offset"] or {} for each in self._request("GET", f"/connectors/{quote(name)}/offsets")["offsets"]]
         return bool(kept) and all(each.get("snapshot_completed", not each.get("snapshot")) for each in kept)
 
     def states(self, name: str) -> list[tuple[str, str]]:
         """State and trace of a connector and of its tasks; nothing while it is not known yet."""
         try:
-            told = self._ask("GET", f"/connectors/{quote(name)}/status")
+            status = self._request("GET", f"/connectors/{quote(name)}/status")
         except urllib.error.HTTPError:
             return []
-        return [(each["state"], each.get("trace", "")) for each in (told["connector"], *told["tasks"])]
+        return [(each["state"], each.get("trace", "")) for each in (status["connector"], *status["tasks"])]
 
-    def _ask(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
+    def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
         request = urllib.request.Request(
             f"http://{LOOPBACK}:{self.port}{path}",
             method=method,
@@ -117,7 +117,7 @@ class ConnectWorker:
             "offset.storage.partitions": "1",
             "status.storage.partitions": "1",
             "offset.flush.interval.ms": "1000",
-            # It is the only one: nobody else could take over what a lost worker had.
+            # It is the only one: no other could take over what a lost worker had.
             "scheduled.rebalance.max.delay.ms": "0",
             "session.timeout.ms": "6000",
             "heartbeat.interval.ms": "2000",

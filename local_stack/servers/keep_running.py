@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 LEAST_SECONDS = 20.0
-"""A program that first ends sooner than this cannot start at all: nobody is helped by trying again."""
+"""A program that first ends sooner than this cannot start at all: trying again does not help."""
 MOST_STARTS = 50
 PAUSE_SECONDS = 1.0
 

@@ -19,10 +19,10 @@ _chosen: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that nothing listens on, below those that the system gives to whoever asks for any.
+    """A port that nothing listens on, below those that the system gives to any program that wants one.
 
-    It may be seconds until its server listens, and somebody asks there all the while whether it does. One of those the
-    system might give away meanwhile, and a stranger would be taken for the server.
+    It may be seconds until its server listens, and its port is probed all the while. One of those the system might give
+    away meanwhile, and another program would be taken for the server.
     """
     first_given_out = _first_given_out()
     for _ in range(_TRIES if first_given_out > _FIRST else 0):
@@ -66,7 +66,7 @@ def choose_port(variable: str, environ: Mapping[str, str], *, preferred: int = 0
 
 
 def _first_given_out() -> int:
-    """Where the ports begin that the system gives out; 0 where it does not tell."""
+    """Where the ports begin that the system gives out; 0 where that is unknown."""
     try:
         return int(_GIVEN_OUT.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):

@@ -45,7 +45,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def build(options: argparse.Namespace, folder: Path) -> Program:
-    """The program that ``options`` ask for."""
+    """The program that ``options`` name."""
     if options.server == CONNECT:
         return build_connect_server(folder)
     if options.server == METASTORE:

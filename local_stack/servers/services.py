@@ -43,7 +43,7 @@ class Service:
     def stop(self, *, is_urgent: Callable[[], bool] = lambda: False) -> None:
         """Stop the process and its whole group; returns when it is gone. Safe to call again.
 
-        It has time to end in order until ``is_urgent`` says that nobody waits for that any more.
+        It has time to end in order until ``is_urgent`` is true: then no one waits for that any more.
         """
         if not self.is_alive:
             return
@@ -83,7 +83,7 @@ class Program:
 
 
 class RunFolder:
-    """The folder that remembers one stack: ``<name>.json`` a service, ``logs/<name>.log`` what it said.
+    """The folder that remembers one stack: ``<name>.json`` a service, ``logs/<name>.log`` its output.
 
     Two stacks have two folders and know nothing of each other.
     """
@@ -109,7 +109,7 @@ class RunFolder:
         """Start ``command`` in a session of its own and write down how to stop it.
 
         Raises:
-            SetupError: a service of this name runs in this folder; nobody would know how to stop it any more.
+            SetupError: a service of this name runs in this folder; it could not be stopped any more.
         """
         if self.find(name):
             raise SetupError(f"{name} runs already in {self.path}; stop it first, or take another folder")

@@ -39,8 +39,8 @@ class Yarn:
     def counts(self) -> dict[str, int]:
         """Numbers as YARN gives them, such as ``appsRunning``, ``appsKilled`` and ``activeNodes``; 0 is left out."""
         with urllib.request.urlopen(f"http://{self.pages}/ws/v1/cluster/metrics", timeout=30) as answer:
-            told = json.load(answer)
-        return {name: value for name, value in told.items() if value and name.startswith(("apps", "active"))}
+            metrics = json.load(answer)
+        return {name: value for name, value in metrics.items() if value and name.startswith(("apps", "active"))}
 
 
 def start_yarn(folder: RunFolder, *, memory_mb: int = 6144, environ: Mapping[str, str] = os.environ) -> Yarn:

@@ -11,5 +11,5 @@ from pathlib import Path
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
-if find_spec("spark_jobs") is None:  # a checkout that is not on the path: spark_jobs lies beside plugins/
+if find_spec("spark_jobs") is None:  # a checkout that is not on the path: spark_jobs is beside plugins/
     sys.path.append(str(PROJECT_ROOT))

@@ -37,7 +37,7 @@ _DENIED = (
     "(docs/alerts.md)"
 )
 REMINDER = timedelta(days=1)
-"""After which what is told already is told once more."""
+"""An alert that is still true is sent again after this time."""
 
 
 class LakehouseAlert(BaseNotifier):
@@ -61,7 +61,7 @@ class LakehouseAlert(BaseNotifier):
         self.send()
 
     def send(self, *, is_good: bool = False) -> bool:
-        """Send it, as news that are good or bad; False when there is no connection, so nobody got it."""
+        """Send it as good or bad news; False when there is no connection, so that no one got it."""
         title, body = self.title, self.body[:MOST_CHARACTERS]
         if (found := self._connection()) is None:
             self.log.warning("no alert was sent, there is no connection %s: %s: %s", ALERTS_CONN_ID, title, body)
@@ -95,7 +95,7 @@ class LakehouseAlert(BaseNotifier):
 
 
 class LateRunAlert(LakehouseAlert):
-    """The same of a run that is late; a run of a backfill waits for those before it, and is never late."""
+    """The alert of a late run; a run of a backfill waits for those before it and is never late."""
 
     def notify(self, context: Context) -> None:
         """Send it, unless the run is of a backfill."""
@@ -105,24 +105,24 @@ class LateRunAlert(LakehouseAlert):
 
 
 class OngoingAlert(LakehouseAlert):
-    """The same of a look that fails again and again: told once, again when it sees something else, and once a day.
+    """The alert of a check that keeps failing: sent once, again when its error changes, and otherwise once a day.
 
-    What was told is kept in an Airflow variable, until :class:`AllClear` takes it away.
+    The last alert is kept in an Airflow variable, until :class:`AllClear` deletes it.
     """
 
     def notify(self, context: Context) -> None:
         """Send it, unless the same was sent less than a day ago."""
         key, now = _variable(context), datetime.now(UTC)
-        said = hashlib.sha256(str(context.get("exception")).encode()).hexdigest()
-        told = Variable.get(key, default=None, deserialize_json=True)
-        if told and told["said"] == said and now - datetime.fromisoformat(told["at"]) < REMINDER:
-            self.log.info("reported already at %s: %s", told["at"], self.title)
+        digest = hashlib.sha256(str(context.get("exception")).encode()).hexdigest()
+        last = Variable.get(key, default=None, deserialize_json=True)
+        if last and last["said"] == digest and now - datetime.fromisoformat(last["at"]) < REMINDER:
+            self.log.info("reported already at %s: %s", last["at"], self.title)
         elif self.send():
-            Variable.set(key, {"said": said, "at": now.isoformat()}, serialize_json=True)
+            Variable.set(key, {"said": digest, "at": now.isoformat()}, serialize_json=True)
 
 
 class AllClear(LakehouseAlert):
-    """What an :class:`OngoingAlert` of the same task told of is over."""
+    """What an :class:`OngoingAlert` of the same task reported is over."""
 
     def notify(self, context: Context) -> None:
         """Send it, when there was such an alert."""
@@ -137,7 +137,7 @@ def _variable(context: Context) -> str:
 
 
 def ongoing_alert(lake: str = "") -> OngoingAlert:
-    """For ``on_failure_callback`` of a task that looks again and again at the same thing."""
+    """For ``on_failure_callback`` of a task that checks the same thing in every run."""
     return OngoingAlert(title=_FAILED, body=_BODY, lake=lake)
 
 

@@ -1,7 +1,7 @@
 """Which assets a finished job announces, and with what: the instants that travel to the next layer.
 
 An asset is announced when its table's instant differs from the one its last event carried, whoever committed it. So a
-try that committed and died before it could say so is made good by the next try or run, and a run that changed nothing
+try that committed and died before it announced that is made good by the next try or run, and a run that changed nothing
 announces nothing.
 """
 
@@ -25,7 +25,7 @@ _JITTER = timedelta(minutes=1)
 
 
 def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
-    """What the last event of each asset carried, by asset name; {} where there is none. Asks Airflow once an asset."""
+    """What the last event of each asset carried, by asset name; {} where there is none. One query per asset."""
     accessors = InletEventsAccessors(list(assets))
     last: dict[str, Facts] = {}
     for asset in assets:
@@ -53,41 +53,41 @@ def plan_announcements(
     }
     planned: dict[str, Facts] = {}
     for asset in assets:
-        table, told = table_of(asset), last.get(asset.name, {})
+        table, announced = table_of(asset), last.get(asset.name, {})
         if outcome := outcomes.get(table):
-            if outcome.instant and outcome.instant != told.get("instant"):
+            if outcome.instant and outcome.instant != announced.get("instant"):
                 planned[asset.name] = {"instant": outcome.instant, "rows": outcome.rows, **common}
         elif table.endswith(f"/{BACKLOG}"):
             if result.counters.get("has_more") and result.status == DONE:
                 planned[asset.name] = {"has_more": 1, **common}
-        elif source and not is_interval and table == f"{source.table}/{result.job}" and _moved(source.up_to, told):
+        elif source and not is_interval and table == f"{source.table}/{result.job}" and _moved(source.up_to, announced):
             planned[asset.name] = {"instants": {o.table: o.instant for o in result.tables}, **common}
     return planned
 
 
-def plan_reminder(result: JobResult, log: Asset, told: Facts, split: Facts, *, run_id: str) -> Facts | None:
-    """Facts to announce the log once more, although it did not move: its split is behind, and nobody else starts it.
+def plan_reminder(result: JobResult, log: Asset, announced: Facts, split: Facts, *, run_id: str) -> Facts | None:
+    """Facts to announce the log once more, although it did not move: its split is behind, and nothing else starts it.
 
     So a split that failed for good, or whose DAG was paused, is started by a later run of ingest, without new data.
 
     Args:
         result: of a run of ingest.
         log: the asset of the log.
-        told: what its last event carried.
+        announced: what its last event carried.
         split: what the last event of the split log carried: up to where the tables are.
         run_id: of the run.
     """
     instant = next((each.instant for each in result.tables if each.table == table_of(log)), None)
-    if not instant or instant != told.get("instant") or "clock" not in told:
+    if not instant or instant != announced.get("instant") or "clock" not in announced:
         return None  # it is announced because it moved, or never was
     if str((split.get("source") or {}).get("up_to", "")) >= instant:
         return None
-    again = int(told.get("again", 0))
-    if parse_clock(result.clock) - parse_clock(told["clock"]) < min(_PAUSE * 2**again, _LONGEST_PAUSE) - _JITTER:
+    again = int(announced.get("again", 0))
+    if parse_clock(result.clock) - parse_clock(announced["clock"]) < min(_PAUSE * 2**again, _LONGEST_PAUSE) - _JITTER:
         return None
-    return {**told, "again": min(again + 1, 10), "clock": result.clock, "run_id": run_id, "job": result.job}
+    return {**announced, "again": min(again + 1, 10), "clock": result.clock, "run_id": run_id, "job": result.job}
 
 
-def _moved(up_to: str, told: Facts) -> bool:
-    """True when ``up_to`` is a real instant and not the one already told."""
-    return up_to.strip("0") != "" and up_to != (told.get("source") or {}).get("up_to")
+def _moved(up_to: str, announced: Facts) -> bool:
+    """True when ``up_to`` is a real instant and not the one already announced."""
+    return up_to.strip("0") != "" and up_to != (announced.get("source") or {}).get("up_to")

@@ -59,8 +59,8 @@ def choice_param(names: list[str], *, empty: str, title: str, description: str, 
     """One of the names or none; the page shows ``empty`` for none. With ``is_open`` any other name as well."""
     if is_open:
         pattern = f"^[a-z][a-z0-9_]{{0,62}}{_END}"
-        said = f"{description}, found ones too; empty: {empty}"
-        return Param(None, type=["null", "string"], pattern=pattern, examples=names, title=title, description=said)
+        text = f"{description}, found ones too; empty: {empty}"
+        return Param(None, type=["null", "string"], pattern=pattern, examples=names, title=title, description=text)
     return Param(
         None,
         type=["null", "string"],

@@ -35,7 +35,7 @@ from spark_jobs.contracts.names import one_of, show, show_path
 from spark_jobs.contracts.places import find_place
 from spark_jobs.contracts.settings import PREFIX, Settings
 from spark_jobs.spec_files.documents import read_document
-from spark_jobs.spec_files.mistakes import told
+from spark_jobs.spec_files.mistakes import placed_text
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def check_lakes() -> None:
             load_lake(name, os.environ)
         except LakehouseError as error:
             is_placed = error.place is None or str(error.place) in str(error)
-            text = str(error) if is_placed else told(error)
+            text = str(error) if is_placed else placed_text(error)
             wrong.append(text if text.startswith(f"lake {name}:") else f"lake {name}: {text}")
     if wrong:
         raise ContractError(f"{'; '.join(wrong)} (what is not named here goes on)")

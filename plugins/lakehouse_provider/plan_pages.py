@@ -18,7 +18,7 @@ MOST_LINES = 200
 
 
 def plan_page(plan: Mapping[str, Any], preview: Mapping[str, Any] | None = None) -> str:
-    """The results of the jobs as a page: numbers, changes and differences as tables, what was said as a list.
+    """The results of the jobs as a page: numbers, changes and differences as tables, messages as a list.
 
     Args:
         plan: the result of the job that planned, as a dict.
@@ -29,7 +29,7 @@ def plan_page(plan: Mapping[str, Any], preview: Mapping[str, Any] | None = None)
     lines = [
         *_table(("what", "number"), numbers),
         *_table(HEADER, [change.cells() for change in changes]),
-        *_said(plan, but={change.describe() for change in changes if not change.remedy}),
+        *_message_lines(plan, but={change.describe() for change in changes if not change.remedy}),
         *_previewed(preview or {}),
     ]
     more = [f"- and {len(lines) - MOST_LINES} lines more in the log"] if len(lines) > MOST_LINES else []
@@ -44,11 +44,11 @@ def _previewed(preview: Mapping[str, Any]) -> Iterator[str]:
         for kind, keys in facts["samples"].items():
             if keys:
                 yield f"- {kind}, the first {len(keys)}: {_plain(', '.join(keys))}"
-    if said := _said(preview):
-        yield from ("", *said)
+    if lines := _message_lines(preview):
+        yield from ("", *lines)
 
 
-def _said(result: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
+def _message_lines(result: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
     """The messages of a result, line by line, without those that a table has already."""
     kept = [message for message in result.get("messages") or () if message not in but]
     lines = [line for message in kept for line in message.splitlines() if line.strip()]

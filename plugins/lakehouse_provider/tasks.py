@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobOperator:
-    """Bring the marts of a layer on; named like the layer."""
+    """Refresh the marts of a layer; the task is named like the layer."""
     return LakehouseJobOperator(
         task_id=layer,
         job="mart",
@@ -33,7 +33,7 @@ def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobO
 
 
 def quality_task(assets: LakeAssets, tables: Sequence[Asset], **arguments: Any) -> LakehouseJobOperator:
-    """Ask what is expected of the rows that came since these tables were asked last, and keep the results."""
+    """Check the expectations on the rows that came since the last check of these tables, and keep the results."""
     names = ",".join(map(table_of, tables))
     return LakehouseJobOperator(
         task_id="quality",
@@ -45,7 +45,7 @@ def quality_task(assets: LakeAssets, tables: Sequence[Asset], **arguments: Any) 
 
 
 def served_layer(lake: Lake, layer: str, **arguments: Any) -> None:
-    """Bring the marts of a layer on, copy them to the serving store, and ask what is expected of their new rows.
+    """Refresh the marts of a layer, copy them to the serving store, and check the expectations on their new rows.
 
     ``serve`` also runs when no mart moved, because the store may lack an earlier state, and when one failed: a mart
     that is held back does not keep the others from readers. The run fails all the same, by its last task.
@@ -88,7 +88,7 @@ def approved_tasks(
         job: without ``--yes`` it plans, with it it does what it planned.
         arguments: options of both.
         counter: the number in the plan's result that is 0 when nothing would change.
-        subject: the question that the person is asked (templated).
+        subject: the question to the person (templated).
         outlets: tables that may have changed afterwards.
         runs_by_clock: False where only a person or a backfill starts the DAG, whatever its schedule.
         serving_conn_id: the connection of the serving store, for a job that changes it.
@@ -118,7 +118,7 @@ def change_tasks(
         chosen: ``marts`` and ``tables``, names with commas; both "" for all that changed (templated, as the others).
         skips_preview: why there is no preview, so that the person decides by the plan alone; "" for one.
         samples: how many keys the preview shows.
-        subject: the question that the person is asked.
+        subject: the question to the person.
         outlets: tables that may have changed afterwards.
     """
     plan = LakehouseJobOperator(task_id="plan", job="plan", arguments={**chosen, "keep": True}, skips_idle=False)
@@ -139,5 +139,5 @@ def change_tasks(
 
 
 def _approval(plan: LakehouseJobOperator, **kwargs: Any) -> PlanApprovalOperator:
-    """A person's word on a plan. It writes nothing and may wait for a day, so it is no writer that others wait for."""
+    """A person's decision on a plan. It writes nothing and may wait for a day, so it blocks no task that writes."""
     return PlanApprovalOperator(task_id="approve", plan_task_id=plan.task_id, max_active_tis_per_dag=None, **kwargs)

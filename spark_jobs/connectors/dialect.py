@@ -1,6 +1,6 @@
 """The SQL by which a database is read: names, lists of columns, and how each type of value becomes text.
 
-Every query is a SELECT that may stand in parentheses, because Spark puts each into one of its own.
+Every query is a SELECT that can be put in parentheses, because Spark wraps each in a query of its own.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ class Dialect:
         driver: the class of its driver.
         waits: what the driver calls its timeouts, and how many of their units are a second. By default drivers wait
             for ever for a server that was reached and is silent.
-        separators: what stands before the first parameter of its URLs, and before each other one.
+        separators: what comes before the first parameter of its URLs, and before each other one.
         database_parameter: the parameter that names the database; "" where it is part of the path.
         driver_scheme: the scheme that Spark and the driver need, where people give another one.
         driver_parameter: a parameter that the driver needs in every URL.
-        quotes: what stands around a name; the right one is doubled within.
+        quotes: the characters around a name; the right one is doubled within.
         forms: by the name of a type, the kind of its values and their text; other types are not read.
-        columns_sql: asks for place, name, type and digits of columns, up to the schema's name.
+        columns_sql: selects place, name, type and digits of columns, up to the schema's name.
         table_column: what that query calls the column with the table's name.
-        primary_key_sql: asks for place and name of a primary key's columns, with ``{schema}`` and ``{name}``.
+        primary_key_sql: selects place and name of a primary key's columns, with ``{schema}`` and ``{name}``.
         count: the function that counts all rows.
         session_init: what every session begins with.
         is_wall_clock: moments are compared as the session's wall clock has them.
-        database_sql: asks for ``db``, the name of the database; "" where databases are schemas.
-        read_position: asks for connector, database, table and position, as the source block of a snapshot's events has
+        database_sql: selects ``db``, the name of the database; "" where databases are schemas.
+        read_position: reads connector, database, table and position, as the source block of a snapshot's events has
             them. What it must be: every change below it is in what is read afterwards, and no other event has it: it is
             just below the place that the log grows at. SettingsError: the database has no position, or refuses to
             give it; TransientError: transactions that had begun before do not end.
@@ -111,12 +111,12 @@ class Dialect:
         return f"{self.quoted(table.schema)}.{self.quoted(table.name)}"
 
     def columns(self, table: SourceTable) -> str:
-        """Asks for the columns that this user may see: place, name, type, digits; none when there is no such table."""
+        """Selects the columns that this user may see: place, name, type, digits; no row when there is no such table."""
         # Neither has a quote or a backslash in it: SourceTable takes none.
         return f"{self.columns_sql}'{table.schema}' AND {self.table_column} = '{table.name}'"
 
     def primary_key(self, table: SourceTable) -> str:
-        """Asks for the columns of the primary key: place, name; none when the table has no primary key."""
+        """Selects the columns of the primary key: place, name; no row when the table has no primary key."""
         return self.primary_key_sql.format(schema=table.schema, name=table.name)  # neither has a quote in it
 
     def column(self, name: str, type_: str, digits: str | None = None) -> JdbcColumn | None:
@@ -142,12 +142,12 @@ class Dialect:
         return column.kind
 
     def extent(self, table: SourceTable, column: JdbcColumn | None) -> str:
-        """Asks how many rows there are, and for the least and the greatest value of a column, all as text."""
+        """Selects the number of rows, and the least and the greatest value of a column, all as text."""
         as_text = self.forms["bigint"]
-        asked = [f"{as_text[1]}{self.count}{as_text[2]} AS counted"]
+        selected = [f"{as_text[1]}{self.count}{as_text[2]} AS counted"]
         if column:
             quoted = self.quoted(column.name)
-            asked += [
+            selected += [
                 f"{column.as_text(f'{end}({quoted})')} AS {name}" for end, name in (("MIN", "low"), ("MAX", "high"))
             ]
-        return select(asked, self.table(table))
+        return select(selected, self.table(table))

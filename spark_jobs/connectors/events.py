@@ -15,7 +15,7 @@ _MOST_DIGITS = len(str(2**64))
 
 
 class Connector:
-    """What is known of a connector's events; of this class itself: those of a connector that nobody knows.
+    """What is known of a connector's events; of this class itself: those of an unknown connector.
 
     ``source`` is the source block of an event, ``payload`` its payload.
     """

@@ -1,6 +1,6 @@
-"""Kinds of columns, and how a value that the database gave as text stands in a change event.
+"""Kinds of columns, and how a value that the database gave as text is written in a change event.
 
-Databases write every value as text themselves, in a form that their dialect asks for: nothing is rounded on the way,
+Databases write every value as text themselves, in a form that their dialect selects: nothing is rounded on the way,
 and no session's zone has a part in a time. What the text says becomes what Debezium's connectors send of the same;
 a time that they could not send (``infinity``, the year 10000) stays text, and goes to quarantine with its row.
 """
@@ -40,7 +40,7 @@ class ColumnKind(StrEnum):
     JSON = "json"
     DATE = "date"
     TIMESTAMP = "timestamp"
-    """A date and time of a wall clock, whose zone nobody knows."""
+    """A date and time of a wall clock, whose zone is not known."""
     NANO_TIMESTAMP = "nano_timestamp"
     """The same with more than six digits of a second."""
     INSTANT = "instant"
@@ -64,7 +64,7 @@ class JdbcColumn:
     """Precision and scale of a decimal that travels in bytes, as ``decimal.handling.mode`` ``precise`` has it."""
 
     def event_value(self, text: str | None) -> Any:
-        """What stands in the event for a value that the database gave as ``text``; None where nothing is known."""
+        """The event's value for one that the database gave as ``text``; None where nothing is known."""
         if text is None:
             return None
         return _packed(text, self.digits[1]) if self.digits else _VALUES[self.kind](text)
@@ -182,5 +182,5 @@ _VALUES: dict[ColumnKind, Callable[[str], Any]] = {
 
 
 def to_json(value: Any) -> str:
-    """As it stands in an event, on one line."""
+    """A value as an event has it, on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

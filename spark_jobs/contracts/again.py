@@ -29,7 +29,7 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """What is asked for. ``topics`` and ``files`` are patterns: of names, and of paths below the landing path."""
+    """What is read again. ``topics`` and ``files`` are patterns: of names, and of paths below the landing path."""
 
     topics: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Again:
         return self.has_topic(topic) or any(fnmatchcase(path, pattern) for pattern in self.files)
 
     def has_topic(self, topic: str) -> bool:
-        """True for a topic that is asked for as a whole, compared without case as topics are."""
+        """True for a topic that is to be read as a whole, compared without case as topics are."""
         return any(fnmatchcase(topic.lower(), pattern.lower()) for pattern in self.topics)
 
 

@@ -15,7 +15,7 @@ runs in, or a Hive metastore."""
 SYNCED = "last_commit_time_sync"
 """Table parameter: the instant up to which the catalog was brought, by the name that Hudi's own sync gives it."""
 OWNER = "lakehouse.lake"
-"""Table parameter: the lake that the entry belongs to. An entry without it is somebody else's and is not touched."""
+"""Table parameter: the lake that the entry belongs to. An entry without it is not this product's and is not touched."""
 
 HELD = "lakehouse.held"
 """Table parameter: ``no``, or since when the table is held for what (docs/quality.md)."""
@@ -53,7 +53,7 @@ class CatalogColumn:
 class CatalogTable:
     """What a catalog should say of one table, or of one of the two views of a merge-on-read table.
 
-    ``parameters`` are without ``SYNCED``: that is ``instant``, and is said once everything else is.
+    ``parameters`` are without ``SYNCED``: that is ``instant``, and is written after everything else.
     """
 
     name: str

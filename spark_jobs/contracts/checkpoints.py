@@ -3,7 +3,7 @@
 As text a checkpoint is an instant, or, within a commit, ``<instant>/<commit>/<files>/<listing>``: everything up to the
 instant was read, and of the commit after it the first so many data files, in the order of their paths. ``listing`` is a
 hash of these paths: the number counts only while the commit is the same. Such a text sorts behind its instant and
-before every later one, so what merely asks "is it before this instant" needs to know nothing of parts.
+before every later one, so code that only compares it with an instant needs to know nothing of parts.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _RUNBOOK = "docs/runbooks/clock.md"
 
 
 class CommitAheadError(TerminalError):
-    """The newest commit of a table is later than now: whatever is committed before that time, nobody would read."""
+    """The newest commit of a table is later than now: commits before that time would never be read."""
 
     def __init__(self, *, table: str, instant: str, now: datetime) -> None:
         self.table, self.instant = table, instant
@@ -68,7 +68,7 @@ def machine_now() -> datetime:
 
 
 def is_ahead(moment: datetime, now: datetime) -> bool:
-    """True for a time that has not come yet, whichever of two machines is asked."""
+    """True for a time that has not come yet, by the clock of either of two machines."""
     return moment > now + MARGIN
 
 

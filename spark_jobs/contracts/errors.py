@@ -51,7 +51,7 @@ class ContractError(TerminalError):
         return (self,)
 
     def inside(self, *steps: object) -> Self:
-        """The same, told of an entry that has the refused one at ``steps``."""
+        """The same error, placed in an entry that has the refused one at ``steps``."""
         for error in self.each:
             error.at = (*steps, *error.at)
         return self
@@ -145,7 +145,7 @@ class CommitLostError(TransientError):
 
 
 class RestoreUnfinishedError(TerminalError):
-    """A restore was cut off, perhaps within a table: Hudi lets nobody write that before the restore has ended."""
+    """A restore was cut off, perhaps within a table: Hudi accepts no write to that before the restore has ended."""
 
     def __init__(self, *, table: str, instant: str, savepoint: str = "") -> None:
         self.table, self.instant, self.savepoint = table, instant, savepoint
@@ -196,9 +196,9 @@ class StalePlanError(TerminalError):
 class UnbalancedError(TerminalError):
     """A run cannot account for every row that it read."""
 
-    def __init__(self, *, table: str, read: int, told: str) -> None:
+    def __init__(self, *, table: str, read: int, counted: str) -> None:
         self.table, self.read = table, read
         super().__init__(
-            f"{table}: {read:,} rows were read, and {told} do not add up to them; run the job again, and when "
+            f"{table}: {read:,} rows were read, and {counted} do not add up to them; run the job again, and when "
             f"that does not help look at the lake with doctor check"
         )

@@ -18,7 +18,7 @@ def is_identifier(name: object) -> bool:
 
 
 def check_identifier(name: object, what: str, *, at: Steps = ()) -> None:
-    """Raise ContractError unless ``name`` is a plain snake_case identifier; ``at`` is where it stands in its entry."""
+    """Raise ContractError unless ``name`` is a plain snake_case identifier; ``at`` is its place in its entry."""
     raise_all(wrong_identifier(name, what, at=at))
 
 

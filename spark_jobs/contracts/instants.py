@@ -46,5 +46,5 @@ class InstantRange:
 
     @property
     def is_empty(self) -> bool:
-        """True when no instant can lie in the range."""
+        """True when no instant can be in the range."""
         return self.up_to <= self.after

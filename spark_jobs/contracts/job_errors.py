@@ -81,15 +81,15 @@ class ChecksFailedError(ReportedError, TerminalError):
 
     def __init__(self, *, broken: dict[str, int], result: JobResult) -> None:
         self.broken, self.result = broken, result
-        told = ", ".join(f"{check} ({rows:,})" for check, rows in broken.items())
+        counts = ", ".join(f"{check} ({rows:,})" for check, rows in broken.items())
         super().__init__(
-            f"{len(broken)} of {result.counters['checks']} checks found rows: {told}; look at the rows by their keys "
+            f"{len(broken)} of {result.counters['checks']} checks found rows: {counts}; look at the rows by their keys "
             f"with query, and correct them where they come from"
         )
 
 
 class ChecksUndecidedError(ReportedError, TransientError):
-    """No check found a row, and some could not be asked: what they read was never made."""
+    """No check found a row, and some could not be run: the tables that they read were never made."""
 
     def __init__(self, *, tables: list[str], result: JobResult) -> None:
         self.tables, self.result = tables, result

@@ -16,7 +16,7 @@ from spark_jobs.contracts.names import show
 EARLIEST, LATEST = "earliest", "latest"
 _PROPERTIES = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.address.", "enable.ssl.")
 _LOADS_CODE = re.compile(r"engine|providers|\.cmd$")
-_START_SAID = (
+_START_FORMS = (
     f"give {EARLIEST}, {LATEST}, a time such as 2026-01-31T00:00:00Z, or the first offset of each partition as JSON: "
     f'{{"erp.dbo.SALES": {{"0": 17}}}}'
 )
@@ -42,12 +42,12 @@ class Start:
             try:
                 given = {str(t): {int(p): _offset(o) for p, o in of.items()} for t, of in json.loads(text).items()}
             except (ValueError, AttributeError, TypeError):
-                raise SettingsError(f"LAKEHOUSE_KAFKA_START={show(text)} gives no offsets; {_START_SAID}") from None
+                raise SettingsError(f"LAKEHOUSE_KAFKA_START={show(text)} gives no offsets; {_START_FORMS}") from None
             return cls(word="offsets", offsets=given)
         try:
             return cls(word="time", moment=parse_clock(text))
         except ContractError:
-            raise SettingsError(f"LAKEHOUSE_KAFKA_START={show(text)} is no place to begin; {_START_SAID}") from None
+            raise SettingsError(f"LAKEHOUSE_KAFKA_START={show(text)} is no place to begin; {_START_FORMS}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +67,19 @@ Progress = Mapping[str, TopicProgress]
 
 def pack_progress(progress: Progress) -> str:
     """As short text for commit metadata, the same for the same progress."""
-    told = {
+    by_topic = {
         topic: [of.topic_id, {str(number): of.next[number] for number in sorted(of.next)}]
         for topic, of in sorted(progress.items())
     }
-    return json.dumps(told, separators=(",", ":"))
+    return json.dumps(by_topic, separators=(",", ":"))
 
 
 def unpack_progress(text: str | None) -> dict[str, TopicProgress]:
     """Read what :func:`pack_progress` wrote; empty for None."""
-    told = json.loads(text) if text else {}
+    stored = json.loads(text) if text else {}
     return {
         topic: TopicProgress(topic_id=topic_id, next={int(number): offset for number, offset in of.items()})
-        for topic, (topic_id, of) in told.items()
+        for topic, (topic_id, of) in stored.items()
     }
 
 

@@ -13,7 +13,7 @@ from spark_jobs.contracts.names import show, show_path
 NAME_FILE = ".lake.json"
 """Below the base path; what begins with a dot is no table."""
 LAYOUT = 1
-"""Version of how a lake's files are laid out below its base path."""
+"""Version of the layout of a lake's files below its base path."""
 INIT = "python -m spark_jobs.entrypoint init"
 
 
@@ -71,7 +71,7 @@ class OtherLakeError(TerminalError):
 
 
 class UnnamedLakeError(TerminalError):
-    """There are tables at the base path, and nothing tells that they are of this lake."""
+    """There are tables at the base path, and nothing shows that they are of this lake."""
 
     def __init__(self, *, base_path: str, lake: str, why: str) -> None:
         super().__init__(
@@ -119,7 +119,7 @@ def doubt_about(
 
     Args:
         tables: folders of tables at the base path; there is one at least.
-        declared: the tables of the lake spec, with what lies beside them.
+        declared: the tables of the lake spec, with the tables that belong to them.
         log: its log.
         log_says: the table's name in the properties of the table in the log's folder; None when there is none.
         spec_path: of the lake spec, for the message.

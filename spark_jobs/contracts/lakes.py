@@ -54,7 +54,7 @@ def lake_environment(environment: Mapping[str, str], lake: str = "") -> Mapping[
     in ``LAKEHOUSE_LAKE``, else the only one that there is, else the default lake.
 
     Raises:
-        SettingsError: there is no such lake, or it would lie where another one does.
+        SettingsError: there is no such lake, or it would be where another one is.
     """
     files = lake_files(environment)
     if not files:

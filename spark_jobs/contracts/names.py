@@ -17,7 +17,7 @@ def column_names(schema: str) -> tuple[str, ...]:
 
 
 def show(value: object) -> str:
-    """The value quoted, in ASCII and shortened: a look-alike, an invisible character or a line end stands out."""
+    """The value quoted, in ASCII and shortened: a look-alike, an invisible character or a line end can be seen."""
     text = value if isinstance(value, str) else ascii(value)
     part = text[:MOST_SHOWN]
     while len(ascii(part)) > _MOST_ESCAPED:

@@ -1,4 +1,4 @@
-"""Where the entries of a document stand, so that what is wrong with one can be told by file and line."""
+"""Places of the entries of a document, so that a mistake can be reported with its file and line."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class DocumentPlace:
 
 
 class Entries(dict[Any, Any]):
-    """A mapping that knows where it stands and where each of its names does; one that code made knows no place.
+    """A mapping that knows its own place and that of each of its names; one that code made has no places.
 
-    It is a dict to everybody else, so that nothing but the readers of files has to know of places.
+    For all other code it is a dict, so that only the readers of files have to know of places.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Entries(dict[Any, Any]):
         self.places = dict(places or {})
 
     def having(self, values: Mapping[Any, Any]) -> Entries:
-        """The same with other values, or more of them: each stands where it did."""
+        """The same with other values, or more of them; known places are kept."""
         return Entries({**self, **values}, self.place, self.places)
 
     def holding(self, name: Any, value: Entries | Items) -> Entries:
-        """The same with something that stands elsewhere."""
+        """The same with a value that has a place of its own."""
         places = {name: value.place} if value.place else {}
         return Entries({**self, name: value}, self.place, {**self.places, **places})
 
@@ -58,7 +58,7 @@ class Entries(dict[Any, Any]):
 
 
 class Items(list[Any]):
-    """A list that knows where it stands and where each of its items begins."""
+    """A list that knows its own place and where each of its items begins."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ def lines_of(text: str, file: str) -> Items:
 
 
 def find_place(entry: Any, steps: Steps) -> DocumentPlace | None:
-    """Where the end of the way stands, or the last of it that has a place; None for what code made."""
+    """The place of the last of these steps that has one, else that of the entry; None for what code made."""
     place: DocumentPlace | None = getattr(entry, "place", None)
     for step in steps:
         if not isinstance(entry, Entries | Items) or step not in entry.places:

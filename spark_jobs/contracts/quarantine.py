@@ -1,4 +1,4 @@
-"""What is said of quarantined records: their states, which of them a command is about, and what was tried with each."""
+"""Quarantined records: their states, which of them a command is about, and what was tried with each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAYS = ("record", "reason", "rule", "all")
 
 
 class State(StrEnum):
-    """What became of a record. Of an open one the table says nothing (null), as of all before there were states."""
+    """The state of a record. The table has null for an open one, and for all from before there were states."""
 
     OPEN = "open"
     REPLAYED = "replayed"
@@ -63,7 +63,7 @@ class Decisions:
 
 
 def lost_decisions(decided: Decisions) -> tuple[str, ...]:
-    """What is to be said where the quarantine goes back to before these decisions; () when there were none."""
+    """The message when the quarantine is restored to before these decisions; () when there were none."""
     parts = [f"{decided.replayed:,} records were replayed"] if decided.replayed else []
     parts += [f"{decided.discarded:,} discarded"] if decided.discarded else []
     if not parts:

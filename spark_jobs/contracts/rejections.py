@@ -1,4 +1,4 @@
-"""Why a record cannot be used: the reasons that stand in the quarantine table."""
+"""Why a record cannot be used: the reasons in the quarantine table."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class JobResult:
     counters: Mapping[str, int] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     alerts: tuple[str, ...] = ()
-    """What somebody has to be told of although the job did its work."""
+    """What people get an alert about although the job did its work."""
     seconds: float = 0.0
     due: tuple[tuple[str, str], ...] = ()
     """Table and service of the table services that are due."""

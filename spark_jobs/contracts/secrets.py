@@ -16,14 +16,14 @@ _PROPERTIES = "LAKEHOUSE_KAFKA_PROPERTIES"
 _SECRET_PROPERTY = re.compile(r"password|passphrase|secret|\.key\.pem$|oauthbearer\.config")
 _NAME = re.compile("pass|secret|token|pwd|credential", re.IGNORECASE)
 _SHORTEST = 4
-"""A shorter one stands in so much text that hiding it would tell more than it hides."""
+"""A shorter one occurs in so much text that hiding it would reveal more than it hides."""
 _PASSWORD = re.compile(r"[\w+]+://[^:/@]*:(.*)@")
 _LOGIN = re.compile("//[^/]*@")
 MASK = "***"
 
 
 def find_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every form in which a secret of these variables may stand in a message, the longest first.
+    """Every form in which a secret of these variables may occur in a message, the longest first.
 
     A variable of one lake (``LAKEHOUSE_SERVING_URL__SHOP``) holds what the one without a lake's name does.
     """
@@ -52,7 +52,7 @@ def secrets_in(url: str) -> set[str]:
 
 
 def secrets_of_properties(text: str) -> set[str]:
-    """Values of Kafka's properties, a JSON object, that nobody may be told; all of a text that is none."""
+    """Values of Kafka's properties, a JSON object, that must not be shown; all of a text that is none."""
     try:
         given = json.loads(text or "{}")
     except ValueError:
@@ -82,5 +82,5 @@ class DiscreetFormatter(logging.Formatter):
 
 
 def without_secrets(url: str) -> str:
-    """What of a URL may be told: no login, no query, no parameters."""
+    """The part of a URL that may be shown: no login, no query, no parameters."""
     return _LOGIN.sub("//", re.split("[;?]", url, maxsplit=1)[0])

@@ -1,7 +1,7 @@
 """The lake's files inside the zip that is sent to a driver elsewhere: the specs and SQL that a job reads when it runs.
 
-They stand in the zip where the project folder has them, so the defaults of the settings are true in both. Readers want
-files, so a process that runs from the zip unpacks them once, into a folder of its own.
+They have the same paths in the zip as in the project folder, so the defaults of the settings are true in both. Readers
+need files, so a process that runs from the zip unpacks them once, into a folder of its own.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Snapshot:
     high: int
     parts: int
     done: int
-    """So many parts are in the lake."""
+    """Number of parts that are in the lake."""
     expected: int
     """Rows that the table had at the beginning."""
     read: int
@@ -43,11 +43,11 @@ _FIELDS = ("source", "column", "kind", "low", "high", "parts", "done", "expected
 
 def pack_snapshots(snapshots: Snapshots) -> str:
     """As short text for commit metadata, the same for the same snapshots."""
-    told = {origin: [getattr(each, name) for name in _FIELDS] for origin, each in sorted(snapshots.items())}
-    return json.dumps(told, separators=(",", ":"))
+    by_origin = {origin: [getattr(each, name) for name in _FIELDS] for origin, each in sorted(snapshots.items())}
+    return json.dumps(by_origin, separators=(",", ":"))
 
 
 def unpack_snapshots(text: str | None) -> dict[str, Snapshot]:
     """Read what :func:`pack_snapshots` wrote; empty for None."""
-    told = json.loads(text) if text else {}
-    return {origin: Snapshot(**dict(zip(_FIELDS, values, strict=True))) for origin, values in told.items()}
+    stored = json.loads(text) if text else {}
+    return {origin: Snapshot(**dict(zip(_FIELDS, values, strict=True))) for origin, values in stored.items()}

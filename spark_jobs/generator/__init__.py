@@ -1,1 +1,1 @@
-"""A seeded life of a property company, told as Debezium SQL Server events, with its own truth."""
+"""A seeded life of a property company, as Debezium SQL Server events, with its own truth."""

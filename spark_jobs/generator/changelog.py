@@ -105,8 +105,8 @@ class ChangeLog:
     def _partial(self, row: Row) -> Row:
         """The row with one name and up to three more columns unknown; of the ids only the customer's may be.
 
-        A signed contract keeps its amount and its day: the ERP lets nobody sign without. So does the first record of a
-        thing keep its name.
+        A signed contract keeps its amount and its day: the ERP signs none without them. The first record of a
+        thing keeps its name too.
         """
         rng = self._rng
         places = [choose(rng, _NAMES), *(choose(rng, _NULLABLE) for _ in range(int(rng.random() * 4)))]

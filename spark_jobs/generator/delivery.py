@@ -1,6 +1,6 @@
 """From the life to the topic: what comes late, comes again, comes broken, and the tombstone after a delete.
 
-All of it has its own random numbers, so the same seed tells the same life whatever is done to its delivery.
+All of it has its own random numbers, so the same seed gives the same life whatever is done to its delivery.
 """
 
 from __future__ import annotations

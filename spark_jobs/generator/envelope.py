@@ -42,7 +42,7 @@ def with_customer_columns(row_image: str) -> str:
 
 
 class LogPosition(NamedTuple):
-    """Where a change stands in the transaction log; rows of a snapshot have no ``change_lsn``."""
+    """The position of a change in the transaction log; rows of a snapshot have no ``change_lsn``."""
 
     change_lsn: str | None
     commit_lsn: str

@@ -29,7 +29,7 @@ class LandingFile:
         return self
 
     def write(self, records: Iterable[str]) -> None:
-        """Append records, one a line; a lone surrogate of the text is the byte it stands for."""
+        """Append records, one a line; a lone surrogate of the text is written as the byte it encodes."""
         self._sink.write("".join(f"{record}\n" for record in records).encode("utf-8", "surrogateescape"))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -40,7 +40,7 @@ _OPEN_A_DAILY_EVENT: Final = 3.6
 
 
 class Life:
-    """A seeded life within one segment of time; ``next_event`` tells it in the source's own order."""
+    """A seeded life within one segment of time; ``next_event`` gives its events in the source's own order."""
 
     def __init__(self, plan: Plan, segment: Segment) -> None:
         self.segment, self._pace = segment, Pace(segment)

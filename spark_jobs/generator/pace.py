@@ -21,7 +21,7 @@ _WEEKDAYS: Final = (10, 11, 10, 10, 9, 6, 3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """Events ``first`` (inclusive) to ``stop`` (exclusive) lie between two times; ``snapshot`` of them come first."""
+    """Events ``first`` (inclusive) to ``stop`` (exclusive) are between two times; ``snapshot`` of them come first."""
 
     first: int
     stop: int

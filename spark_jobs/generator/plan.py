@@ -1,4 +1,4 @@
-"""What is asked of the generator: the run as a whole. Refuses nonsense with one sentence that says what to do."""
+"""What the generator is to make: the run as a whole. Nonsense is refused with one sentence that says what to do."""
 
 from __future__ import annotations
 

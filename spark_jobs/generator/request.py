@@ -16,9 +16,9 @@ DEFAULT_EVENTS_PER_FILE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What one call asks for; None is "not said": a default at first, later what the run already has.
+    """What one call requests; None is "not given": a default at first, later what the run already has.
 
-    ``events`` are delivered by this call, ``total_events`` by the whole run. ``clock`` stands in for ``end``.
+    ``events`` are delivered by this call, ``total_events`` by the whole run. ``clock`` is the default of ``end``.
     """
 
     clock: datetime
@@ -64,7 +64,7 @@ class Request:
         )
 
     def check_same_run(self, plan: Plan) -> None:
-        """ContractError when this call asks for another life than the one it shall go on with."""
+        """ContractError when this call requests another life than the one that it continues."""
         pairs: dict[str, tuple[object, object]] = {
             "seed": (self.seed, plan.seed),
             "start": (self.start, plan.start),
@@ -73,14 +73,14 @@ class Request:
             "nulls": (self.nulls, plan.nulls),
         }
         pairs |= {option_of(name): (rate, getattr(plan.rates, name)) for name, rate in self.rates.items()}
-        for option, (asked, known) in pairs.items():
-            if asked is not None and asked != known:
+        for option, (value, known) in pairs.items():
+            if value is not None and value != known:
                 raise ContractError(
-                    f"--{option} {asked} differs from this run's {known}; leave it out, or start again without --resume"
+                    f"--{option} {value} differs from this run's {known}; leave it out, or start again without --resume"
                 )
 
     def same_plan(self, plan: Plan) -> Plan:
-        """The unfinished plan itself; ContractError when another length or end is asked for."""
+        """The unfinished plan itself; ContractError when another length or end is requested."""
         if self.total_events not in (None, plan.total_events) or self.end not in (None, plan.end):
             raise ContractError(
                 f"the run of {plan.total_events} events up to {format_clock(plan.end)} is not finished; "

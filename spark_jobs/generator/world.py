@@ -37,7 +37,7 @@ class Entity:
 
 @dataclass(slots=True)
 class Building(Entity):
-    """A building stands in one project."""
+    """A building, which belongs to one project."""
 
     project_id: int
 
@@ -94,7 +94,7 @@ class World:
         self.agents.append(Entity(len(self.agents) + 1, self._person()))
 
     def free_unit(self) -> Unit:
-        """A unit nobody has taken; a new building is launched when few are left."""
+        """A unit that is not taken; a new building is launched when few are left."""
         for _ in range(_TRIES):
             unit = choose(self.rng, self.units)
             if not unit.is_taken:
@@ -103,7 +103,7 @@ class World:
         return self.units[-1]
 
     def meet_customer(self) -> Entity:
-        """The customer of a sale: mostly somebody new, at times one of those met lately."""
+        """The customer of a sale: mostly a new one, at times one of those met lately."""
         if self.known_customers and self.rng.random() < 0.15:
             return choose(self.rng, self.known_customers)
         self.customer_count += 1

@@ -1,4 +1,4 @@
-"""checks: rules of the tables, each a SELECT whose rows are what breaks it; ``run`` asks them and tells what they find.
+"""checks: rules of the tables, each a SELECT of the rows that break it; ``run`` runs them and prints what they find.
 
 It reads what people read: live rows, by the columns that mean something. Only keys are printed.
 """
@@ -47,7 +47,7 @@ class CheckOutcome:
     missing: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def details(self) -> str:
         """Keys of the samples, or what is missing."""
         if self.missing:
             return f"needs {', '.join(self.missing)}"
@@ -57,7 +57,7 @@ class CheckOutcome:
     def cells(self) -> tuple[str, str, int | None, str]:
         """One line of the table that is printed."""
         state = "not run" if self.missing else "broken" if self.rows else "holds"
-        return self.check.id, state, None if self.missing else self.rows, self.told
+        return self.check.id, state, None if self.missing else self.rows, self.details
 
 
 def needs_spark(context: JobContext[ChecksOptions]) -> bool:
@@ -83,7 +83,7 @@ def run(context: JobContext[ChecksOptions]) -> JobResult:
         rows = [(each.id, ", ".join(sorted(each.reads)), each.description) for each in checks]
         print(format_table(_LIST_HEAD, rows))
         return _result(context, [], listed=len(checks))
-    outcomes = list(_ask_all(context, checks))
+    outcomes = list(_run_all(context, checks))
     print(format_table(_RUN_HEAD, [outcome.cells for outcome in outcomes]))
     result = _result(context, outcomes)
     if broken := {outcome.check.id: outcome.rows for outcome in outcomes if outcome.rows}:
@@ -130,7 +130,7 @@ def _load(context: JobContext[ChecksOptions]) -> tuple[CheckSpec, ...]:
     return load_checks(Path(settings.checks_path), spec, tables)
 
 
-def _ask_all(context: JobContext[ChecksOptions], checks: Sequence[CheckSpec]) -> Iterator[CheckOutcome]:
+def _run_all(context: JobContext[ChecksOptions], checks: Sequence[CheckSpec]) -> Iterator[CheckOutcome]:
     spec, settings = context.spec, context.settings
     read = {table for each in checks for table in each.reads}
     if needs_spark(context):
@@ -155,8 +155,8 @@ def _result(context: JobContext[ChecksOptions], outcomes: Sequence[CheckOutcome]
             "rows": sum(outcome.rows for outcome in broken),
         },
         messages=(
-            *(f"{outcome.check.id}: {outcome.rows} rows, such as {outcome.told}" for outcome in broken),
-            *(f"{outcome.check.id}: not run, {outcome.told}" for outcome in missing),
+            *(f"{outcome.check.id}: {outcome.rows} rows, such as {outcome.details}" for outcome in broken),
+            *(f"{outcome.check.id}: not run, {outcome.details}" for outcome in missing),
         ),
     )
 

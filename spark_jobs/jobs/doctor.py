@@ -1,4 +1,4 @@
-"""doctor: what is wrong with the lake that nobody notices; ``check`` explains it, ``repair`` does what is safe.
+"""doctor: problems of the lake that go unnoticed; ``check`` explains them, ``repair`` does what is safe.
 
 ``repair`` is a plan first: what it would do is shown, and done with ``--yes``.
 """
@@ -90,11 +90,11 @@ def _planned(
     ]
     print(format_table(_PLAN, rows) if rows else f"nothing is wrong with {len(layouts)} tables")
     planned = [each for of_table in plan.values() for each in of_table if each.is_repairable]
-    said = [f"{each.table or 'lake'}: {each.ailment.value}: repair {each.repair}" for each in planned]
+    repairs = [f"{each.table or 'lake'}: {each.ailment.value}: repair {each.repair}" for each in planned]
     return context.result(
         NOTHING_TO_DO,
         counters={"findings": len(findings), "repaired": 0, "planned": len(planned)},
-        messages=(*said, "nothing was changed; do it with --yes")
+        messages=(*repairs, "nothing was changed; do it with --yes")
         if planned
         else ("nothing can be repaired by itself",),
     )
@@ -104,7 +104,7 @@ def findings_of(
     context: JobContext[DoctorOptions],
     layouts: Mapping[str, TableLayout],
 ) -> Iterator[Finding]:
-    """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows tell."""
+    """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows show."""
     spec, settings = context.spec, context.settings
     timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
     for name, layout in layouts.items():
@@ -132,7 +132,7 @@ def _held(hold: Hold) -> Finding:
     return Finding(
         table=hold.table,
         ailment=Ailment.HELD,
-        what=f"held since {hold.since}, {seen}: {'; '.join(hold.told)}",
+        what=f"held since {hold.since}, {seen}: {'; '.join(hold.reasons)}",
         then="publish list; docs/runbooks/held.md",
     )
 

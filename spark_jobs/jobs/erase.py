@@ -53,31 +53,33 @@ def run(context: JobContext[EraseOptions]) -> JobResult:
         return _give_up(context, eraser)
     landing = eraser.search_landing(eraser.landing_parts({}))
     found, is_meant = eraser.look(landing), context.options.yes
-    said = [f"{place}: {count} {what}" for (place, what), count in found.items() if count]
-    has_work = bool(said)
+    messages = [f"{place}: {count} {what}" for (place, what), count in found.items() if count]
+    has_work = bool(messages)
     if not is_meant or not has_work:
         print(format_table(_HEAD[:-1], [(place, what, count) for (place, what), count in found.items()]))
-        said += [f"{reader}: has to catch up first, or be forgotten" for reader in eraser.readers_behind()]
-        said += [f"cannot be searched, so nothing could begin: {file}" for file in problems_of(landing)]
-        said += _stopped_by(spec, settings)
-        said.append("nothing was changed; do it with --yes" if has_work else f"nothing names this {person.spec.role}")
-        return _result(context, found, said, is_done=False)
+        messages += [f"{reader}: has to catch up first, or be forgotten" for reader in eraser.readers_behind()]
+        messages += [f"cannot be searched, so nothing could begin: {file}" for file in problems_of(landing)]
+        messages += _stopped_by(spec, settings)
+        messages.append(
+            "nothing was changed; do it with --yes" if has_work else f"nothing names this {person.spec.role}"
+        )
+        return _result(context, found, messages, is_done=False)
     findings, notes, proof = eraser.erase(found, landing)
-    said += [f"the proof is {proof}", *notes]
+    messages += [f"the proof is {proof}", *notes]
     print(format_table(_HEAD, [(each.place, each.what, each.found, each.left) for each in findings]))
-    return replace(_result(context, found, said, is_done=True), tables=eraser.outcomes(found))
+    return replace(_result(context, found, messages, is_done=True), tables=eraser.outcomes(found))
 
 
 def _give_up(context: JobContext[EraseOptions], eraser: Eraser) -> JobResult:
     check_cut_off(eraser)
     if not context.options.yes:
-        said = ["would end the erasure where it is, name what is left, and let ingest go on; do it with --yes"]
-        return _result(context, {}, said, is_done=False)
+        messages = ["would end the erasure where it is, name what is left, and let ingest go on; do it with --yes"]
+        return _result(context, {}, messages, is_done=False)
     findings, notes, record = give_up(eraser)
     print(format_table(_HEAD, [(each.place, each.what, each.found, each.left) for each in findings]))
     left = {(each.place, each.what): each.left for each in findings}
-    said = [f"{place}: {count} {what} left" for (place, what), count in left.items() if count]
-    return _result(context, left, [*said, f"what is left is in {record}", *notes], is_done=True)
+    messages = [f"{place}: {count} {what} left" for (place, what), count in left.items() if count]
+    return _result(context, left, [*messages, f"what is left is in {record}", *notes], is_done=True)
 
 
 def _stopped_by(spec: LakeSpec, settings: Settings) -> list[str]:
@@ -102,7 +104,7 @@ def _person(context: JobContext[EraseOptions]) -> Person:
             raise ContractError(f"--{each.role} {show(id_)}: {each.key} is a whole number")
         id_ = str(int(id_))
     if id_ == str(STAND_IN):
-        raise ContractError(f"--{each.role} {id_}: that is the stand-in for everybody who was erased before")
+        raise ContractError(f"--{each.role} {id_}: that is the stand-in of erased people")
     pending = Erasures(settings).pending() or Erasures(settings).given_up(each.role, id_)
     if pending and (pending.role, pending.id) != (each.role, id_):
         raise ContractError(f"the erasure of another {pending.role} was cut off; run that one again first")

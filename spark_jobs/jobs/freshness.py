@@ -1,6 +1,6 @@
 """freshness: how old each table is, and whether that is what it promises.
 
-It looks at timelines, consumers' files and where events are delivered, so it tells the truth when nothing else runs.
+It looks at timelines, consumers' files and where events are delivered, so it is right even when no other job runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run(context: JobContext[FreshnessOptions]) -> JobResult:
     """Print how fresh each table is at the run's clock; needs no Spark, and changes nothing.
 
     Raises:
-        ContractError: a table that is asked for promises nothing.
+        ContractError: a requested table promises nothing.
         StaleTablesError: a promise is not kept.
     """
     settings = context.settings
@@ -47,13 +47,13 @@ def run(context: JobContext[FreshnessOptions]) -> JobResult:
 
 
 def _chosen(context: JobContext[FreshnessOptions], lake: FreshnessOfLake) -> tuple[str, ...]:
-    asked = names_of(context.options.tables)
-    if unknown := sorted(set(asked) - set(lake.tables)):
+    requested = names_of(context.options.tables)
+    if unknown := sorted(set(requested) - set(lake.tables)):
         raise ContractError(
             f"lake {lake.spec.lake} has no promise of a table {show(unknown[0])} (--tables); it has "
             f"{sorted(lake.tables)}"
         )
-    return asked or lake.tables
+    return requested or lake.tables
 
 
 def _cells(each: TableFreshness, clock: datetime) -> tuple[str, ...]:
@@ -69,14 +69,14 @@ def _cells(each: TableFreshness, clock: datetime) -> tuple[str, ...]:
 
 def _state(each: TableFreshness, clock: datetime, held: dict[str, str]) -> str:
     """What is the matter, in words."""
-    said = []
+    problems = []
     if each.is_behind(clock):
-        said.append(f"behind: something waits since {_time(each.waiting_since)}")
+        problems.append(f"behind: something waits since {_time(each.waiting_since)}")
     if each.is_silent(clock):
-        said.append(f"silent: its newest event is of {_time(each.newest_event)}")
+        problems.append(f"silent: its newest event is of {_time(each.newest_event)}")
     if each.table in held:
-        said.append(f"held since {held[each.table]}")
-    return ", ".join(said) or ("fresh" if each.is_made else "never made")
+        problems.append(f"held since {held[each.table]}")
+    return ", ".join(problems) or ("fresh" if each.is_made else "never made")
 
 
 def _time(moment: datetime | None) -> str:

@@ -30,7 +30,7 @@ def needs_spark(context: JobContext[IngestOptions]) -> bool:
 
 
 def check(context: JobContext[IngestOptions]) -> None:
-    """Raise ContractError or SettingsError when what is said of Kafka, or is to be read again, cannot be."""
+    """Raise ContractError or SettingsError when Kafka's settings, or the options of a second read, are wrong."""
     settings = context.settings
     if context.options.yes and not context.options.again:
         raise ContractError("--yes carries out what --again plans; an ingest of what is new needs none, leave it out")
@@ -72,8 +72,8 @@ def _again(context: JobContext[IngestOptions]) -> JobResult:
     plan = plan_again(spec, again, Timeline(table=spec.log, path=settings.table_path(spec.log)), settings)
     print(format_table(HEADER, plan.rows()))
     if not context.options.yes:
-        said = ("events that the log has are known by their identity and stay", "nothing was read; do it with --yes")
-        return _result(context, (), {"planned": len(plan.rows())}, said, ())
+        notes = ("events that the log has are known by their identity and stay", "nothing was read; do it with --yes")
+        return _result(context, (), {"planned": len(plan.rows())}, notes, ())
     outcomes, counters = dict[str, TableOutcome](), Counter[str]()
     messages, alerts = dict[str, None](), dict[str, None]()
     with hold_tables(names, job=context.job, settings=settings):

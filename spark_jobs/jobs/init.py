@@ -22,15 +22,15 @@ def run(context: JobContext[InitOptions]) -> JobResult:
     lake = load_lake_spec(settings.lake_spec).lake
     is_named = make_lake(lake, settings, may_adopt=context.options.adopt)
     is_landed = make_landing(settings)
-    said = (
+    messages = (
         f"lake {lake}: {'is at' if is_named else 'was already at'} {show_path(settings.base_path)}",
         f"landing folder: {'made' if is_landed else 'was already there'}: {show_path(settings.landing_path)}",
     )
-    print("\n".join(said))
+    print("\n".join(messages))
     return context.result(
         DONE if is_named or is_landed else NOTHING_TO_DO,
         counters={"lakes_made": int(is_named), "folders_made": int(is_landed)},
-        messages=said,
+        messages=messages,
     )
 
 

@@ -78,7 +78,7 @@ def run(context: JobContext[LoadOptions]) -> JobResult:
 
 
 def set_aside_rows(table: str, rejected: int, rows: Mapping[str, int]) -> tuple[str, ...]:
-    """What is to be said of rows that could not be used; () when all of them could."""
+    """The message about rows that could not be used; () when all of them could."""
     if not rejected:
         return ()
     none = "nothing was written" if not rows["written"] else f"{rows['written']:,} were written"

@@ -84,10 +84,10 @@ def run(context: JobContext[PartitionsOptions]) -> JobResult:
         for name, of_table in plan.items()
         if of_table
     ]
-    said = [
+    messages = [
         f"{name}: removed {show_all(each.value for each in of_table)}" for name, of_table in plan.items() if of_table
     ]
-    return _result(context, outcomes, counters, tuple(said))
+    return _result(context, outcomes, counters, tuple(messages))
 
 
 def _list(context: JobContext[PartitionsOptions]) -> JobResult:
@@ -132,7 +132,7 @@ def _remove(context: JobContext[PartitionsOptions], load: LoadSpec, paths: Seque
         check_nothing_unfinished(settings, (load.name,))
         timeline = settled_timeline(spark, load.name, settings)
         there = {each.path for each in _partitions(load, settings)} & set(paths)
-        if not there:  # somebody was faster
+        if not there:  # another run removed them first
             return TableOutcome(table=load.name, instant=timeline.last, rows=0, is_committed=False)
         done = delete_partitions(spark, load_layout(load), timeline, there, settings)
         log.info("%s: removed %d partitions at %s", load.name, len(there), done.instant)

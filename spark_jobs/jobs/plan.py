@@ -19,7 +19,7 @@ from spark_jobs.storage.plan_files import keep_plan, write_plan
 def run(context: JobContext[PlanOptions]) -> JobResult:
     """Print what changed, what ``apply`` would do, and what depends on it; write the plan. Nothing is changed.
 
-    With ``--keep`` there is a plan also where nothing changed: who carries it out need not ask first.
+    With ``--keep`` there is a plan also where nothing changed, so whoever applies it need not check first.
     """
     settings = context.settings
     spec, is_kept = context.spec, context.options.keep

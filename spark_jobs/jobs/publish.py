@@ -1,7 +1,7 @@
 """publish: tables whose newest batch was held back because it broke what is expected of them, and letting one pass.
 
 A held table stays at its last good state for every reader. When the source is corrected, the next run publishes it by
-itself; ``accept`` is a person's word that the batch is right as it is.
+itself; ``accept`` is a person's decision that the batch is right as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD = ("table", "held since", "last tried", "by", "expected, and seen")
 
 
 def check(context: JobContext[PublishOptions]) -> None:
-    """Raise ContractError when what is to be accepted is not said in full."""
+    """Raise ContractError when the table is unknown or the reason for its acceptance is missing."""
     spec, options = context.spec, context.options
     if options.action == "list":
         return
@@ -40,7 +40,7 @@ def run(context: JobContext[PublishOptions]) -> JobResult:
     next commit, of rows that are there for as many of them, until the table is right. What breaks others is held again.
 
     Raises:
-        ContractError: the table is not held, or it is not said why its batch is right.
+        ContractError: the table is not held, or the reason why its batch is right is missing.
     """
     settings = context.settings
     holds = Holds(settings)
@@ -81,7 +81,7 @@ def _accept(context: JobContext[PublishOptions], holds: Holds) -> str:
 
 def _rows(held: list[Hold]) -> Iterator[tuple[str, ...]]:
     for hold in held:
-        yield hold.table, hold.since[:16], hold.tried_at[:16], hold.job, "; ".join(hold.told)
+        yield hold.table, hold.since[:16], hold.tried_at[:16], hold.job, "; ".join(hold.reasons)
 
 
 JOB = Job(options=PublishOptions, run=run, check=check, needs_spark=never)

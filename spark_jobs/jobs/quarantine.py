@@ -39,7 +39,7 @@ _NO_EVENT = (
 
 
 def check(context: JobContext[QuarantineOptions]) -> None:
-    """Raise ContractError when what is to be done is not said in full, or in a way that makes no sense."""
+    """Raise ContractError when the options are incomplete or make no sense together."""
     options = context.options
     action = options.action
     if action == "list":
@@ -86,7 +86,7 @@ def run(context: JobContext[QuarantineOptions]) -> JobResult:
     """Show records, or do something with them.
 
     Raises:
-        ContractError: no record or several have the hash that was given, or it is not said what to do.
+        ContractError: no record or several have the hash that was given, or the record cannot be replayed or discarded.
         GateStoppedError: expectations stop what a replay would write; nothing was written.
     """
     spark, settings = context.spark, context.settings
@@ -159,8 +159,8 @@ def _replay(
     if options.record and not chosen_df.where(F.col("reason") == Reason.BROKEN_ROW.value).isEmpty():
         raise ContractError(_NO_EVENT)
     if options.record and _is_replayed(row := chosen_df.select(STATE, "became").first()):
-        told = f"the record is an event of {spec.log} already: {row['became'] if row else ''}"
-        return _result(context, (), {"records": 0}, (told,))
+        message = f"the record is an event of {spec.log} already: {row['became'] if row else ''}"
+        return _result(context, (), {"records": 0}, (message,))
     replay = Replay(
         context=context,
         log_timeline=settled_timeline(spark, spec.log, settings),
@@ -181,7 +181,7 @@ def _replay(
 
 
 def left_behind(*, read: int, unusable: int) -> tuple[str, ...]:
-    """What is to be said of records that could not be used this time either; () when all of them passed."""
+    """The message about records that could not be used this time either; () when all of them passed."""
     if not unusable:
         return ()
     many = f"none of the {read:,} records passed, so they" if unusable >= read else f"{unusable:,} of {read:,} records"

@@ -68,8 +68,8 @@ def _reason(error: Exception, sql: str, tables: Sequence[str], missing: Sequence
     if needed := [view for view in missing if re.search(rf"\b{re.escape(view)}\b", sql, re.IGNORECASE)]:
         return f"the view {needed[0]} needs tables that do not exist yet; run the jobs that make them"
     only = "it takes one SELECT; " if isinstance(error, ParseException) else ""
-    said = _PLACE.sub("", str(error).strip().split("\n")[0]).rstrip(". ")
-    return f"{only}{said} (tables: {', '.join(tables) or 'none yet, run ingest'})"
+    message = _PLACE.sub("", str(error).strip().split("\n")[0]).rstrip(". ")
+    return f"{only}{message} (tables: {', '.join(tables) or 'none yet, run ingest'})"
 
 
 def _select(spark: SparkSession, sql: str) -> str:

@@ -143,12 +143,12 @@ def _result(
     way_back: str,
 ) -> JobResult:
     print(format_table(HEADER, [plan.cells() for plan in plans]))
-    said = [f"{plan.mart}: {plan.describe()}" for plan in plans]
+    messages = [f"{plan.mart}: {plan.describe()}" for plan in plans]
     if way_back:
-        said.append(f"to undo: recompute --undo {way_back} --yes")
+        messages.append(f"to undo: recompute --undo {way_back} --yes")
     elif not _is_meant(context) and any(plan.rows for plan in plans):
-        said.append("nothing was changed; do it with --yes")
-    return _done(context, engine, outcomes, tuple(said), rows_planned=sum(plan.rows for plan in plans))
+        messages.append("nothing was changed; do it with --yes")
+    return _done(context, engine, outcomes, tuple(messages), rows_planned=sum(plan.rows for plan in plans))
 
 
 def _done(

@@ -97,7 +97,7 @@ def _restore(context: JobContext[RestoreOptions], record: Record) -> tuple[list[
     names = spec.data_tables
     with hold_whole(names, services_of=names, job=context.job, settings=settings):
         _check(spec, record, settings)
-        ways = plan_restore(spec, record, settings)  # as it is now that nobody else writes
+        ways = plan_restore(spec, record, settings)  # once more, now that no one else writes
         records, restores = SavepointRecords(settings), Restores(settings)
         restores.begin(PendingRestore(savepoint=record.id, begun=format_clock(context.clock)))
         for later in later_records(records.all(), record):

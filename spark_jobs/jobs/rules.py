@@ -1,4 +1,4 @@
-"""rules: rule versions as a table, or two of them laid side by side over the same history; writes nothing."""
+"""rules: rule versions as a table, or two of them compared over the same history; writes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def needs_spark(context: JobContext[RulesOptions]) -> bool:
 def check(context: JobContext[RulesOptions]) -> None:
     """Raise ContractError when the options name no two versions, or no months."""
     if context.options.action == "diff":
-        _asked(context, load_rules(context.settings.rules_path))
+        _requested(context, load_rules(context.settings.rules_path))
 
 
 def run(context: JobContext[RulesOptions]) -> JobResult:
@@ -56,7 +56,7 @@ def _list(book: RuleBook) -> dict[str, int]:
     return {"versions": len(rows)}
 
 
-def _asked(context: JobContext[RulesOptions], book: RuleBook) -> tuple[str, str, str, str]:
+def _requested(context: JobContext[RulesOptions], book: RuleBook) -> tuple[str, str, str, str]:
     """The two versions, the first month and the last."""
     options = context.options
     versions = [book.version(name).version for name in options.versions]
@@ -70,7 +70,7 @@ def _asked(context: JobContext[RulesOptions], book: RuleBook) -> tuple[str, str,
 
 def _diff(context: JobContext[RulesOptions], book: RuleBook) -> dict[str, int]:
     spark, settings = context.spark, context.settings
-    *versions, first, last = _asked(context, book)
+    *versions, first, last = _requested(context, book)
     with Views(spark) as views:
         diff = RuleDiff(views=views, spec=context.spec, book=book, settings=settings)
         comparison = diff.compare(versions[0], versions[1], first=first, last=last)

@@ -55,20 +55,20 @@ def run(context: JobContext[SavepointOptions]) -> JobResult:
     """
     options, settings = context.options, context.settings
     records = SavepointRecords(settings)
-    said: list[str] = []
+    messages: list[str] = []
     if options.action == "create":
-        said = _create(context, records)
+        messages = _create(context, records)
     elif options.action == "delete":
         record = records.read(options.name or "")
         check_needless(record, settings)
         records.release(context.spark, record)
-        said = [f"deleted: {record.id}"]
+        messages = [f"deleted: {record.id}"]
     kept = records.all()
     print(format_table(_HEAD, [_row(record) for record in kept]) if kept else "no savepoint is kept")
     return context.result(
-        DONE if said else NOTHING_TO_DO,
+        DONE if messages else NOTHING_TO_DO,
         counters={"savepoints": len(kept)},
-        messages=tuple(said),
+        messages=tuple(messages),
     )
 
 
@@ -85,12 +85,12 @@ def _create(context: JobContext[SavepointOptions], records: SavepointRecords) ->
             log.info("nothing to keep: no table of the lake has a commit yet; run ingest first")
             return []
         records.keep(spark, record)
-    said = [f"kept: {record.id}, {len(record.tables)} tables"]
+    messages = [f"kept: {record.id}, {len(record.tables)} tables"]
     same = [each for each in records.all() if each.made_by == SAVEPOINT_JOB and each.what == record.what]
     for old in same[: -keep if keep else 0]:
         records.release(spark, old)
-        said.append(f"deleted: {old.id}")
-    return said
+        messages.append(f"deleted: {old.id}")
+    return messages
 
 
 def _state_of_now(context: JobContext[SavepointOptions], id_: str, label: str) -> Record:

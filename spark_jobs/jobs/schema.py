@@ -26,7 +26,7 @@ from spark_jobs.lake_spec.table_sources import matches
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.pipelines.column_forms import write_again
 from spark_jobs.pipelines.columns import unresolved_lines
-from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, known_tables, listed, told
+from spark_jobs.pipelines.filling import Filling, fill_tables, filled_metadata, history_rows, known_tables, listed
 from spark_jobs.pipelines.log_metadata import commit_log_metadata
 from spark_jobs.pipelines.merge.tables import merged_table
 from spark_jobs.storage.lake_specs import read_book, read_kept
@@ -48,7 +48,7 @@ def needs_spark(context: JobContext[SchemaOptions]) -> bool:
 
 
 def check(context: JobContext[SchemaOptions]) -> None:
-    """Raise ContractError when the lake has no such table, or who says so is no line."""
+    """Raise ContractError when the lake has no such table, or ``--by`` is not one line."""
     _chosen(context)
     check_line(context.options.by, "by")
 
@@ -67,13 +67,13 @@ def run(context: JobContext[SchemaOptions]) -> JobResult:
     book, kept = read_book(timeline), read_kept(timeline) if has_log else {}
     if action in ("list", "history"):
         rows = [*_list(mirrors, book), *listed(spec, kept)]
-        history = [*_history(mirrors, book), *told(spec, kept)]
+        history = [*_history(mirrors, book), *history_rows(spec, kept)]
         print(format_table(_COLUMNS, rows) if action == "list" else format_table(_CHANGES, sorted(history)))
-        return _result(context, 0, said=unresolved_lines(spec))
+        return _result(context, 0, messages=unresolved_lines(spec))
     planned, filling = plan_changes(mirrors, book), Filling.of(spec, kept)
     _show(planned, filling.rows(spec, kept))
     count = len(planned) + len(filling.columns)
-    return _result(context, count, said=("nothing was changed; do it with: schema apply --yes",) if count else ())
+    return _result(context, count, messages=("nothing was changed; do it with: schema apply --yes",) if count else ())
 
 
 def _apply(
@@ -152,13 +152,13 @@ def _result(
     changes: int,
     *,
     outcomes: Sequence[TableOutcome] = (),
-    said: tuple[str, ...] = (),
+    messages: tuple[str, ...] = (),
 ) -> JobResult:
     return context.result(
         DONE if outcomes else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={"changes": changes},
-        messages=said,
+        messages=messages,
     )
 
 

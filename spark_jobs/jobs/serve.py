@@ -62,7 +62,7 @@ def _marts_of(context: JobContext[ServeOptions]) -> list[MartSpec]:
 
 
 def _of_hold(hold: Hold) -> str:
-    return f"{hold.table} is held back since {hold.since}, its last good state is served: {'; '.join(hold.told)}"
+    return f"{hold.table} is held back since {hold.since}, its last good state is served: {'; '.join(hold.reasons)}"
 
 
 JOB = Job(options=ServeOptions, run=run, check=check)

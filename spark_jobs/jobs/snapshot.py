@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 def check(context: JobContext[SnapshotOptions]) -> None:
-    """Raise SettingsError or ContractError when it is not said in full what is to be read."""
+    """Raise SettingsError or ContractError when the table, the server's name or the database's URL is wrong."""
     settings = context.settings
     SourceTable.parse(context.options.table)
     check_server_name(context.options.server_name)
@@ -123,7 +123,7 @@ class Reading:
         builder = EnvelopeBuilder(self._columns, snapshot.source, key=self._target.found_key)
         rows_df = self.database.read(self.table, self._columns, key=snapshot.column, predicates=predicates)
         with self.database.querying(), pinned(self.context.spark, rows_df, "snapshot") as pinned_df:
-            records = int(pinned_df.count())  # from here on the database is not asked
+            records = int(pinned_df.count())  # from here on the database is not queried
             after = replace(after, read=snapshot.read + records)
             delivery = JdbcDelivery(
                 rows_df=pinned_df,
@@ -224,7 +224,9 @@ class Reading:
             self.outcomes[new.table] = replace(new, rows=rows, is_committed=is_committed)
         seconds = time.monotonic() - self._begun
         log.info(
-            "%s: %s", self.origin, told(after, read=self.counters["rows_read"], parts=self._parts_read, seconds=seconds)
+            "%s: %s",
+            self.origin,
+            describe_progress(after, read=self.counters["rows_read"], parts=self._parts_read, seconds=seconds),
         )
         most_parts = self.context.options.max_parts
         if after.is_finished or (most_parts and self._parts_read >= most_parts):
@@ -238,7 +240,7 @@ class Reading:
             )
 
 
-def told(snapshot: Snapshot, *, read: int, parts: int, seconds: float) -> str:
+def describe_progress(snapshot: Snapshot, *, read: int, parts: int, seconds: float) -> str:
     """How far a snapshot is, from what this run has read of it so far."""
     left = timedelta(seconds=round(seconds / max(1, parts) * (snapshot.parts - snapshot.done)))
     done = f"{snapshot.done:,} of {snapshot.parts:,} parts, {snapshot.read:,} of about {snapshot.expected:,} rows"

@@ -1,4 +1,4 @@
-"""spec: look the lake spec through. ``spec check`` tells everything that is wrong with it by file and line.
+"""spec: check the lake spec. ``spec check`` reports every mistake in it by file and line.
 
 It looks at the spec, at each mart and whether its mode is right for its SQL, at each version of the business rules when
 a mart uses them, and at each expectation.
@@ -49,7 +49,7 @@ def run(context: JobContext[SpecOptions]) -> JobResult:
     if spec.marts:
         print(format_table(_HEAD, [_line(mart, spec) for mart in spec.marts]))
     if spec.expectations:
-        print(format_table(_EXPECTED, list(map(_told, spec.expectations))))
+        print(format_table(_EXPECTED, list(map(_expected, spec.expectations))))
     counters = {
         "tables": len(spec.tables) + len(spec.patterns) + len(spec.loads),
         "marts": len(spec.marts),
@@ -59,7 +59,7 @@ def run(context: JobContext[SpecOptions]) -> JobResult:
 
 
 def _as_written(path: Path) -> Path:
-    """The path as somebody in this folder would write it."""
+    """The path, relative to the current folder when it is in there."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
@@ -95,7 +95,7 @@ def _line(mart: MartSpec, spec: LakeSpec) -> tuple[str, ...]:
     return (mart.name, mart.layer, mart.mode.value, reads, grain, result)
 
 
-def _told(each: Expectation) -> tuple[str, ...]:
+def _expected(each: Expectation) -> tuple[str, ...]:
     return (each.id, each.action.value, each.expected, "ok")
 
 

@@ -37,9 +37,9 @@ def run(context: JobContext[SyncOptions]) -> JobResult:
     and the error comes at the end.
 
     Raises:
-        CatalogConflictError: a name is taken by somebody else's entry.
-        SettingsError: no catalog is set, or it refuses what it is asked.
-        TransientError: the catalog does not answer, or too much was asked of it; another run goes on from there.
+        CatalogConflictError: a name is taken by an entry of another owner.
+        SettingsError: no catalog is set, or it refuses a request.
+        TransientError: the catalog does not answer, or it had too many requests; another run goes on from there.
     """
     options, settings = context.options, context.settings
     if options.action == "ddl":

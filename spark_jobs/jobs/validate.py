@@ -2,7 +2,7 @@
 
 The gate checks the rows of each write before they are committed; this checks what is there: with ``--increment`` the
 rows since its last check; without, whole tables, and what needs all their rows: that keys are unique, that
-references lead somewhere, that the last whole day was as usual. What the gates said meanwhile is kept with the results.
+references lead somewhere, that the last whole day was as usual. What gates found meanwhile is kept with the results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HEAD = ("table", "as of", "expectations", "rows", "broken")
 
 
 def needs_spark(context: JobContext[ValidateOptions]) -> bool:
-    """False when no table has rows that are to be asked."""
+    """False when no table has rows that are to be checked."""
     return not context.options.increment or bool(plan_audits(context, _chosen(context), is_whole=False))
 
 
@@ -82,7 +82,9 @@ def run(context: JobContext[ValidateOptions]) -> JobResult:
     waiting = [line for audit in audits for line in expected.waiting(audit.table)]
     result = _result(context, audits, found, recorded, waiting, is_documented=is_documented)
     if failed := {name: each.stopped for name, each in found.items() if each.stopped}:
-        raise AuditFailedError(failed={n: [v.told for v in verdicts] for n, verdicts in failed.items()}, result=result)
+        raise AuditFailedError(
+            failed={n: [v.summary for v in verdicts] for n, verdicts in failed.items()}, result=result
+        )
     return result
 
 
@@ -133,7 +135,7 @@ def _result(
     verdicts = [verdict for each in found.values() for verdict in each.verdicts]
     if found:
         print(format_table(_HEAD, [_cells(name, each.instant, each.verdicts) for name, each in found.items()]))
-    told = [line for name, each in found.items() for line in describe_verdicts(name, each.verdicts)]
+    lines = [line for name, each in found.items() for line in describe_verdicts(name, each.verdicts)]
     docs = [f"Data Docs: {settings.base_path}/{DOCS}/index.html"] if is_documented else []
     return context.result(
         DONE,
@@ -144,13 +146,13 @@ def _result(
             "broken": sum(verdict.outcome is not Outcome.HELD for verdict in verdicts),
             "results": recorded.rows,
         },
-        messages=(*(audit.resync for audit in audits if audit.resync), *told, *waiting, *docs),
+        messages=(*(audit.resync for audit in audits if audit.resync), *lines, *waiting, *docs),
     )
 
 
 def _cells(table: str, instant: str, verdicts: tuple[Verdict, ...]) -> tuple[object, ...]:
     broken = [each.expectation.name for each in verdicts if each.outcome is not Outcome.HELD]
-    return table, instant, len(verdicts), max((each.asked for each in verdicts), default=0), ", ".join(broken) or "-"
+    return table, instant, len(verdicts), max((each.checked for each in verdicts), default=0), ", ".join(broken) or "-"
 
 
 JOB = Job(options=ValidateOptions, run=run, check=check, needs_spark=needs_spark)

@@ -26,7 +26,7 @@ def run(context: JobContext[ViewsOptions]) -> JobResult:
 
     Raises:
         ContractError: a file of views is wrong.
-        SettingsError: Athena refuses what it is asked, or another engine is to be asked.
+        SettingsError: Athena refuses a statement, or views are to be applied in another engine.
         TransientError: Athena does not answer.
     """
     settings = context.settings

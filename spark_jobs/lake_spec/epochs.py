@@ -96,19 +96,19 @@ class Fall:
 class EpochVerdict:
     """What is known after a batch; tables with origins that are refused; streams to look at more closely.
 
-    ``told`` are refused origins that were not refused before.
+    ``newly_refused`` are refused origins that were not refused before.
     """
 
     book: SourceBook
     refused: tuple[tuple[str, str], ...] = ()
-    told: tuple[tuple[str, str], ...] = ()
+    newly_refused: tuple[tuple[str, str], ...] = ()
     suspects: tuple[Suspect, ...] = ()
 
 
 def judge(
     book: SourceBook, came: Iterable[Came], *, rule: OriginRule, named: Sequence[str] = (), skew_ms: int
 ) -> EpochVerdict:
-    """Lay what came over what is known.
+    """Compare a batch with what is known, and add to it what the batch shows.
 
     Args:
         book: what is known.
@@ -141,20 +141,20 @@ def judge(
     streams, suspects = dict(book.streams), list[Suspect]()
     for name, of_stream in _by_stream(taken).items():
         known_stream = streams.get(name) or _former(book, of_stream)
-        streams[name], suspect = _laid_over(name, known_stream, of_stream, skew_ms)
+        streams[name], suspect = _advanced(name, known_stream, of_stream, skew_ms)
         suspects += [suspect] if suspect else []
-    told = tuple(pair for pair in refused if pair[1] not in book.refused.get(pair[0], ()))
+    newly_refused = tuple(pair for pair in refused if pair[1] not in book.refused.get(pair[0], ()))
     return EpochVerdict(
         book=replace(
             book,
             streams=streams,
             origins={table: tuple(known) for table, known in origins.items() if known},
-            refused=_with_refused(book.refused, told),
+            refused=_with_refused(book.refused, newly_refused),
             former_ids=tuple(dict.fromkeys(former_ids)),
             is_by_time=rule is OriginRule.BY_TIME and (book.is_by_time or any(each.table == WIDE for each in taken)),
         ),
         refused=tuple(refused),
-        told=told,
+        newly_refused=newly_refused,
         suspects=tuple(suspects),
     )
 
@@ -211,7 +211,7 @@ def _former(book: SourceBook, groups: Sequence[Came]) -> Stream:
     return Stream(mark=mark, time=time)
 
 
-def _laid_over(name: str, known: Stream, groups: Sequence[Came], skew_ms: int) -> tuple[Stream, Suspect | None]:
+def _advanced(name: str, known: Stream, groups: Sequence[Came], skew_ms: int) -> tuple[Stream, Suspect | None]:
     newest = max(groups, key=lambda each: (each.mark, each.mark_time))
     mark, time = known.mark, known.time
     if connector_of(name.split("/")[0]).rises_by_commit and newest.mark > mark:
@@ -246,9 +246,9 @@ def _laid_over(name: str, known: Stream, groups: Sequence[Came], skew_ms: int) -
 
 
 def _with_refused(
-    refused: Mapping[str, tuple[str, ...]], told: Iterable[tuple[str, str]]
+    refused: Mapping[str, tuple[str, ...]], newly_refused: Iterable[tuple[str, str]]
 ) -> Mapping[str, tuple[str, ...]]:
     found = dict(refused)
-    for table, origin in told:
+    for table, origin in newly_refused:
         found[table] = (*found.get(table, ()), origin)
     return found

@@ -1,8 +1,8 @@
 """Expectations: what must be true of a table's rows, and what happens when it is not. Each is an entry, not code.
 
 They come from files beside the lake spec (:mod:`spark_jobs.spec_files.expectation_file`) and from the spec itself
-(:func:`implied`). The gate asks those about single rows and about a batch while the rows are written, of nothing but
-the rows that are new; ``validate`` asks whole tables after their commits.
+(:func:`implied`). The gate checks those about single rows and about a batch while rows are written, on the new rows
+alone; ``validate`` checks whole tables after their commits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Action(StrEnum):
 
 
 class Kind(StrEnum):
-    """What is asked; the word is the one an entry has it under."""
+    """What is checked; the value is the word that an entry has for it."""
 
     NOT_NULL = "not_null"
     BETWEEN = "between"
@@ -46,13 +46,13 @@ class Kind(StrEnum):
 
 
 ROW_KINDS = frozenset({Kind.NOT_NULL, Kind.BETWEEN, Kind.ONE_OF, Kind.MATCHES, Kind.HOLDS})
-"""Asked of each row on its own."""
+"""Checked for each row on its own."""
 BATCH_KINDS = frozenset({Kind.ROWS, Kind.MEAN})
-"""Asked of all rows of a batch together, in one aggregate."""
+"""Checked for all rows of a batch together, in one aggregate."""
 WHOLE_KINDS = frozenset({Kind.UNIQUE, Kind.REFERS_TO})
-"""Asked of whole tables, after their commit: they need rows outside the batch."""
+"""Checked for whole tables, after their commit: they need rows outside the batch."""
 HISTORY_KINDS = frozenset({Kind.USUAL})
-"""Asked of the newest whole day of a table, by the days before it."""
+"""Checked for the newest whole day of a table, against the days before it."""
 _RANGED = frozenset({Kind.BETWEEN, Kind.ROWS, Kind.MEAN})
 _WITHOUT_COLUMN = frozenset({Kind.HOLDS, Kind.ROWS})
 
@@ -74,9 +74,9 @@ class Expectation:
 
     A value that is null breaks nothing but ``not_null``: null is *not known*. ``least``, ``most`` and ``values`` are
     texts of the column's type, or numbers of rows. ``condition`` and ``where`` are SQL over one row, in words that
-    Spark and Trino write alike; rows for which ``where`` is not true are not asked. So many in a hundred of the asked
-    rows as ``tolerate_percent`` says may break it before ``warn`` or ``stop`` is done; a batch of fewer than
-    ``from_rows`` asked rows is too small to judge.
+    Spark and Trino write alike; rows for which ``where`` is not true are not checked. Up to ``tolerate_percent`` of the
+    checked rows may break it before ``warn`` or ``stop`` is done; a batch of fewer than ``from_rows`` checked rows is
+    too small to judge.
     """
 
     table: str
@@ -118,9 +118,9 @@ class Expectation:
     @property
     def expected(self) -> str:
         """What is expected, for people: ``contract_subtotal between 0 and 1000``."""
-        said = f"{', '.join(self.columns)} {self._what()}".strip()
-        said += f" where {self.where}" if self.where else ""
-        return f"{said}, but for {self.tolerate_percent}%" if self.tolerate_percent else said
+        text = f"{', '.join(self.columns)} {self._what()}".strip()
+        text += f" where {self.where}" if self.where else ""
+        return f"{text}, but for {self.tolerate_percent}%" if self.tolerate_percent else text
 
     def _mistakes_of_kind(self, count: int) -> Iterator[ContractError]:
         kind = self.kind.value

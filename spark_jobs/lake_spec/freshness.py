@@ -1,4 +1,4 @@
-"""How old a table may be before somebody is told: its promise, declared in the lake spec."""
+"""How old a table may be before it is reported: its promise, declared in the lake spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FreshnessPromise:
     """Commit time: what has reached the lake (a landing file, a commit of a table that is read) is in the table by
     then."""
     event_minutes: int = 4320
-    """Event time: the newest event that is in the table happened at most so long ago. It tells of a source that went
+    """Event time: the newest event that is in the table happened at most so long ago. It finds a source that went
     silent, so it has to be longer than the business's nights and weekends."""
 
     def __post_init__(self) -> None:

@@ -71,13 +71,13 @@ class LakeParts:
         if not self.source.null_columns:
             return
 
-        def told(table: TableSpec) -> TableSpec:
+        def with_shared(table: TableSpec) -> TableSpec:
             if table.is_mirror or table.nulls is not None:
                 return table
             own = {name: rule for name, rule in self.source.null_columns if name in {*table.key, *table.columns}}
             return replace(table, null_columns=tuple({**own, **dict(table.null_columns)}.items()))
 
-        object.__setattr__(self, "tables", tuple(map(told, self.tables)))
+        object.__setattr__(self, "tables", tuple(map(with_shared, self.tables)))
 
     def _share_names(self) -> None:
         """What one of several tables of a source declares names columns of the others too."""
@@ -106,7 +106,7 @@ class LakeParts:
 
     @property
     def histories(self) -> tuple[str, ...]:
-        """The tables of what each event said of rows, beside tables with ``history``."""
+        """The history tables, beside tables with ``history``: a row for each event about a row."""
         return tuple(table.history_name for table in self.tables if table.history)
 
     def history_of(self, name: str) -> TableSpec | None:

@@ -39,7 +39,7 @@ class Action(StrEnum):
 class DefinitionChange:
     """One mart or table with another definition than its rows. ``seconds`` is what its last full refresh took.
 
-    ``rows`` is None where the table's commits do not tell. ``instant`` is its newest commit that changed rows.
+    ``rows`` is None where the table's commits do not record it. ``instant`` is its newest commit that changed rows.
     """
 
     table: str

@@ -17,7 +17,7 @@ from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.tables import TableType
 
 _SQL_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--[^\n]*|(?:(?!--)[^\s'"])+""")
-"""Quoted text, comments, and what stands between them and spaces."""
+"""Quoted text, comments, and what is between them and spaces."""
 
 CELL_ID = "cell_id"
 """The record key of every mart: the grain's values as text."""
@@ -47,7 +47,7 @@ class MartMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What a mode asks of a declaration, and what others have to know of its rows.
+    """What a mode requires of a declaration, and what others have to know of its rows.
 
     How marts of a mode are refreshed is in the module of its name, :mod:`spark_jobs.marts.modes`.
     """
@@ -91,7 +91,7 @@ class ReadSpec:
     """A table or mart that a mart reads.
 
     Of a scoped mart either ``scope`` is given (SQL over the table's columns: the scope a row belongs to), or ``by``
-    (this table is looked up by its key, which stands in this column of the scoped one). ``partition`` is SQL over the
+    (this table is looked up by its key, which is in this column of the scoped one). ``partition`` is SQL over the
     scope column: the only partitions of the table that can hold rows of a scope. ``at`` is for versions that are looked
     up: the column of the scoped rows with the moment whose version they are joined to.
     """
@@ -121,7 +121,7 @@ class WindowSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartSpec:
-    """One declared mart. ``sql`` is a SELECT over the tables in ``reads``; ``:time_zone`` stands for the company's."""
+    """One declared mart. ``sql`` is a SELECT over the tables in ``reads``; ``:time_zone`` is the company's."""
 
     name: str
     layer: str

@@ -87,7 +87,7 @@ def _mistakes(person: PersonSpec, table: str, naming: Naming, spec: LakeParts) -
             yield ContractError(f"{who} has no column {show(name)}; {one_of(name, known)}", at=at)
         if mirror and (name in mirror.drop or name in mirror.mask):
             word = "dropped" if name in mirror.drop else "masked"
-            yield ContractError(f"{who}: column {show(name)} is {word}, so it names nobody; take it out", at=at)
+            yield ContractError(f"{who}: column {show(name)} is {word}, so it names no one; take it out", at=at)
         if mirror and name == mirror.partition:
             yield ContractError(f"{who}: {show(name)} is the table's partition; partition otherwise", at=at)
         if mirror and name in naming.columns and name in mirror.key:

@@ -6,7 +6,7 @@ An *origin* is a table at the source with everything that names it: ``<connector
 
 A stream's positions may begin again: after a restore, an upgrade, on another server. From then on they count in a new
 *epoch*. An event belongs to the newest epoch that had begun at its time, so it is in the same one however often and
-whenever it is delivered. The number of the epoch stands before the position in an order, so that a newer epoch wins
+whenever it is delivered. The number of the epoch comes before the position in an order, so that a newer epoch wins
 over every older one; epoch 0 has no prefix, as orders that were written before there were epochs.
 """
 
@@ -129,7 +129,7 @@ def epoch_at(epochs: tuple[tuple[int, int], ...], time_ms: int) -> int:
 
 
 def order_prefix(number: int) -> str:
-    """What stands before the position in an order of this epoch."""
+    """The prefix of the position in an order of this epoch."""
     return f"x{number:04d}." if number else ""
 
 
@@ -143,17 +143,17 @@ def unpack_sources(text: str | None) -> SourceBook | None:
     """Read what :func:`pack_sources` wrote; None for None: no run has recorded anything yet."""
     if not text:
         return None
-    told: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
+    stored: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
     return SourceBook(
-        streams={name: _stream_of(of) for name, of in told["streams"].items()},
-        origins={name: tuple(of) for name, of in told["origins"].items()},
-        refused={name: tuple(of) for name, of in told["refused"].items()},
-        former={name: (mark, time) for name, (mark, time) in told["former"].items()},
-        former_ids=tuple(told["former_ids"]),
-        is_by_time=told["is_by_time"],
+        streams={name: _stream_of(of) for name, of in stored["streams"].items()},
+        origins={name: tuple(of) for name, of in stored["origins"].items()},
+        refused={name: tuple(of) for name, of in stored["refused"].items()},
+        former={name: (mark, time) for name, (mark, time) in stored["former"].items()},
+        former_ids=tuple(stored["former_ids"]),
+        is_by_time=stored["is_by_time"],
     )
 
 
-def _stream_of(told: Mapping[str, Any]) -> Stream:
-    epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
-    return Stream(**{**told, "epochs": epochs, "identities": tuple(told["identities"])})
+def _stream_of(stored: Mapping[str, Any]) -> Stream:
+    epochs = tuple(Epoch(**epoch) for epoch in stored["epochs"])
+    return Stream(**{**stored, "epochs": epochs, "identities": tuple(stored["identities"])})

@@ -13,7 +13,7 @@ from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 
 STAND_IN = 0
-"""What stands in the key's place where somebody was erased: shorter than any key, so that files keep their length."""
+"""What replaces the key of an erased person: shorter than any key, so that files keep their length."""
 _KEYS = (ColumnType.BIGINT, ColumnType.STRING)
 _TAKEN = frozenset({"clock", "yes", "help", "job"})
 
@@ -95,7 +95,7 @@ class PersonSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody to be erased: the value of the key as text, and every name they were ever called by."""
+    """A person to be erased: the value of the key as text, and every name that they ever had."""
 
     spec: PersonSpec
     id: str

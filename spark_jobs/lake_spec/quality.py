@@ -1,4 +1,4 @@
-"""Where results of quality are kept, and how often increments are asked: declared in the lake spec."""
+"""Where results of quality are kept, and how often increments are checked: declared in the lake spec."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RESULT_COLUMNS = column_names(RESULT_SCHEMA)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualitySpec:
-    """The table of results, and after how many minutes the rows that came meanwhile are asked again."""
+    """The table of results, and after how many minutes the rows that came meanwhile are checked again."""
 
     table: str = "lake_quality"
     every_minutes: int = 30
-    """0 asks after every commit of a layer. The gate asks each write in any case."""
+    """0 checks after every commit of a layer. The gate checks each write in any case."""
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())

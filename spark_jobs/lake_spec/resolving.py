@@ -125,7 +125,7 @@ def _with_shards(table: TableSpec, book: SchemaBook, unresolved: list[Unresolved
 
 
 def _made(pattern: TablePattern, origin: str, schema: TableSchema, taken: set[str]) -> TableSpec | str:
-    """The table that one at the source becomes, or why it becomes none; "" when nobody wants to know."""
+    """The table that one at the source becomes, or why it becomes none; "" where new tables are ignored."""
     return next(_tries(pattern, origin, schema, taken))
 
 

@@ -42,7 +42,7 @@ def decimal_digits(type_: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleValue:
-    """A value that marts ask for by ``name``: an SQL expression over one row, and the type that it has exactly."""
+    """A value that marts use by ``name``: an SQL expression over one row, and the type that it has exactly."""
 
     name: str
     type: str

@@ -27,7 +27,7 @@ class PlannedChange:
 
 
 def plan_changes(mirrors: Iterable[TableSpec], book: SchemaBook) -> tuple[PlannedChange, ...]:
-    """What the declared columns ask for beyond what is known; tables of which nothing came yet ask for nothing.
+    """The changes that the declared columns need; none for tables of which nothing came yet.
 
     What several tables of one source declare of a column is planned once, for the first of them.
     """

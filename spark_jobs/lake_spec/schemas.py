@@ -1,4 +1,4 @@
-"""The columns of a source's tables as its events told them, and what becomes of a column that is not as it was.
+"""The columns of a source's tables as its events had them, and what happens to a column that changes.
 
 | at the source | in the lake |
 |---|---|
@@ -31,7 +31,7 @@ SCHEMAS_KEY = "schemas"
 UNKNOWN_TYPE = ""
 """Of a column that was null in everything that came so far, without a schema that names its type."""
 SOURCE = "the source"
-"""Who made a change that nobody reviewed."""
+"""Who made a change that was not reviewed."""
 
 
 class Kind(StrEnum):
@@ -51,7 +51,7 @@ class Kind(StrEnum):
 class Column:
     """A column: its name at the source and in the lake, its SQL type, and the event order from which it is as it is.
 
-    Before the order ``added`` there was no such column, as far as events told.
+    Before the order ``added`` there was no such column, as far as events show.
     """
 
     source: str
@@ -80,7 +80,7 @@ class Change:
 class TableSchema:
     """The columns of a table, in the order in which they came, and everything that ever happened to them.
 
-    ``key`` is what its records said first. ``name`` is that of the table in the lake which was made of it because a
+    ``key`` is the first that its records had. ``name`` is that of the table in the lake which was made of it because a
     pattern found it; then both are for good.
     """
 
@@ -119,7 +119,7 @@ class BatchSchema:
     """What came of one table: from the ``first`` order to the ``last``, with these columns.
 
     ``names`` are the lake's names of columns that the spec declares. Deletes are no part of it: of their rows the key
-    alone counts. ``keys`` are the keys that records said, in the order of their events. ``shard_of`` are tables of the
+    alone counts. ``keys`` are the keys that records had, in the order of their events. ``shard_of`` are tables of the
     lake that it becomes together with others, with whose types its own have to agree.
     """
 
@@ -140,7 +140,7 @@ class Refusal:
     column: str
     type: str
     since: str
-    told: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,14 +181,14 @@ def evolve(
 
 def pack_book(book: SchemaBook) -> str:
     """As text for commit metadata, the same for the same book."""
-    told = {origin: asdict(book[origin]) for origin in sorted(book)}
-    content = json.dumps(told, separators=(",", ":"), sort_keys=True).encode()
+    stored = {origin: asdict(book[origin]) for origin in sorted(book)}
+    content = json.dumps(stored, separators=(",", ":"), sort_keys=True).encode()
     return base64.b64encode(zlib.compress(content, 9)).decode()
 
 
 def unpack_book(text: str | None) -> SchemaBook:
     """Read what :func:`pack_book` wrote; empty for None."""
-    told = json.loads(zlib.decompress(base64.b64decode(text))) if text else {}
+    stored = json.loads(zlib.decompress(base64.b64decode(text))) if text else {}
     return {
         origin: TableSchema(
             columns=tuple(Column(**column) for column in of["columns"]),
@@ -196,7 +196,7 @@ def unpack_book(text: str | None) -> SchemaBook:
             key=tuple(of.get("key", ())),
             name=of.get("name", ""),
         )
-        for origin, of in told.items()
+        for origin, of in stored.items()
     }
 
 
@@ -236,15 +236,15 @@ def _take_in(
         else:
             is_type = column.type if column else beside[source]
             since = column.since if column and reads(is_type, type_) else ""
-            told = f"{source} came as {type_} and is {is_type}"
-            refusals.append(Refusal(origin=arrived.origin, column=source, type=type_, since=since, told=told))
+            reason = f"{source} came as {type_} and is {is_type}"
+            refusals.append(Refusal(origin=arrived.origin, column=source, type=type_, since=since, reason=reason))
             changes.append(replace(change, kind=Kind.REFUSED, before=is_type))
     changes += _gone_or_back(columns, arrived, at)
     key = schema.key or next(iter(arrived.keys), ())
     for other in (other for other in arrived.keys if {*other} != {*key}):
         before, after = ", ".join(key), ", ".join(other)
         changes.append(Change(kind=Kind.REKEYED, column=before, before=before, after=after, order=arrived.first, at=at))
-    return replace(schema, columns=tuple(columns.values()), changes=_told_once(changes), key=key), refusals
+    return replace(schema, columns=tuple(columns.values()), changes=_without_repeats(changes), key=key), refusals
 
 
 def _gone_or_back(columns: dict[str, Column], arrived: BatchSchema, at: str) -> list[Change]:
@@ -263,24 +263,24 @@ def _gone_or_back(columns: dict[str, Column], arrived: BatchSchema, at: str) -> 
     return changes
 
 
-def _told_once(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Without refusals and other keys that were told before."""
-    told, kept = set[tuple[str, str, str]](), list[Change]()
+def _without_repeats(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The changes without refusals and other keys that were reported before."""
+    reported, kept = set[tuple[str, str, str]](), list[Change]()
     for change in changes:
         what = (change.column, change.before, change.after)
-        is_told_once = change.kind in (Kind.REFUSED, Kind.REKEYED)
-        if not is_told_once or what not in told:
+        is_reported_once = change.kind in (Kind.REFUSED, Kind.REKEYED)
+        if not is_reported_once or what not in reported:
             kept.append(change)
-        if is_told_once:
-            told.add(what)
+        if is_reported_once:
+            reported.add(what)
     return tuple(kept)
 
 
 def _name_of(source: str, declared: Mapping[str, str], columns: Iterable[Column]) -> str:
-    """The lake's name of a new column: as declared, or made of its own; none stands twice in a table.
+    """The lake's name of a new column: as declared, or made of its own; none is in a table twice.
 
     Names that are declared wait for their columns. A column that is there keeps its name, also when it was declared for
-    another one later; ``schema plan`` tells that.
+    another one later; ``schema plan`` reports that.
     """
     taken = {column.name for column in columns} | {name for of, name in declared.items() if of != source}
     name = declared.get(source) or _made_name(source)

@@ -44,7 +44,7 @@ class ServiceTargets:
     target_file_mb: int = 128
     """Clustering makes files of up to this size."""
     sort_by: tuple[str, ...] = ()
-    """Columns that clustering sorts by, so that readers who ask for them skip files."""
+    """Columns that clustering sorts by, so that readers who filter by them skip files."""
     keep_hours: int = 6
     """States of the table up to this age stay readable."""
     keep_commits: int = 10

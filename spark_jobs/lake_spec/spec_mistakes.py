@@ -193,7 +193,7 @@ def _circles(spec: LakeParts) -> Iterator[ContractError]:
 
 def _unknown_tables(spec: LakeParts) -> Iterator[ContractError]:
     """Services and expectations of a table that the lake does not have."""
-    names, asked = spec.table_names, spec.validated_tables
+    names, validated = spec.table_names, spec.validated_tables
     for name, _ in spec.table_services:
         if name not in names and not spec.may_yield(name):
             yield ContractError(
@@ -201,11 +201,11 @@ def _unknown_tables(spec: LakeParts) -> Iterator[ContractError]:
                 at=("services", "tables", name),
                 lacks=("tables", name),
             )
-    for name in sorted({each.table for each in spec.expectations} - set(asked)):
+    for name in sorted({each.table for each in spec.expectations} - set(validated)):
         if spec.may_yield(name):
             continue
         yield ContractError(
-            f"expectations: {show_all([name])} is no table of rows in this lake; {one_of(name, asked)}",
+            f"expectations: {show_all([name])} is no table of rows in this lake; {one_of(name, validated)}",
             at=("expectations", name),
             lacks=("tables", name),
         )

@@ -2,7 +2,7 @@
 
 The name is ``<schema>.<table>`` (with MySQL and MariaDB ``<database>.<table>``), without case. Where a lake spec says
 of which server or database a table is, the name has these too: ``<server>/<database>/<schema>.<table>``, where a part
-that is not said is empty. So two databases with the same tables become two tables, or one of several origins.
+that is not given is empty. So two databases with the same tables become two tables, or one of several origins.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Ways = tuple[tuple[bool, bool], ...]
 
 
 def qualified(server: str, database: str, schema: str) -> str:
-    """In place of a schema: server, database and schema; one that is not said is empty."""
+    """In place of a schema: server, database and schema; one that is not given is empty."""
     return "/".join(part.replace("/", "%2F") for part in (server, database, schema))
 
 
@@ -110,7 +110,7 @@ def matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def origin_of(database: str, table: str) -> str:
-    """A table at the source, whatever the case in which somebody wrote it."""
+    """The name of a table at the source, in lower case."""
     return f"{database}.{table}".lower()
 
 

@@ -65,7 +65,7 @@ class TableSpec:
 
     ``is_found`` says that no entry declares it: it was made because a pattern has its table at the source.
     ``nulls`` is what null means in its columns; None for the source's rule. ``null_columns`` are the exceptions.
-    With ``history`` what each event said of each row is kept in a table beside it.
+    With ``history`` a table beside it keeps every event about its rows.
     """
 
     name: str
@@ -196,7 +196,7 @@ class TableSpec:
 
     @property
     def history_name(self) -> str:
-        """The table of what each event said of its rows."""
+        """The table that keeps every event about its rows."""
         return f"{self.name}{HISTORY_SUFFIX}"
 
     @property

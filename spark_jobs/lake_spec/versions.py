@@ -1,8 +1,8 @@
-"""Versions of the rows of a table with ``history``: one SELECT for every engine over what each event said.
+"""Versions of the rows of a table with ``history``: one SELECT for every engine over their events.
 
 ``<table>_history`` has a row for each event that is about a row of the table: its values, whether it deleted the row,
-which columns it said nothing of. Rows are only added, so a late event costs nothing but its own. What a version was,
-and from when to when, is found when somebody reads: by windows over the events of a key in their order.
+which columns it did not have. Rows are only added, so a late event costs nothing but its own. What a version was,
+and from when to when, is computed by the reader: by windows over the events of a key in their order.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, VALID, TableSpec
 from spark_jobs.lake_spec.tables import Nulls
 
-HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID = "history__key", "history__time", "history__unsaid"
+HISTORY_KEY, HISTORY_TIME, HISTORY_ABSENT = "history__key", "history__time", "history__unsaid"
 """Columns of a history beside those of the table, ``row_order`` and ``is_deleted``: the order with the key, which is
-unique; the time of the event; the columns that it said nothing of, each between commas. No other has ``__`` in it."""
-OF_AN_EVENT = (ROW_ORDER, IS_DELETED, HISTORY_TIME, HISTORY_UNSAID)
+unique; the time of the event; the columns that it did not have, each between commas. No other has ``__`` in it."""
+OF_AN_EVENT = (ROW_ORDER, IS_DELETED, HISTORY_TIME, HISTORY_ABSENT)
 _DELETED, _TIME, _LIFE, _IS_NEW, _FROM, _TO = "deleted__flag", "at__time", "life__no", "new__flag", "from__at", "to__at"
 _SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
-def named_unsaid(column: str) -> str:
-    """A column among those that an event said nothing of."""
+def named_absent(column: str) -> str:
+    """A column in the list of those that an event did not have."""
     return f",{column},"
 
 
@@ -51,7 +51,7 @@ def versions_select(table: TableSpec, columns: Iterable[str], spec: LakeSpec, *,
         columns: what :func:`history_columns` gives.
         spec: the lake, which says what null means.
         source: the history as it is to be named, quoted where it has to be.
-        quote: what stands around a name.
+        quote: the quote character around a name.
     """
 
     def q(name: str) -> str:
@@ -69,19 +69,19 @@ def versions_select(table: TableSpec, columns: Iterable[str], spec: LakeSpec, *,
     own, kept, so_far = [*map(q, (*keys, *values))], [*map(q, (ROW_ORDER, _DELETED, _TIME))], f" {_SO_FAR}"
     delete = f"CASE WHEN {q(IS_DELETED)} THEN 1 ELSE 0 END"
     events = [
-        *(*own, q(ROW_ORDER), q(HISTORY_UNSAID), f"{delete} AS {q(_DELETED)}"),
+        *(*own, q(ROW_ORDER), q(HISTORY_ABSENT), f"{delete} AS {q(_DELETED)}"),
         f"MAX({q(HISTORY_TIME)}) {over(*keys, so_far=so_far)} AS {q(_TIME)}",
         f"SUM({delete}) {over(*keys, so_far=so_far)} AS {q(_LIFE)}",
     ]
     # A value stays until the next event that says one: each begins a group, of which it is the first.
     group = {name: f"group__{number}" for number, name in enumerate(values)}
-    listed = {name: f"REPLACE({q(HISTORY_UNSAID)}, '{named_unsaid(name)}', '')" for name in values}
-    is_said = {
-        name: f"{q(name)} IS NOT NULL" + ("" if name in unknown else f" OR {listed[name]} = {q(HISTORY_UNSAID)}")
+    listed = {name: f"REPLACE({q(HISTORY_ABSENT)}, '{named_absent(name)}', '')" for name in values}
+    has_value = {
+        name: f"{q(name)} IS NOT NULL" + ("" if name in unknown else f" OR {listed[name]} = {q(HISTORY_ABSENT)}")
         for name in values
     }
     groups = [
-        f"SUM(CASE WHEN {is_said[name]} THEN 1 ELSE 0 END) {over(*keys, _LIFE, so_far=so_far)} AS {q(group[name])}"
+        f"SUM(CASE WHEN {has_value[name]} THEN 1 ELSE 0 END) {over(*keys, _LIFE, so_far=so_far)} AS {q(group[name])}"
         for name in values
     ]
     filled = [f"FIRST_VALUE({q(name)}) {over(*keys, _LIFE, group[name])} AS {q(name)}" for name in values]
@@ -93,8 +93,8 @@ def versions_select(table: TableSpec, columns: Iterable[str], spec: LakeSpec, *,
     shown += [f"{q(name)} AS {q(valid)}" for name, valid in zip((_FROM, _TO), VALID, strict=True)]
     steps = {
         "events": _select(events, source),
-        "said": _select([*own, *kept, q(_LIFE), *groups], "events"),
-        "filled": _select([*map(q, keys), *kept, *filled], "said"),
+        "grouped": _select([*own, *kept, q(_LIFE), *groups], "events"),
+        "filled": _select([*map(q, keys), *kept, *filled], "grouped"),
         "compared": _select([*own, *kept, is_new], "filled"),
         "bounded": _select([*own, q(_DELETED), *bounds], "compared", f"{q(_IS_NEW)} = 1"),
     }

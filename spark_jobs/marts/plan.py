@@ -54,7 +54,7 @@ def plan_rewrite(difference_df: DataFrame, mart: MartSpec, spec: LakeSpec, path:
 def count_rewrite(
     difference_df: DataFrame, name: str, spec: LakeSpec, path: str, *, partition: str = ""
 ) -> RewritePlan:
-    """The same of any table; ``partition`` is a column of the difference by which its rows lie in folders."""
+    """The same for any table; ``partition`` is the column of the difference that names the folders of its rows."""
     kind = F.when(F.col(BEFORE).isNull(), "new").when(F.col(AFTER).isNull(), "gone").otherwise("changed").alias("kind")
     sides = F.array(*(F.col(f"{side}.{partition}") for side in (BEFORE, AFTER)) if partition else ())
     folder = F.explode(F.array_distinct(sides)) if partition else F.lit("")

@@ -59,7 +59,7 @@ class Refresh:
     ``state`` is what its consumer file remembers; ``also`` are checkpoints on tables it reads through another mart.
     When it ``is_held``, the sources are read as they were at the mart's own checkpoints; one that ``is_undo`` brings
     rows of another definition back. What ``notes`` are given, the
-    consumer file remembers until others take their place; ``verdicts`` are what the gate said of the rows it committed.
+    consumer file remembers until others take their place; ``verdicts`` are the gate's on the rows it committed.
     """
 
     views: Views
@@ -197,10 +197,10 @@ class Refresh:
         return outcome
 
     def _audit(self, rows_df: DataFrame) -> dict[str, str] | None:
-        """Ask the gate of rows that are about to be committed; what the commit says of it, or None without rows."""
+        """Run the gate on rows that are about to be committed; metadata for the commit, or None without rows."""
         gate = Gate.of(self.context.spec, self.mart.name)
-        asked = gate.aggregates(rows_df.schema, of=F.col(_IS_THERE))
-        row = rows_df.agg(F.count("*").alias(_ROWS), *asked).first()
+        aggregates = gate.aggregates(rows_df.schema, of=F.col(_IS_THERE))
+        row = rows_df.agg(F.count("*").alias(_ROWS), *aggregates).first()
         facts = row.asDict() if row else {_ROWS: 0}
         if not facts[_ROWS]:
             return None

@@ -37,8 +37,8 @@ _MOST_RANGES = 16
 class Scopes:
     """Distinct scopes in the one column ``__scope``, pinned. ``few`` are their values, unless they are many.
 
-    Of many whole numbers ``ranges`` are where they lie, first and last of each, when that was found out: files without
-    any of them need not be read then.
+    Of many whole numbers ``ranges`` hold them all, as the first and last of each, when that was found out: files
+    without any of them need not be read then.
     """
 
     rows_df: DataFrame
@@ -53,8 +53,8 @@ class Scopes:
             is_kept = scope.isin(*known) if known else F.lit(False)
             return rows_df.where(is_kept | scope.isNull() if None in self.few else is_kept)
         if self.ranges:
-            lies_inside = reduce(operator.or_, (scope.between(first, last) for first, last in self.ranges))
-            rows_df = rows_df.where(scope.isNull() | lies_inside)
+            is_inside = reduce(operator.or_, (scope.between(first, last) for first, last in self.ranges))
+            rows_df = rows_df.where(scope.isNull() | is_inside)
         scopes_df = F.broadcast(self.rows_df) if self.count <= _MOST_BROADCAST else self.rows_df
         return rows_df.join(scopes_df, scope.eqNullSafe(F.col(SCOPE)), "left_semi")
 
@@ -82,7 +82,7 @@ def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | Non
 
 
 def _ranges_of(scopes_df: DataFrame) -> tuple[tuple[int, int], ...]:
-    """Ranges that all scopes but null lie in, parted where nothing lies for longest; none unless they are numbers."""
+    """Ranges that hold all scopes but null, split at the largest gaps; none unless they are numbers."""
     if not isinstance(scopes_df.schema[SCOPE].dataType, IntegralType):
         return ()
     ((values,),) = scopes_df.select(F.sort_array(F.collect_list(SCOPE))).collect()
@@ -90,7 +90,7 @@ def _ranges_of(scopes_df: DataFrame) -> tuple[tuple[int, int], ...]:
 
 
 def cut_at_gaps(values: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:
-    """At most so many ranges that the sorted ``values`` lie in, with as little between their ends as can be."""
+    """At most so many ranges that hold the sorted ``values``, and as few other numbers as can be."""
     gaps = sorted(range(1, len(values)), key=lambda place: values[place - 1] - values[place])
     cuts = sorted(place for place in gaps[: most - 1] if values[place] - values[place - 1] > 1)
     places = [0, *cuts, len(values)]
@@ -143,7 +143,7 @@ def scopes_of_interval(refresh: Refresh, interval: Interval) -> Iterator[DataFra
 
 
 def scopes_in_range(refresh: Refresh, source: Source, range_: TimeRange) -> DataFrame:
-    """Scopes of a source's rows that lie in a range of time."""
+    """Scopes of a source's rows in a range of time."""
     scopes_df = scopes_of(refresh, source.read, source.snapshot(refresh.views))
     return scopes_df.where(range_.holds(F.col(SCOPE)))
 
@@ -179,7 +179,7 @@ def _scopes_looking_up(
 ) -> Iterator[DataFrame]:
     """Scopes of rows that point to a row of the lookup that changed.
 
-    With a moment, of those whose moment lies where the values of its versions are others than before.
+    With a moment, only of those whose moment falls where the values of its versions have changed.
     """
     key, at = lookup_key(refresh.context.spec, lookup.table), lookup.read.at
     is_pointing = F.col(lookup.read.by) == F.col(KEY)

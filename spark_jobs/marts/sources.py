@@ -183,7 +183,7 @@ class Source:
             raise ChangesUnknownError(stored, f"rows of {stored} were removed")
         if is_rebuilt_after(self.timeline, window.after):
             raise ChangesUnknownError(stored, f"{stored} was rebuilt by another definition")
-        if window.after < cleaned_up_to(views.spark, self.timeline):  # nobody knew of the mart's place
+        if window.after < cleaned_up_to(views.spark, self.timeline):  # the mart's checkpoint was not registered
             raise ChangesUnknownError(stored, f"the state of {stored} at {window.after} was cleaned")
         before_df, after_df = changed_versions(self.pull, self.timeline, table, self.spec, views)
         before_df, after_df = (views.pin(self._seen(side), "versions") for side in (before_df, after_df))

@@ -66,14 +66,14 @@ def _noted(mart: MartSpec, record: Record) -> dict[str, str]:
 
 
 def _remember_again(engine: Engine, mart: MartSpec, record: Record) -> None:
-    """What the mart's file said then, when there is no commit that says otherwise than it does now."""
+    """Write the mart's consumer file as it was then, when no row changes and so there is no commit."""
     if mart.name in record.consumers:
         then = ConsumerState.from_content(record.consumers[mart.name])
         ConsumerRegistry(engine.context.settings.base_path).write(mart.name, then, engine.context.clock)
 
 
 def metadata_at(timeline: Timeline, instant: str) -> dict[str, str]:
-    """What the mart said of itself at an instant: its checkpoints, clock, definition, rules and checksums."""
+    """A mart's metadata at an instant: its checkpoints, clock, definition, rules and checksums."""
     found: dict[str, str] = {}
     for write in timeline.writes:
         if write.time <= instant:

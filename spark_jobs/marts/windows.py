@@ -24,7 +24,7 @@ class TimeRange:
     last: Any
 
     def holds(self, column: Column) -> Column:
-        """True where the column lies in the range."""
+        """True where the column is in the range."""
         return column.between(F.lit(self.first), F.lit(self.last))
 
 

@@ -52,7 +52,7 @@ class BatchFacts:
 def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
     """Measure decoded records with ``event_date``.
 
-    Events are counted by a query of their own: within the first one, all that it asks would be kept for each event.
+    Events are counted by a query of their own: in the first one, all its aggregates would be kept for each event.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -98,5 +98,5 @@ def check_balance(table: str, counts: Mapping[str, int]) -> None:
     rows = dict(counts)
     read = rows.pop("read")
     if sum(rows.values()) != read:
-        told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
-        raise UnbalancedError(table=table, read=read, told=told)
+        counted = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+        raise UnbalancedError(table=table, read=read, counted=counted)

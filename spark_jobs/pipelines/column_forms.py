@@ -35,8 +35,8 @@ def column_forms(table: MergedTable) -> dict[str, str]:
 
 def stored_forms(timeline: Timeline) -> dict[str, tuple[str, str]]:
     """By name at the source, the name and type with which the mirror's columns were written last."""
-    told = timeline.newest_metadata(METADATA_PREFIX + FORMS_KEY)
-    return {source: (name, type_) for source, (name, type_) in json.loads(told).items()} if told else {}
+    text = timeline.newest_metadata(METADATA_PREFIX + FORMS_KEY)
+    return {source: (name, type_) for source, (name, type_) in json.loads(text).items()} if text else {}
 
 
 def has_other_form(table: MergedTable, stored: Mapping[str, tuple[str, str]]) -> bool:

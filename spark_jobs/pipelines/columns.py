@@ -34,7 +34,7 @@ from spark_jobs.storage.lake_specs import read_book
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable, with_reason
 
-_SAID = {
+_MESSAGES = {
     Kind.ADDED: "column {column} ({after}) was added",
     Kind.WIDENED: "column {column} is {after} now, was {before}",
     Kind.DROPPED: "column {column} is gone at the source; it stays, and is null in later rows",
@@ -45,7 +45,7 @@ _SAID = {
 
 
 def evolve_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
-    """What a batch of decoded records, which is pinned, has for columns, laid over what is known of them.
+    """The columns of a batch of decoded records, which is pinned, compared with and added to what is known.
 
     Names and keys of tables that a pattern found before are settled first: what comes now takes none of them.
     """
@@ -60,8 +60,8 @@ def quarantine_types(decoded_df: DataFrame, refusals: Sequence[Refusal]) -> Data
     """The records, with those that have a refused column as rejected ones; their bytes are still to be found."""
     if not refusals:
         return decoded_df
-    told = F.coalesce(*(F.when(_is_refused(refusal), F.lit(refusal.told)) for refusal in refusals))
-    return with_reason(decoded_df, is_usable() & told.isNotNull(), Reason.OTHER_TYPE, told)
+    reason = F.coalesce(*(F.when(_is_refused(refusal), F.lit(refusal.reason)) for refusal in refusals))
+    return with_reason(decoded_df, is_usable() & reason.isNotNull(), Reason.OTHER_TYPE, reason)
 
 
 def column_metadata(evolution: Evolution) -> dict[str, str]:
@@ -75,12 +75,12 @@ def column_messages(evolution: Evolution, spec: LakeSpec) -> tuple[str, ...]:
     Their events are no less missing.
     """
     new = evolution.added
-    told = [f"{plain(origin)}: is new, with {len(evolution.book[origin].columns)} columns" for origin in new]
-    told += [f"{plain(origin)}: {_line(change)}" for origin, change in evolution.changes if origin not in new]
+    lines = [f"{plain(origin)}: is new, with {len(evolution.book[origin].columns)} columns" for origin in new]
+    lines += [f"{plain(origin)}: {_line(change)}" for origin, change in evolution.changes if origin not in new]
     known = {(origin, change.column, change.after) for origin, change in evolution.changes}
     again = [each for each in evolution.refusals if (each.origin, each.column, each.type) not in known]
-    told += [f"{plain(each.origin)}: {each.told}: those events are in the quarantine" for each in again]
-    return (*told, *unresolved_lines(resolve(spec, evolution.book)))
+    lines += [f"{plain(each.origin)}: {each.reason}: those events are in the quarantine" for each in again]
+    return (*lines, *unresolved_lines(resolve(spec, evolution.book)))
 
 
 def unresolved_lines(spec: LakeSpec) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def unresolved_lines(spec: LakeSpec) -> tuple[str, ...]:
 
 
 def column_alerts(evolution: Evolution, spec: LakeSpec) -> tuple[str, ...]:
-    """What a person has to decide, each told once.
+    """What a person has to decide, each reported once.
 
     That is about columns that came as their table cannot take them, keys that are other ones, and tables that are new
     and not made.
@@ -104,7 +104,7 @@ def column_alerts(evolution: Evolution, spec: LakeSpec) -> tuple[str, ...]:
 
 
 def _line(change: Change) -> str:
-    return _SAID[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
+    return _MESSAGES[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
 
 
 def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[BatchSchema]:
@@ -165,9 +165,9 @@ def _names_of_new(spec: LakeSpec, origin: str, shards: Sequence[TableSpec]) -> d
 
 
 def _keys(decoded_df: DataFrame) -> dict[str, list[tuple[str, ...]]]:
-    """By table at the source, the keys that records say, in the order of their first events."""
-    said_df = decoded_df.where(is_usable() & F.col(KEY_COLUMNS).isNotNull())
-    rows = said_df.groupBy("source_table", KEY_COLUMNS).agg(F.min("event_order").alias("first")).collect()
+    """By table at the source, the keys that records have, in the order of their first events."""
+    keyed_df = decoded_df.where(is_usable() & F.col(KEY_COLUMNS).isNotNull())
+    rows = keyed_df.groupBy("source_table", KEY_COLUMNS).agg(F.min("event_order").alias("first")).collect()
     keys: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row["first"], *row[KEY_COLUMNS])):
         keys[row["source_table"]].append(tuple(row[KEY_COLUMNS]))

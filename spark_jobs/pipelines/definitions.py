@@ -23,14 +23,14 @@ def declared_form(table: TableSpec, spec: LakeSpec) -> dict[str, str]:
 
 
 def stored_form(timeline: Timeline) -> Mapping[str, str] | None:
-    """What the files said when the table was committed last; None when its commits do not tell."""
+    """What the files declared when the table was last committed; None when its commits do not record it."""
     text = timeline.newest_metadata(METADATA_PREFIX + DECLARED)
     form: Mapping[str, str] | None = json.loads(text) if text else None
     return form
 
 
 def fixed_changes(table: TableSpec, spec: LakeSpec, timeline: Timeline) -> tuple[str, ...]:
-    """The parts of a table that the files have changed and that concern rows that are there, as its commits tell.
+    """The parts of a table that the files have changed and that concern stored rows, as its commits record.
 
     ``timeline`` is that of the table, or of its history, which is of the same definition.
     """
@@ -41,14 +41,14 @@ def fixed_changes(table: TableSpec, spec: LakeSpec, timeline: Timeline) -> tuple
 def blocking_changes(table: TableSpec, spec: LakeSpec, timelines: Iterable[Timeline]) -> tuple[str, ...]:
     """Why nothing may be written to a table and its history until the table was rebuilt; nothing when it may.
 
-    Where the commits tell of no change, what counts is the form on storage: a rebuild that was killed may have named
+    Where the commits record no change, what counts is the form on storage: a rebuild that was killed may have named
     another one, and a table of an earlier release has nothing else.
     """
     made = [timeline for timeline in timelines if timeline.last]
-    told = dict.fromkeys(part for timeline in made for part in fixed_changes(table, spec, timeline))
+    recorded = dict.fromkeys(part for timeline in made for part in fixed_changes(table, spec, timeline))
     found = [(TableForm.stored(timeline), _form_of(table, timeline)) for timeline in made]
     forms = dict.fromkeys(part for was, now in found if was for part in was.changes(now))
-    return (*told, *(part for part in forms if part == "type" or not told))
+    return (*recorded, *(part for part in forms if part == "type" or not recorded))
 
 
 def check_tables(spec: LakeSpec, settings: Settings) -> None:

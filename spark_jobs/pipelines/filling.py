@@ -72,7 +72,7 @@ def listed(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
     return rows
 
 
-def told(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
+def history_rows(spec: LakeSpec, known: KeptColumns) -> list[tuple[str, ...]]:
     """For ``schema history``: at, table, what, column, before, after, by, from event, read from."""
     rows: list[tuple[str, ...]] = [
         (kept.at, spec.log, "undeclared", plain(name), "", types_of(known, name), "the source", kept.order, kept.place)

@@ -135,11 +135,11 @@ class Loading:
         return stored_df.select(self.load.record_key)
 
     def _measure(self, fated_df: DataFrame, gate: Gate) -> LoadFacts:
-        asked = has_fate(Fate.WRITTEN) | is_set_aside()
+        checked = has_fate(Fate.WRITTEN) | is_set_aside()
         row = fated_df.agg(
             F.count("*").alias("read"),
             *(F.count_if(has_fate(fate)).alias(fate.value) for fate in Fate),
-            *(gate.aggregates(fated_df.schema, of=asked) if self._is_judged else ()),
+            *(gate.aggregates(fated_df.schema, of=checked) if self._is_judged else ()),
         ).first()
         found: dict[str, Any] = row.asDict() if row else {}
         return LoadFacts(read=found["read"], fates={fate: found[fate.value] for fate in Fate}, checked=found)
@@ -152,7 +152,7 @@ class Loading:
             )
         verdicts = list(gate.judge(facts.checked)) if self._is_judged else []
         if limit := self.context.spec.quarantine_limit.expectation(self.load.name):
-            verdicts.append(judge_rows(limit, asked=facts.read, broken=facts.fates[Fate.REJECTED]))
+            verdicts.append(judge_rows(limit, checked=facts.read, broken=facts.fates[Fate.REJECTED]))
         run = self.context
         passed = let_pass({self.load.name: verdicts}, job=run.job, clock=run.clock, settings=self.context.settings)
         self.verdicts.extend(passed[self.load.name])

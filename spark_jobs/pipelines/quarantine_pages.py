@@ -1,4 +1,4 @@
-"""What ``quarantine list`` and ``show`` print: what came from outside is escaped, bytes only when asked for."""
+"""What ``quarantine list`` and ``show`` print: what came from outside is escaped, bytes only on request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def print_kinds(rows_df: DataFrame) -> int:
 
 
 def print_record(row: Row, *, has_raw: bool) -> None:
-    """Print one row of the quarantine, its history, and its bytes when they are asked for."""
+    """Print one row of the quarantine, its history, and its bytes on request."""
     raw = bytes(row["raw"] or b"")
     facts = {
         "record": row["record_hash"],

@@ -44,7 +44,7 @@ class CheckedSources:
 
     decoded_df: DataFrame
     book: SourceBook
-    told: tuple[tuple[str, str], ...] = ()
+    newly_refused: tuple[tuple[str, str], ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     falls: tuple[Fall, ...] = ()
 
@@ -61,7 +61,7 @@ class CheckedSources:
     @property
     def alerts(self) -> tuple[str, ...]:
         """What a person has to decide; an origin is reported once."""
-        return (*(_line(*pair, self.book) for pair in self.told), *map(_fallen_line, self.falls))
+        return (*(_line(*pair, self.book) for pair in self.newly_refused), *map(_fallen_line, self.falls))
 
 
 def read_sources(spark: SparkSession, log_timeline: Timeline, clock: datetime) -> SourceBook:
@@ -125,7 +125,7 @@ def check_sources(
     return CheckedSources(
         decoded_df=decoded_df,
         book=first.book if judged is first else _with_refusals_of(judged.book, first.book),
-        told=first.told,
+        newly_refused=first.newly_refused,
         refused=first.refused,
         falls=falls,
     )

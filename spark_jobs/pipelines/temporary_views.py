@@ -21,7 +21,7 @@ from spark_jobs.transforms.visible import visible_rows
 def register_tables(
     spark: SparkSession, spec: LakeSpec, settings: Settings, *, moment: str = "", only: Collection[str] = ()
 ) -> list[str]:
-    """Every table with a commit (of ``only`` these), under its name; live rows and the columns people ask for.
+    """Every table with a commit (of ``only`` these), under its name; live rows and the columns that readers see.
 
     With a ``moment`` (a time, an instant, the name of a savepoint) those that had a commit then, as they were.
     """

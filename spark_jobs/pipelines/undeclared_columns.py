@@ -1,4 +1,4 @@
-"""Columns of the wide log that the lake spec does not declare: what a batch of events has of them, and what is said."""
+"""Columns of the wide log that the lake spec does not declare: what a batch has of them, and what is reported."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def has_undeclared(events_df: DataFrame) -> Column:
 def keep_undeclared(
     decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, *, events: int, clock: datetime
 ) -> UndeclaredColumns:
-    """What a batch of decoded records, which is pinned, has of such columns, laid over what is known of them.
+    """What a batch of decoded records, which is pinned, has of such columns, added to what is known of them.
 
-    ``events`` is how many of its usable records have any: where there are none, nobody looks again.
+    ``events`` is how many of its usable records have any: where there are none, they are not read again.
     """
     before = read_kept(log_timeline)
     found = _found(decoded_df) if events else []

@@ -64,7 +64,7 @@ class AuditFinding:
 
     @property
     def stopped(self) -> tuple[Verdict, ...]:
-        """What nobody accepted, and that must not be so."""
+        """Expectations with ``stop`` that failed and were not accepted."""
         return tuple(verdict for verdict in self.verdicts if verdict.outcome is Outcome.STOPPED)
 
 
@@ -88,7 +88,7 @@ def plan_audits(context: AnyContext, tables: Sequence[str], *, is_whole: bool) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """Asks the tables of a plan what is expected of them, and keeps what they answer."""
+    """Checks the tables of a plan against their expectations, and keeps the results."""
 
     context: AnyContext
     expected: TableExpectations
@@ -98,7 +98,7 @@ class Validation:
         return dict(self._audit_each(audits, suites))
 
     def record(self, audits: Sequence[Audit], found: Mapping[str, AuditFinding]) -> TableOutcome:
-        """Keep what the gates said of commits since the last check, and what was found; how far was checked."""
+        """Keep what the gates recorded of commits since the last check, and what was found; how far was checked."""
         results = [result for audit in audits for result in self._of_gates(audit)]
         for audit in audits:
             stage = Stage.WHOLE if audit.is_whole else Stage.INCREMENT
@@ -165,8 +165,8 @@ class Validation:
         if limit := self.context.spec.quarantine_limit.expectation(self.context.spec.log):
             expectations.setdefault(limit.name, limit)
         for write in audit.timeline.changes_in(audit.new.window):
-            if said := audit.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
-                yield from results_of_commit(said, self._place(audit.table, write.time), expectations)
+            if recorded := audit.timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY):
+                yield from results_of_commit(recorded, self._place(audit.table, write.time), expectations)
         hold = Holds(self.context.settings).hold_of(audit.table)
         if hold and not hold.instant:
             day = self._day(parse_clock(hold.tried_at))

@@ -1,1 +1,1 @@
-"""Expectations asked of rows: the gate in a write, what it holds back, and what Great Expectations says afterwards."""
+"""Expectations on rows: the gate in a write, what it holds back, and the audits by Great Expectations afterwards."""

@@ -1,14 +1,14 @@
-"""Whether the newest figure of a daily series is unlike those before it, told apart from a trend and from weekdays.
+"""Whether the newest figure of a daily series is unlike those before it, with trends and weekdays allowed for.
 
 The method, of published and robust parts, so that neither a growing business nor one wild day in the past misleads it:
 
-1. Whether there is a trend is asked with Kendall's test (Mann 1945). If so, it is Theil's line (Theil 1950, Sen 1968):
+1. Kendall's test (Mann 1945) decides whether there is a trend. If so, it is Theil's line (Theil 1950, Sen 1968):
    the median of the slopes of all pairs of days, and the median of what is left as its height; else the median alone.
-   A third of the days may be wild. So a trend is told as a trend, and is no anomaly.
-2. Whether weekdays differ is asked with the test of Kruskal and Wallis (1952), once the series has four weeks. If so,
+   A third of the days may be wild. A trend is reported as a trend, and is no anomaly.
+2. The test of Kruskal and Wallis (1952) decides whether weekdays differ, once the series has four weeks. If so,
    each is levelled by its own median: of the distances from the line, or for counts of the shares of it.
 3. The newest day is judged by the modified z-score (Iglewicz and Hoaglin 1993): its distance from what was expected, in
-   units of the median distance of the days before it; beyond 3.5 it is an anomaly. Where more than half of the days lie
+   units of the median distance of the days before it; beyond 3.5 it is an anomaly. Where more than half of the days are
    on the line, the mean distance takes the place of the median one, as they say. As what was fitted makes distances
    smaller than they will be, they are counted for the degrees of freedom that are left.
 
@@ -37,7 +37,7 @@ _LEVEL = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is said of the newest day: the figure expected of it, its modified z-score, the trend's slope a day."""
+    """The newest day against those before it: the expected figure, its modified z-score, the trend's slope a day."""
 
     expected: float
     score: float
@@ -88,7 +88,7 @@ def theil_line(at: Sequence[float], values: Sequence[float]) -> tuple[float, flo
 
 
 def modified_z(value: float, others: Sequence[float]) -> float:
-    """How far ``value`` lies from the median of the others, in their spread; 0 where it is what all of them are."""
+    """How far ``value`` is from the median of the others, in their spread; 0 where it is what all of them are."""
     middle = median(others)
     distances = [abs(other - middle) for other in others]
     spread = median(distances) / _MEDIAN_UNIT or fmean(distances) / _MEAN_UNIT
@@ -127,7 +127,7 @@ def kruskal_p(groups: Sequence[Sequence[float]]) -> float:
 
 
 def _weekday_effects(days: Sequence[date], left: Sequence[float]) -> dict[int, float]:
-    """What each weekday usually has; nothing where they do not differ, or were seen too rarely to tell."""
+    """What each weekday usually has; nothing where they do not differ, or were seen too rarely to know."""
     of_weekday: dict[int, list[float]] = {}
     for day, value in zip(days, left, strict=True):
         of_weekday.setdefault(day.weekday(), []).append(value)

@@ -1,4 +1,4 @@
-"""Data Docs that stand alone: pages that ask no other host for anything, and a first page of the whole run.
+"""Self-contained Data Docs: pages that fetch nothing from other hosts, and a first page of the whole run.
 
 As Great Expectations writes them, its pages fetch styles, scripts and pictures from several hosts: where those cannot
 be reached the first page stays empty, and where they can, they learn who reads about which table.
@@ -36,7 +36,7 @@ class Line:
     instant: str
     name: str
     expected: str
-    asked: int
+    checked: int
     broken: int
     outcome: str
     page: str
@@ -51,26 +51,26 @@ class Line:
             escape(self.name),
             escape(self.expected),
         )
-        numbers = "".join(f'<td class="number">{count:,}</td>' for count in (self.asked, self.broken))
+        numbers = "".join(f'<td class="number">{count:,}</td>' for count in (self.checked, self.broken))
         texts = "".join(f"<td>{cell}</td>" for cell in cells)
         return f'<tr>{texts}{numbers}<td class="{kind}">{escape(self.outcome)}</td></tr>'
 
 
-def stand_alone(page: str) -> str:
+def self_contained(page: str) -> str:
     """A page of Great Expectations without what it would fetch, in a style of its own."""
     return _FETCHED.sub("", page).replace("</head>", f"{_STYLE}</head>", 1)
 
 
 def first_page(lake: str, clock: str, lines: Iterable[Line]) -> str:
-    """What was asked of every table and what was found, those that are broken first."""
+    """The expectations of all tables and their results, those that are broken first."""
     rows = sorted(lines, key=lambda line: (not line.broken, line.table, line.name))
     broken = sum(bool(line.broken) for line in rows)
     title = f"Quality of the lake {escape(lake)}"
-    said = f"{len(rows)} expectations, {broken} broken; checked at {escape(clock)}. Counts alone: no value is shown."
+    summary = f"{len(rows)} expectations, {broken} broken; checked at {escape(clock)}. Counts alone: no value is shown."
     head = "".join(f"<th>{name}</th>" for name in _HEAD)
     body = "\n".join(line.html for line in rows)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n{_STYLE}</head>\n'
-        f"<body><h1>{title}</h1><p>{said}</p>\n<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n"
+        f"<body><h1>{title}</h1><p>{summary}</p>\n<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n"
         "</tbody></table></body></html>\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from spark_jobs.quality.docs_pages import Line, first_page, stand_alone
+from spark_jobs.quality.docs_pages import Line, first_page, self_contained
 from spark_jobs.quality.holds import FOLDER
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.storage.filesystem import Filesystem
@@ -17,7 +17,7 @@ DOCS = f"{FOLDER}/docs"
 def publish_docs(
     folder: Path, lake: str, clock: str, found: Mapping[str, tuple[str, Iterable[Verdict]]], files: Filesystem
 ) -> None:
-    """Make the site in ``folder`` one that fetches nothing, write its first page, and lay it beside the tables.
+    """Make the site in ``folder`` one that fetches nothing, write its first page, and copy it beside the tables.
 
     Pages of tables that are gone go with the old site.
 
@@ -25,12 +25,12 @@ def publish_docs(
         folder: what Great Expectations wrote.
         lake: its name.
         clock: of the run, for people.
-        found: of each table the instant as of which it was asked, and what was found.
+        found: of each table the instant as of which it was checked, and the verdicts.
         files: of the lake.
     """
     pages = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.html")}
     for path in pages.values():
-        path.write_text(stand_alone(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(self_contained(path.read_text(encoding="utf-8")), encoding="utf-8")
     of_table = {name: next(page for page in pages if page.startswith(f"validations/{name}/")) for name in found}
     lines = (
         Line(
@@ -38,7 +38,7 @@ def publish_docs(
             instant=instant,
             name=each.expectation.name,
             expected=each.expectation.expected,
-            asked=each.asked,
+            checked=each.checked,
             broken=each.broken,
             outcome="holds" if each.outcome is Outcome.HELD else each.outcome,
             page=of_table[name],
@@ -47,10 +47,10 @@ def publish_docs(
         for each in verdicts
     )
     (folder / "index.html").write_text(first_page(lake, clock, lines), encoding="utf-8")
-    _lay(folder, files)
+    _copy(folder, files)
 
 
-def _lay(folder: Path, files: Filesystem) -> None:
+def _copy(folder: Path, files: Filesystem) -> None:
     made = {f"{DOCS}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
     for name, path in sorted(made.items()):
         files.write(name, path.read_bytes())

@@ -1,4 +1,4 @@
-"""How fresh the tables are, told by their timelines and the landing folder alone: without Spark, whatever runs or not.
+"""How fresh the tables are, read from their timelines and the landing folder alone: no Spark, even when nothing runs.
 
 Of each table two things are measured. *Waiting since*: the moment of the oldest thing that has reached the lake and
 that the table lacks: the time of a landing file's last change for the log, the first commit that the table has yet to
@@ -82,7 +82,7 @@ class FreshnessOfLake:
         return (self.spec.log, *(table.name for table in self.spec.tables), *marts)
 
     def timeline(self, table: str) -> Timeline:
-        """The table's timeline, as it was when first asked for."""
+        """The table's timeline, as it was when first read."""
         if table not in self._timelines:
             self._timelines[table] = Timeline(table=table, path=self.settings.table_path(table))
         return self._timelines[table]

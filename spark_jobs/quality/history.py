@@ -44,12 +44,12 @@ def judge_day(
             rows = figures[each.id].get(day, DayFigure(value=0.0, rows=0)).rows
             verdict = Verdict(
                 expectation=each,
-                asked=rows,
+                checked=rows,
                 broken=0,
                 outcome=outcome_of(each, is_held=not judged.is_anomaly),
-                figure=_told(each, series[day], judged, day),
+                figure=_describe(each, series[day], judged, day),
             )
-            # About the day, whenever it is asked: the next night it is not asked again.
+            # About the day, whenever it is checked: the next night checks another one.
             place = ResultPlace(table=each.table, instant="", day=day.isoformat(), about=day.isoformat())
             figure = Decimal(str(series[day]))
             yield verdict, result_of(verdict, place, Stage.HISTORY, figure=figure)
@@ -65,7 +65,7 @@ def _series(each: Expectation, of_days: Mapping[date, DayFigure], day: date) -> 
     return {at: of_days[at].value if at in of_days else 0.0 for at in days}
 
 
-def _told(each: Expectation, value: float, judged: Judgement, day: date) -> str:
+def _describe(each: Expectation, value: float, judged: Judgement, day: date) -> str:
     as_text = _FORMATS[each.usual or Figure.ROWS].format
     trend = f", with a trend of {as_text(judged.slope)} a day" if judged.has_trend else ""
     return f"{as_text(value)} on {day}, where {as_text(judged.expected)} was expected{trend}"

@@ -1,4 +1,4 @@
-"""What was held back: tables whose last batch a gate stopped, and what a person has said of it since.
+"""What was held back: tables whose last batch a gate stopped, and what a person has decided about it since.
 
 A held table stays at its last good state; readers see nothing of the batch. The record is beside the tables, in
 ``.quality/held/<table>.json``, until a batch passes. What a person accepts is in ``.quality/accepted/<table>.json`` and
@@ -23,13 +23,15 @@ from spark_jobs.storage.filesystem import Filesystem
 
 FOLDER = ".quality"
 _HELD, _ACCEPTED, _KNOWN = "held", "accepted", "known"
+_OLD_NAMES = {"told": "reasons"}
+"""Fields of a hold as earlier releases wrote them."""
 _NEVER = -1
 """In place of a number of rows: what a day's figure is accepted for says nothing of the next day's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """One table that is held: since when, by which job, for what (lines for people), last tried when.
+    """One table that is held: since when, by which job, for which reasons (lines for people), last tried when.
 
     ``instant`` is the state that was found wrong after its commit; empty when the gate kept the batch out.
     """
@@ -39,7 +41,7 @@ class Hold:
     since: str
     tried_at: str
     expectations: tuple[str, ...]
-    told: tuple[str, ...]
+    reasons: tuple[str, ...]
     instant: str = ""
     broken: tuple[int, ...] = ()
     """How many rows broke each of the expectations."""
@@ -47,7 +49,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """A person's word that the next commit of a table may break these expectations.
+    """A person's decision that the next commit of a table may break these expectations.
 
     With ``most`` it is about rows that are there: so many may break each of them, for as long as some do.
     """
@@ -60,7 +62,7 @@ class Acceptance:
     most: tuple[int, ...] = ()
 
     def covers(self, verdict: Verdict) -> bool:
-        """True when it was said of what the verdict found."""
+        """True when it is about what the verdict found."""
         limits = dict(zip(self.expectations, self.most or (verdict.broken,) * len(self.expectations), strict=True))
         return 0 <= verdict.broken <= limits.get(verdict.expectation.name, _NEVER)
 
@@ -90,7 +92,7 @@ class Holds:
             since=known.since if known else now,
             tried_at=now,
             expectations=tuple(verdict.expectation.name for verdict in verdicts),
-            told=tuple(verdict.told for verdict in verdicts),
+            reasons=tuple(verdict.summary for verdict in verdicts),
             instant=instant,
             broken=tuple(_NEVER if v.expectation.kind in HISTORY_KINDS else v.broken for v in verdicts),
         )
@@ -144,7 +146,7 @@ def let_pass(
     """The verdicts by table, those that a person accepted marked so. Tables that are stopped are held.
 
     Raises:
-        GateStoppedError: an expectation stops a batch, and nobody accepted that.
+        GateStoppedError: an expectation stops a batch, and no one accepted that.
     """
     holds = Holds(settings)
     decided = {table: accepted_of(of_table, holds.accepted(table)) for table, of_table in verdicts.items()}
@@ -153,7 +155,7 @@ def let_pass(
     for table, found in stopped.items():
         holds.hold(table, job, found, clock)
     if stopped:
-        raise GateStoppedError(stopped={table: [v.told for v in found] for table, found in stopped.items()})
+        raise GateStoppedError(stopped={table: [v.summary for v in found] for table, found in stopped.items()})
     return decided
 
 
@@ -171,4 +173,7 @@ def accepted_of(verdicts: Sequence[Verdict], acceptance: Acceptance | None) -> t
 
 
 def _fields(content: bytes) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(content).items()}
+    return {
+        _OLD_NAMES.get(name, name): tuple(value) if isinstance(value, list) else value
+        for name, value in json.loads(content).items()
+    }

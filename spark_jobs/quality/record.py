@@ -1,7 +1,7 @@
 """The table of results: what was seen of every commit, how far the lake's tables were checked, and their daily figures.
 
-Each result has a key of its own, so that asking twice, or a run that died and is repeated, leaves one row. How far each
-table was checked is in the commit that holds the results.
+Each result has a key of its own, so that checking twice, or a run that died and is repeated, leaves one row. How far
+each table was checked is in the commit that holds the results.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class QualityRecord:
         sums = self._sums(spark, sorted(set(names.values())), first, last)
         for each in expectations:
             for row in sums:
-                if (row["table_name"], row["expectation"]) == (each.table, names[each.id]) and row["asked"]:
-                    figure = DayFigure(value=_figure(each, row), rows=int(row["asked"]))
+                if (row["table_name"], row["expectation"]) == (each.table, names[each.id]) and row["checked"]:
+                    figure = DayFigure(value=_figure(each, row), rows=int(row["checked"]))
                     found[each.id][date.fromisoformat(row["day"])] = figure
         return found
 
@@ -117,7 +117,7 @@ class QualityRecord:
         )
         weighted = F.col("figure").cast("double") * F.col("rows_asked")
         sums_df = gate_df.groupBy("table_name", "expectation", "day").agg(
-            F.sum("rows_asked").alias("asked"),
+            F.sum("rows_asked").alias("checked"),
             F.sum("rows_broken").alias("broken"),
             (F.sum(weighted) / F.sum("rows_asked")).alias("mean"),
         )
@@ -136,8 +136,8 @@ def _checkpoints(timeline: Timeline) -> dict[str, AuditCheckpoint]:
 
 def _figure(each: Expectation, row: Row) -> float:
     if each.usual is Figure.ROWS:
-        return float(row["asked"])
-    return float(row["mean"]) if each.usual is Figure.MEAN else float(row["broken"]) / float(row["asked"])
+        return float(row["checked"])
+    return float(row["mean"]) if each.usual is Figure.MEAN else float(row["broken"]) / float(row["checked"])
 
 
 def _row(result: QualityResult, context: AnyContext) -> tuple[object, ...]:
@@ -154,7 +154,7 @@ def _row(result: QualityResult, context: AnyContext) -> tuple[object, ...]:
         result.expected,
         result.action,
         result.observed,
-        result.asked,
+        result.checked,
         result.broken,
         None if result.figure is None else round(result.figure, _DECIMALS),
         result.outcome.value,

@@ -1,4 +1,4 @@
-"""Results as rows: what was expected of which state of a table, what was seen, and what became of it."""
+"""Results as rows: what was expected of which state of a table, what was seen, and the outcome."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WRITTEN = "rows_written"
 
 
 class Stage(StrEnum):
-    """When it was asked."""
+    """When it was checked."""
 
     GATE = "gate"
     """Before the commit, of the rows it was about to add; ``instant`` is the commit."""
     INCREMENT = "increment"
-    """After commits, of the rows that came since it was asked last; ``instant`` is the newest of them."""
+    """After commits, of the rows that came since the last check; ``instant`` is the newest of them."""
     WHOLE = "whole"
     """Of the whole table, as of ``instant``."""
     HISTORY = "history"
@@ -55,13 +55,13 @@ class QualityResult:
     outcome: Outcome
     expected: str = ""
     action: str = ""
-    asked: int = 0
+    checked: int = 0
     broken: int = 0
     figure: Decimal | None = None
 
     @property
     def key(self) -> str:
-        """The same for the same expectation on the same thing, whenever and however often it is asked."""
+        """The same for the same expectation on the same thing, whenever and however often it is checked."""
         place = self.place
         return f"{place.table}/{self.stage}/{place.about or place.instant}/{self.expectation}"
 
@@ -76,7 +76,7 @@ def result_of(verdict: Verdict, place: ResultPlace, stage: Stage, *, figure: Dec
         expected=each.expected,
         action=each.action.value,
         observed=verdict.observed,
-        asked=verdict.asked,
+        checked=verdict.checked,
         broken=verdict.broken,
         figure=figure,
         outcome=verdict.outcome,
@@ -84,18 +84,18 @@ def result_of(verdict: Verdict, place: ResultPlace, stage: Stage, *, figure: Dec
 
 
 def results_of_commit(
-    said: str, place: ResultPlace, expectations: Mapping[str, Expectation]
+    stored: str, place: ResultPlace, expectations: Mapping[str, Expectation]
 ) -> Iterator[QualityResult]:
     """What a commit says of its gate (:func:`spark_jobs.quality.verdicts.to_metadata`).
 
     Of an expectation that is declared no more there is its name, and what was seen.
     """
-    content = json.loads(said)
+    content = json.loads(stored)
     rows: dict[str, int] = content["rows"]
     yield _written(rows["written"], place)
     if "read" in rows:
         yield _balance(rows, place)
-    for name, asked, broken, outcome, figure, _ in content["rules"]:
+    for name, checked, broken, outcome, figure, _ in content["rules"]:
         each = expectations.get(name)
         yield QualityResult(
             place=place,
@@ -103,8 +103,8 @@ def results_of_commit(
             expectation=name,
             expected=each.expected if each else "",
             action=each.action.value if each else "",
-            observed=observed_of(asked, broken, figure),
-            asked=asked,
+            observed=observed_of(checked, broken, figure),
+            checked=checked,
             broken=broken,
             figure=Decimal(figure) if figure else None,
             outcome=Outcome(outcome),
@@ -113,7 +113,7 @@ def results_of_commit(
 
 def results_of_hold(hold: Hold, place: ResultPlace, expectations: Mapping[str, Expectation]) -> Iterator[QualityResult]:
     """A batch that a gate kept out: no commit says so."""
-    for name, told in zip(hold.expectations, hold.told, strict=True):
+    for name, summary in zip(hold.expectations, hold.reasons, strict=True):
         each = expectations.get(name)
         yield QualityResult(
             place=place,
@@ -121,7 +121,7 @@ def results_of_hold(hold: Hold, place: ResultPlace, expectations: Mapping[str, E
             expectation=name,
             expected=each.expected if each else "",
             action=Action.STOP.value,
-            observed=told,
+            observed=summary,
             outcome=Outcome.STOPPED,
         )
 
@@ -132,7 +132,7 @@ def _written(rows: int, place: ResultPlace) -> QualityResult:
         stage=Stage.GATE,
         expectation=WRITTEN,
         observed=f"{rows:,} rows",
-        asked=rows,
+        checked=rows,
         figure=Decimal(rows),
         outcome=Outcome.HELD,
     )
@@ -147,6 +147,6 @@ def _balance(rows: Mapping[str, int], place: ResultPlace) -> QualityResult:
         expected=f"read = {' + '.join(others)}",
         action=Action.STOP.value,
         observed=f"{read:,} = {' + '.join(f'{count:,}' for count in others.values())}",
-        asked=read,
+        checked=read,
         outcome=Outcome.HELD if sum(others.values()) == read else Outcome.STOPPED,
     )

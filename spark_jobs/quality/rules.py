@@ -1,4 +1,4 @@
-"""Expectations about single rows as columns: which rows are asked, and which break them."""
+"""Expectations about single rows as columns: which rows they apply to, and which break them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pyspark.sql.types import DataType, StructType
 from spark_jobs.lake_spec.expectations import Expectation, Kind
 
 
-def asked(expectation: Expectation) -> Column:
-    """True for rows that the expectation is about, false for all others."""
+def applies(expectation: Expectation) -> Column:
+    """True for rows that the expectation applies to, false for all others."""
     return F.coalesce(F.expr(expectation.where), F.lit(False)) if expectation.where else F.lit(True)
 
 
@@ -22,7 +22,7 @@ def broken(expectation: Expectation, schema: StructType) -> Column:
         schema: of the rows; values are compared as the type of their column.
     """
     is_broken = ~F.coalesce(_holds(expectation, schema), F.lit(True))
-    return asked(expectation) & is_broken if expectation.where else is_broken
+    return applies(expectation) & is_broken if expectation.where else is_broken
 
 
 def _holds(expectation: Expectation, schema: StructType) -> Column:

@@ -1,8 +1,8 @@
-"""Great Expectations asks whole tables: suites made of the lake's expectations, and Data Docs of what they found.
+"""Great Expectations checks whole tables: suites made of the lake's expectations, and Data Docs of their results.
 
 Its results hold counts and no values: they are shown to people who may not see the rows. What it cannot compare exactly
-(its borders are floating-point numbers) or does not know (a condition, a reference) is put to it as a column of true
-and false. The import takes four to ten seconds, so nothing is imported before something is asked.
+(its borders are floating-point numbers) or does not know (a condition, a reference) is given to it as a column of true
+and false. The import takes four to ten seconds, so nothing is imported before there is something to check.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ class Suites:
             as_of: the instant of the rows; its page says so.
 
         Raises:
-            ContractError: Great Expectations could not ask one of them.
+            ContractError: Great Expectations could not check one of them.
         """
         if not expectations:
             return ()
-        asked_df, names = _with_answers(rows_df, expectations, others)
+        checked_df, names = _with_answers(rows_df, expectations, others)
         suites = self._context.suites  # first: nothing of Great Expectations can be made without a context
         suite = self._gx.ExpectationSuite(name=table)
         for each in expectations:
             suite.add_expectation(self._expectation(each, names.get(each.name), rows_df.schema))
-        found = self._run(table, suites.add(suite), asked_df, f"as_of_{as_of}")
+        found = self._run(table, suites.add(suite), checked_df, f"as_of_{as_of}")
         return tuple(_verdict(each, found.get(each.name, {})) for each in expectations)
 
     def write_docs(self) -> None:
-        """Write the site: a page for each table that was asked, with what was expected and how many rows broke it."""
+        """Write the site: a page for each table that was checked, with what was expected and how many rows broke it."""
         self._context.build_data_docs(site_names=[_SITE])
 
     @cached_property
     def _gx(self) -> Any:
         os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read while it is imported: it would report to its makers
-        logging.getLogger("great_expectations").setLevel(logging.ERROR)  # it says 300 lines while it is imported
+        logging.getLogger("great_expectations").setLevel(logging.ERROR)  # it logs 300 lines while it is imported
         import great_expectations
         import great_expectations.expectations
 
@@ -94,7 +94,7 @@ class Suites:
     def _source(self) -> Any:
         return self._context.data_sources.add_spark(_SITE)
 
-    def _run(self, table: str, suite: Any, asked_df: DataFrame, name: str) -> Mapping[str, Mapping[str, Any]]:
+    def _run(self, table: str, suite: Any, checked_df: DataFrame, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Of each expectation what Great Expectations found, by its name."""
         batch = self._source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("whole table")
         definition = self._gx.ValidationDefinition(name=table, data=batch, suite=suite)
@@ -104,14 +104,14 @@ class Suites:
             result_format=_NO_VALUES,
         )
         run = self._gx.RunIdentifier(run_name=name)
-        done = self._context.checkpoints.add(checkpoint).run(batch_parameters={"dataframe": asked_df}, run_id=run)
+        done = self._context.checkpoints.add(checkpoint).run(batch_parameters={"dataframe": checked_df}, run_id=run)
         results = (each for found in done.run_results.values() for each in found.results)
         return {each.expectation_config.meta["name"]: each.result for each in results}
 
     def _expectation(self, each: Expectation, answer: str | None, schema: StructType) -> Any:
         known = self._gx.expectations
-        said = f"{each.name}: {each.says or each.expected}"
-        facts: dict[str, Any] = {"meta": {"name": each.name}, "description": said}
+        description = f"{each.name}: {each.says or each.expected}"
+        facts: dict[str, Any] = {"meta": {"name": each.name}, "description": description}
         if each.where:
             facts |= {"row_condition": each.where, "condition_parser": "spark"}
         if answer:
@@ -137,21 +137,21 @@ def _with_answers(
     """The rows with a column of true and false for each expectation that is put so, and the columns by expectation."""
     names: dict[str, str] = {}
     answers: dict[str, Column] = {}
-    asked_df = rows_df
+    checked_df = rows_df
     for each in expectations:
         column = f"{_HOLDS}{each.name}"
         if each.kind is Kind.REFERS_TO:
-            asked_df = _with_reference(asked_df, each, others, column)
+            checked_df = _with_reference(checked_df, each, others, column)
         elif (answer := _answer(each, rows_df.schema)) is not None:
             answers[column] = answer
         else:
             continue
         names[each.name] = column
-    return asked_df.withColumns(answers) if answers else asked_df, names
+    return checked_df.withColumns(answers) if answers else checked_df, names
 
 
 def _answer(each: Expectation, schema: StructType) -> Column | None:
-    """Whether it holds, null where that is not known; None for what Great Expectations asks itself, and exactly."""
+    """Whether it holds, null where that is not known; None for what Great Expectations checks exactly by itself."""
     if each.kind is Kind.HOLDS:
         return F.expr(each.condition)
     if each.kind not in (Kind.BETWEEN, Kind.ONE_OF):
@@ -179,7 +179,7 @@ def _verdict(each: Expectation, found: Mapping[str, Any]) -> Verdict:
             f"expectation {each.id}: Great Expectations cannot check it on these rows; see whether its SQL fits them"
         )
     # Of no rows at all it gives no number.
-    asked, broken = (int(found[count] or 0) for count in ("element_count", "unexpected_count"))
-    verdict = judge_rows(each, asked=asked, broken=broken)
+    checked, broken = (int(found[count] or 0) for count in ("element_count", "unexpected_count"))
+    verdict = judge_rows(each, checked=checked, broken=broken)
     # Rows that are there now cannot be set aside any more: they came before the rule did.
     return replace(verdict, outcome=Outcome.WARNED) if verdict.outcome is Outcome.QUARANTINED else verdict

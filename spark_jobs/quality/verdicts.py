@@ -14,22 +14,22 @@ QUALITY_KEY = "quality"
 
 
 class Outcome(StrEnum):
-    """What became of an expectation in a batch."""
+    """The outcome of an expectation for a batch."""
 
     HELD = "held"
     WARNED = "warned"
     QUARANTINED = "quarantined"
     STOPPED = "stopped"
     ACCEPTED = "accepted"
-    """It would have stopped the batch, and a person had said that it may pass."""
+    """It would have stopped the batch, and a person had accepted that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One expectation on one batch: rows that were asked, rows that broke it, and the figure it is about, if any."""
+    """One expectation on one batch: rows that were checked, rows that broke it, and the figure it is about, if any."""
 
     expectation: Expectation
-    asked: int
+    checked: int
     broken: int
     outcome: Outcome
     figure: str = ""
@@ -39,25 +39,25 @@ class Verdict:
     @property
     def observed(self) -> str:
         """For people: ``12 of 1,000 rows broke it``, or the figure."""
-        return observed_of(self.asked, self.broken, self.figure)
+        return observed_of(self.checked, self.broken, self.figure)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line: what was expected and what was seen."""
         return f"{self.expectation.name} ({self.expectation.expected}): {self.observed}"
 
 
-def observed_of(asked: int, broken: int, figure: str) -> str:
+def observed_of(checked: int, broken: int, figure: str) -> str:
     """What was seen, for people."""
-    return figure or f"{broken:,} of {asked:,} rows broke it"
+    return figure or f"{broken:,} of {checked:,} rows broke it"
 
 
 def to_metadata(rows: Mapping[str, int], verdicts: Iterable[Verdict]) -> str:
-    """What a commit keeps: counts of rows, and of each expectation name, asked, broken, outcome, figure and note."""
-    rules = [[v.expectation.name, v.asked, v.broken, v.outcome.value, v.figure, v.note] for v in verdicts]
+    """What a commit keeps: counts of rows, and of each expectation name, checked, broken, outcome, figure and note."""
+    rules = [[v.expectation.name, v.checked, v.broken, v.outcome.value, v.figure, v.note] for v in verdicts]
     return json.dumps({"rows": dict(rows), "rules": rules}, separators=(",", ":"), ensure_ascii=False)
 
 
 def describe_verdicts(table: str, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """A line for each expectation that did not hold, for the job's messages."""
-    return tuple(f"{table}: {each.outcome}: {each.told}" for each in verdicts if each.outcome is not Outcome.HELD)
+    return tuple(f"{table}: {each.outcome}: {each.summary}" for each in verdicts if each.outcome is not Outcome.HELD)

@@ -1,4 +1,4 @@
-"""Which bucket of a keyed table a key lies in: the hash of Hudi's simple bucket index, and how evenly it spreads."""
+"""Which bucket of a keyed table a key belongs to: the hash of Hudi's simple bucket index, and how evenly it spreads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _KEYS = 200_000
 _FIRST_KEY = 10_000_000
 """Keys of eight digits, as a source has after its first years."""
 _MOST_SAMPLED = 2_000
-"""With more buckets there would be too few keys of the sample in each to tell unevenness from chance."""
+"""With more buckets there would be too few keys of the sample in each to distinguish unevenness from chance."""
 _ANY_IS_EVEN = 16
 _FIRST_PRIME = 37
 _MOST_DEVIATION = 0.1
 
 
 def java_hash(text: str) -> int:
-    """``String.hashCode()``, as a word without sign."""
+    """``String.hashCode()``, as an unsigned number of 32 bits."""
     word, encoded = 0, text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(encoded[::2], encoded[1::2], strict=True):
         word = (31 * word + (high << 8 | low)) & _WORD

@@ -1,4 +1,4 @@
-"""What a load needs of engine and storage on a day: one formula a property, each told in docs/sizing.md."""
+"""What a load needs of engine and storage on a day: one formula a property, each explained in docs/sizing.md."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class OnceMore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainPlan:
-    """What is there of what was asked for."""
+    """What is there of what was requested."""
 
     root: str
     files: tuple[FileEntry, ...] = ()
@@ -161,7 +161,7 @@ def check_found(again: Again, paths: Sequence[str], topics: Mapping[str, TopicSt
 
 
 def spans_of(again: Again, topics: Mapping[str, TopicState], progress: Progress) -> tuple[Span, ...]:
-    """What was read of the topics that were asked for, and the ranges; ContractError when offsets are not there.
+    """What was read of the requested topics, and the requested ranges; ContractError when offsets are not there.
 
     Of a whole topic it is what is still there: retention took the rest, which ``ingest`` has read.
     """
@@ -173,22 +173,22 @@ def spans_of(again: Again, topics: Mapping[str, TopicState], progress: Progress)
         for number, bounds in state.partitions.items():
             end = min(known.next.get(number, bounds.earliest), bounds.latest)
             found.setdefault((topic, number), set()).add((bounds.earliest, end))
-    for asked in again.ranges:
-        topic, state = _state_of(asked, topics)
-        there = state.partitions.get(asked.partition)
+    for wanted in again.ranges:
+        topic, state = _state_of(wanted, topics)
+        there = state.partitions.get(wanted.partition)
         if there is None:
             raise ContractError(
-                f"--again {plain(topic)}/{asked.partition}: there is no such partition; there are "
+                f"--again {plain(topic)}/{wanted.partition}: there is no such partition; there are "
                 f"{sorted(state.partitions)}"
             )
-        end = there.latest if asked.last is None else asked.last + 1
-        first = there.earliest if not asked.first and asked.last is None else asked.first
+        end = there.latest if wanted.last is None else wanted.last + 1
+        first = there.earliest if not wanted.first and wanted.last is None else wanted.first
         if first < there.earliest or end > there.latest:
             raise ContractError(
-                f"--again {plain(topic)}/{asked.partition}: offsets {first} to {end - 1} are not all there; there are "
+                f"--again {plain(topic)}/{wanted.partition}: offsets {first} to {end - 1} are not all there; there are "
                 f"{there.earliest} to {there.latest - 1}"
             )
-        found.setdefault((topic, asked.partition), set()).add((first, end))
+        found.setdefault((topic, wanted.partition), set()).add((first, end))
     return tuple(
         Span(topic=topic, partition=number, start=start, end=end)
         for (topic, number), parts in sorted(found.items())
@@ -224,11 +224,11 @@ def in_turns(spans: Sequence[Span], most: int) -> Iterator[tuple[Span, ...]]:
         yield tuple(turn)
 
 
-def _state_of(asked: OffsetRange, topics: Mapping[str, TopicState]) -> tuple[str, TopicState]:
+def _state_of(wanted: OffsetRange, topics: Mapping[str, TopicState]) -> tuple[str, TopicState]:
     for topic, state in topics.items():
-        if topic.lower() == asked.topic.lower():
+        if topic.lower() == wanted.topic.lower():
             return topic, state
     raise ContractError(
-        f"--again {plain(asked.topic)}/{asked.partition}: there is no such topic in Kafka; there are "
+        f"--again {plain(wanted.topic)}/{wanted.partition}: there is no such topic in Kafka; there are "
         f"{show_all(sorted(topics))}"
     )

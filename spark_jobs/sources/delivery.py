@@ -34,7 +34,7 @@ class Delivery(Protocol):
 
     @property
     def may_be_known(self) -> bool:
-        """False when the log can have no event of it, so that nobody has to look."""
+        """False when the log can have no event of it, so that no lookup is needed."""
 
     @property
     def counters(self) -> dict[str, int]:
@@ -139,7 +139,7 @@ class KafkaDelivery:
     def count_read(self, messages: int) -> int:
         """As many as executors read, each of which reads to the end of its span or fails.
 
-        Offsets do not tell: some are marks of transactions.
+        Offsets do not give that number: some are marks of transactions.
         """
         return messages
 

@@ -53,13 +53,13 @@ def find_delivery(
         spec: the lake, with the topics that are its own.
         log_timeline: of the log, whose newest commits say what was read.
         settings: where to look.
-        clock: the run's, for files that nobody goes on with.
+        clock: the run's; a file that has not changed for long before it gets no more bytes.
         max_records: most to read.
         accepted: Kafka's topics whose lost messages a person accepts.
         scan: how files are looked through.
 
     Raises:
-        MessagesLostError: messages are gone that were never read, and nobody accepted it.
+        MessagesLostError: messages are gone that were never read, and the loss was not accepted.
         SettingsError: Kafka does not let us in.
         TransientError: Kafka does not answer.
     """
@@ -135,8 +135,8 @@ def _of_landing(
         truncated_before_ns=_truncated_before_ns(clock, settings),
         scan=scan,
     )
-    said = (*messages, *plan.messages)
-    return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=said)
+    reported = (*messages, *plan.messages)
+    return LandingDelivery(plan=plan, root=settings.landing_path, files=len(entries), messages=reported)
 
 
 def _of_kafka(
@@ -157,7 +157,7 @@ def _of_kafka(
         is_first=packed is None,
     )
     if plan.losses:
-        raise MessagesLostError(lost={loss.topic: loss.told for loss in plan.losses})
+        raise MessagesLostError(lost={loss.topic: loss.details for loss in plan.losses})
     none = () if topics else (f"none of Kafka's topics is one of {list(spec.source.topics)}",)
     return KafkaDelivery(
         plan=plan,

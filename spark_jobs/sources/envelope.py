@@ -3,7 +3,7 @@
 Event order is text that sorts as the source orders its changes: ``<position>-<tie>``. The position is that of the
 connector (:mod:`spark_jobs.sources.positions`). Real events tie on it (snapshot rows share one), so it ends in a hash
 of what belongs to the change itself: op, key and row images without their nulls. Where and when it was delivered has no
-part in it. Where a source's positions began again, the number of the epoch stands before the position
+part in it. Where a source's positions began again, the number of the epoch comes before the position
 (:mod:`spark_jobs.lake_spec.origins`).
 
 Messages of the connector itself are no events and are passed over: heartbeats, changes of the schema, and PostgreSQL's
@@ -166,7 +166,7 @@ class EnvelopeDecoder:
         return self._origins[key]
 
     def _prefix(self, origin: Origin, time: datetime) -> str:
-        """What stands before the position of an event, by the epoch that its stream had at its time."""
+        """What comes before the position of an event, by the epoch that its stream had at its time."""
         if not self._epochs or not (epochs := self._epochs.get(stream_of(origin.name))):
             return ""
         return order_prefix(epoch_at(epochs, (time - EPOCH) // _MILLISECOND))
@@ -182,7 +182,7 @@ class EnvelopeDecoder:
         if wide not in self._is_wide:
             if len(self._is_wide) >= _MOST_ORIGINS:
                 self._is_wide.clear()
-            # An event that names no table is broken, or of a connector that nobody knows: it is looked at.
+            # An event that names no table is broken, or of an unknown connector: it is looked at.
             names_none = names[-1].endswith(".")
             is_wide = names_none or any(matches(name, self._wide) for name in wide)
             self._is_wide[wide] = bool(self._columns) and is_wide
@@ -259,7 +259,7 @@ def _without_key(record: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
     key, value = record["key"], record["value"]
     for name, part in (("key", key), ("value", value)):
         if part is not None and not isinstance(part, dict):
-            # Of a key that is no object nobody could say which column it is, or whom it names.
+            # Of a key that is no object it is not known which column it is, or whom it names.
             raise RejectedRecordError(
                 Reason.NOT_AN_ENVELOPE, f"{name} is no object; let the sink's {name}.converter be JsonConverter"
             )

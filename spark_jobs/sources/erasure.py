@@ -1,7 +1,7 @@
-"""Taking somebody out of what was delivered: the landing files, and the records kept in quarantine.
+"""Taking a person out of what was delivered: the landing files, and the records kept in quarantine.
 
-Every edit leaves a record as long as it was (see :mod:`spark_jobs.sources.redaction`). So a plain file is changed where
-it stands, while others may append to it, and the places of all its records stay.
+Every edit leaves a record as long as it was (see :mod:`spark_jobs.sources.redaction`). So a plain file is changed in
+place, while others may append to it, and the places of all its records stay.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _SCHEMA = "path string, records bigint, taken_in bigint, digest string, problem string"
 _MOST_TASKS = 64
 _MOST_NAME = 64 * 1024
-"""Bytes that what names somebody may have, however it is written."""
+"""Bytes that a name or a key of a person may have, however it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFinding:
-    """What names somebody in one landing file: ``records`` in all, and those of them that were ``taken_in``.
+    """What names a person in one landing file: ``records`` in all, and those of them that were ``taken_in``.
 
     ``digest`` is the hash of the bytes that were consumed, as they are without them; ``problem`` says why a part of
     the file could not be looked at, or is empty.
@@ -92,7 +92,7 @@ def parts_of(
 def find_in_files(
     spark: SparkSession, spec: LakeSpec, person: Person, root: str, parts: Sequence[FilePart]
 ) -> list[FileFinding]:
-    """Look through landing files, on the executors; gives those in which something is to be done or said."""
+    """Look through landing files, on the executors; gives those with something to edit or to report."""
     return _on_executors(spark, spec, person, root, parts, find_in_file)
 
 
@@ -174,7 +174,7 @@ def find_in_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileF
 
 
 def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFinding:
-    """Edit what was ingested of one file: a plain one where it stands, while others may append to it."""
+    """Edit what was ingested of one file: a plain one in place, while others may append to it."""
     found = find_in_file(files, part, redactor)
     if found.problem or not found.taken_in:
         return found
@@ -194,7 +194,7 @@ def edit_file(files: Filesystem, part: FilePart, redactor: Redactor) -> FileFind
             plain.flush()
             os.fsync(plain.fileno())
         # The same size and time as before: the next ingest need not read it again to see that nothing came.
-        with suppress(PermissionError):  # somebody else's file, which we may write
+        with suppress(PermissionError):  # a file of another owner, which we may write
             os.utime(part.path, ns=(changed_ns or 0, changed_ns or 0))
         return found
     content = b"".join(wanted for _, _, wanted in pieces)
@@ -237,9 +237,9 @@ def _pieces(files: Filesystem, part: FilePart, redactor: Redactor) -> Iterator[t
 
 
 def _piece_of_large(content: bytes, redactor: Redactor) -> bytes:
-    """Of a line that is too large, the bytes that are done with, as they should be: blank when somebody is named.
+    """Of a line that is too large, the bytes that are done with, as they should be: blank when the person is named.
 
-    Where nobody is, the last ones stay: a name may have begun.
+    Otherwise the last ones are not among them: a name may have begun there.
     """
     if redactor.hint.search(content):
         return b" " * len(content)

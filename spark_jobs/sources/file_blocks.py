@@ -20,7 +20,7 @@ _GZIP_WINDOW = 31
 
 
 class CutOffError(Exception):
-    """A gzip file ends in the middle: somebody may still be writing it."""
+    """A gzip file ends in the middle: it may not be written to its end yet."""
 
 
 class DamagedError(Exception):

@@ -2,7 +2,7 @@
 
 A pass takes time by the bytes that are new and memory for one record, whatever is in the file. A line of more than
 ``MAX_KEPT_BYTES`` is none that is awaited: what there is of it is taken as one record, and what comes of it later as
-another one, so that nobody reads it twice and it holds nothing up.
+another one, so that it is not read twice and holds nothing up.
 """
 
 from __future__ import annotations

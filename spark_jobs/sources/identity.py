@@ -1,7 +1,7 @@
-"""What tells changes apart that share a place in their source's order: a hash of op and row images without nulls.
+"""What distinguishes changes that share a place in their source's order: a hash of op and row images without nulls.
 
 The hash is of JSON text: ``["u",[[["UnitId","3"],…],[["UnitId","4"],…]]]``, every value as text, names in order. Rows
-lie in tables under it: it must never be another one for the same change.
+are stored under it: it must never be another one for the same change.
 """
 
 from __future__ import annotations

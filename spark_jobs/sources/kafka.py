@@ -28,7 +28,7 @@ ANSWER_SECONDS = 30.0
 _TRY_SECONDS, _STALLED_SECONDS = 2.0, 120.0
 _BATCH, _FIRST_BATCH = 2_000, 100
 _BATCH_BYTES = 16 * 1024 * 1024
-"""Of messages asked for at a time, by the size of those before them."""
+"""Of messages requested at a time, by the size of those before them."""
 _POLL_SECONDS = 0.2
 _TIME_UNKNOWN = -1
 READ_FAILED = "messages could not be read from Kafka"
@@ -49,7 +49,7 @@ def client_properties(settings: Settings) -> dict[str, str]:
 
 @dataclass(kw_only=True)
 class KafkaCluster:
-    """Asks a cluster what it has.
+    """Queries what a cluster has.
 
     Raises:
         SettingsError: it does not let us in.
@@ -57,7 +57,7 @@ class KafkaCluster:
     """
 
     properties: Mapping[str, str] = field(repr=False)
-    _said: list[KafkaError] = field(default_factory=list)
+    _reported: list[KafkaError] = field(default_factory=list)
 
     def topics(self, patterns: Sequence[str], start: Start) -> dict[str, TopicState]:
         """The topics whose names match, without case, with where they begin by ``start``; Kafka's own are none."""
@@ -102,7 +102,7 @@ class KafkaCluster:
         return min(moments, default=None)
 
     def _list_topics(self, admin: Any) -> list[str]:
-        """Names of all topics; fails at once when we are not let in, which is said by a callback alone."""
+        """Names of all topics; fails at once when we are not let in, which only a callback reports."""
         from confluent_kafka import KafkaException
 
         deadline = time.monotonic() + ANSWER_SECONDS
@@ -119,7 +119,7 @@ class KafkaCluster:
         from confluent_kafka.admin import AdminClient
 
         try:
-            configuration: dict[str, Any] = {**self.properties, "error_cb": self._said.append, "logger": log}
+            configuration: dict[str, Any] = {**self.properties, "error_cb": self._reported.append, "logger": log}
             return AdminClient(configuration)
         except Exception as error:  # what it says quotes names of properties, not their values
             raise SettingsError(
@@ -155,9 +155,9 @@ class KafkaCluster:
             Codes.CLUSTER_AUTHORIZATION_FAILED, Codes.UNSUPPORTED_SASL_MECHANISM,
         }  # fmt: skip
         servers = self.properties["bootstrap.servers"]
-        if said := next((each for each in (error, *self._said) if each.code() in refused), None):
+        if refusal := next((each for each in (error, *self._reported) if each.code() in refused), None):
             return SettingsError(
-                f"Kafka at {servers} refuses access ({plain(said.name())}); correct the connection lakehouse_kafka "
+                f"Kafka at {servers} refuses access ({plain(refusal.name())}); correct the connection lakehouse_kafka "
                 f"or LAKEHOUSE_KAFKA_PROPERTIES, and what its user may read"
             )
         return TransientError(
@@ -185,7 +185,7 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
 
     configuration: dict[str, Any] = {
         **properties,
-        "group.id": "lakehouse",  # asked for, and joined by nobody: partitions are given out by the plan
+        "group.id": "lakehouse",  # required by the client, but no group is joined: the plan assigns partitions
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "error",  # an offset that is not there must not become another one
@@ -223,7 +223,7 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
 
 
 def next_batch(sizes: Sequence[int]) -> int:
-    """How many messages to ask for after some of these sizes: they wait in memory, and may be a megabyte each."""
+    """How many messages to request after some of these sizes: they wait in memory, and may be a megabyte each."""
     return max(1, min(_BATCH, _BATCH_BYTES * len(sizes) // max(sum(sizes), 1)))
 
 

@@ -1,6 +1,6 @@
 """From what a Kafka cluster has and what was read of it to a plan: which offsets of which partitions this run reads.
 
-Nothing is skipped in silence. What the cluster had and has no more, and nobody read, is a loss that a person accepts:
+Nothing is skipped in silence. What the cluster had and has no more, and was not read, is a loss that a person accepts:
 messages that retention deleted first, a topic that is gone or is another one of the same name, an end that went back.
 """
 
@@ -65,7 +65,7 @@ class Loss:
     """What of a topic can be read no more, and was not."""
 
     topic: str
-    told: str
+    details: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +135,8 @@ def plan_kafka(
         is_news=kept != dict(progress) or (is_first and start.word == LATEST),
         has_more=sum(taken.values()) < sum(waiting.values()),
         messages=(
-            *(f"accepted: {loss.told}" for loss in losses),
-            *(_told_of_later(topic) for topic in sorted(topics.keys() - progress.keys()) if begins_late),
+            *(f"accepted: {loss.details}" for loss in losses),
+            *(_message_of_later(topic) for topic in sorted(topics.keys() - progress.keys()) if begins_late),
         ),
     )
 
@@ -151,17 +151,17 @@ def share(waiting: Mapping[tuple[str, int], int], most: int) -> dict[tuple[str, 
 
 
 def _losses(topic: str, topics: Mapping[str, TopicState], progress: Progress) -> list[Loss]:
-    """What of a topic that was read before is lost; offsets are told by their range, the last one included."""
+    """What of a topic that was read before is lost; offsets are given as ranges, the last one included."""
     name, known, state = plain(topic), progress.get(topic), topics.get(topic)
     if known is None:
         return []
     if state is None:
-        return [Loss(topic=topic, told=f"topic {name} is gone, and whatever of it was not read")]
+        return [Loss(topic=topic, details=f"topic {name} is gone, and whatever of it was not read")]
     if known.topic_id != state.topic_id:
         return [
             Loss(
                 topic=topic,
-                told=f"topic {name} was deleted and recreated; the old one's messages are lost from "
+                details=f"topic {name} was deleted and recreated; the old one's messages are lost from "
                 f"offsets {_listed(known.next)} on",
             )
         ]
@@ -175,7 +175,7 @@ def _losses(topic: str, topics: Mapping[str, TopicState], progress: Progress) ->
             found.append(f"partition {number} lost {lost}, deleted before they were read")
         elif offset > bounds.latest:
             found.append(f"partition {number} ends at {bounds.latest}, and was read up to {offset}: its end went back")
-    return [Loss(topic=topic, told=f"topic {name}: {told}") for told in found]
+    return [Loss(topic=topic, details=f"topic {name}: {text}") for text in found]
 
 
 def _unread(state: TopicState) -> TopicProgress:
@@ -183,7 +183,7 @@ def _unread(state: TopicState) -> TopicProgress:
     return TopicProgress(topic_id=state.topic_id, next={number: of.earliest for number, of in state.partitions.items()})
 
 
-def _told_of_later(topic: str) -> str:
+def _message_of_later(topic: str) -> str:
     return f"topic {plain(topic)} came after the first run, so it is read from its first message, not from {LATEST}"
 
 

@@ -81,7 +81,7 @@ def list_landing(files: Filesystem, topics: tuple[str, ...]) -> tuple[list[FileE
 
 
 def _strays(files: Filesystem) -> list[str]:
-    """A message about files beside the topics' folders: of which topic they are is said nowhere."""
+    """A message about files beside the topics' folders: nothing says of which topic they are."""
     names = [entry.path.rsplit("/", 1)[-1] for entry in files.list_files()]
     strays = [spell(name) for name in names if not _is_unfinished(name)]
     if not strays:

@@ -77,7 +77,7 @@ def digest_of(files: Filesystem, path: str, consumed: int) -> str:
 
 
 def _on_executors(
-    spark: SparkSession, root: str, paths: Sequence[str], ask: Callable[[Filesystem, str], str]
+    spark: SparkSession, root: str, paths: Sequence[str], compute: Callable[[Filesystem, str], str]
 ) -> dict[str, str]:
     if not paths:
         return {}
@@ -88,6 +88,6 @@ def _on_executors(
 
         files = Filesystem(root)
         for number in numbers:
-            yield pa.RecordBatch.from_pylist([{"path": p, "answer": ask(files, p)} for p in paths[number::tasks]])
+            yield pa.RecordBatch.from_pylist([{"path": p, "answer": compute(files, p)} for p in paths[number::tasks]])
 
     return {row["path"]: row["answer"] for row in map_tasks(spark, tasks, take, _SCHEMA).collect()}

@@ -120,7 +120,7 @@ class PlanBuilder:
         )
 
     def _is_copy(self, entry: FileEntry, scan: FileScan) -> bool:
-        """True for a file that nobody read under its name, and whose content was read under another one."""
+        """True for a file that was not read under its name, and whose content was read under another one."""
         digests = {scan.digest, scan.plain_digest}
         is_known = any((scan.consumed, digest) in self._known for digest in digests)
         return entry.path not in self._before and _is_settled(scan) and is_known

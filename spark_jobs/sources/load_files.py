@@ -184,7 +184,7 @@ def needed_columns(load: LoadSpec, operation: LoadOperation) -> tuple[str, ...]:
 
 
 def check_delimiter(text: str) -> None:
-    """Raise ContractError unless it can stand between the values of CSV."""
+    """Raise ContractError unless it can separate the values of CSV."""
     if len(text) != 1 or text in '"\r\n' or not text.isascii() or text.isalnum():
         raise ContractError(f"--delimiter {show(text)} is not one character; give one character, such as ';'")
 

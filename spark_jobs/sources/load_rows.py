@@ -23,7 +23,7 @@ class FileRecord:
     """One record: ``at`` is the number of its first line, of a Parquet file that of its row; both begin with 1.
 
     ``values`` are by the names that the file gives them; None when the record cannot be read, for the reason in
-    ``error``. ``text`` is what stands there, of a record that is text and not known by its values; of one that is
+    ``error``. ``text`` is the record itself, where it is text and not known by its values; of one that is
     ``large`` the beginning of it.
     """
 

@@ -27,8 +27,8 @@ _MOST_SCHEMAS = 64
 class MirroredRow:
     """What an event says of a row: by name at the source the SQL types, and the values as text.
 
-    Of the columns in ``unknown`` the value did not travel. ``key`` are the columns of its key, where its record said so
-    and nobody else does.
+    Of the columns in ``unknown`` the value did not travel. ``key`` are the columns of its key, where only its record
+    has them.
     """
 
     origin: str
@@ -41,7 +41,7 @@ class MirroredRow:
 class MirrorReader:
     """Reads row images of one table at the source; keeps how records of the schemas that it met are read.
 
-    ``mirrors`` are the tables of the lake that are made of it, without a key where nobody knows it yet. What one of
+    ``mirrors`` are the tables of the lake that are made of it, without a key where it is not known yet. What one of
     them drops or masks reaches none. ``placeholder`` is what the connector sends for a value that did not travel.
     """
 

@@ -33,7 +33,7 @@ from typing import Any
 from spark_jobs.lake_spec.tables import PLACEHOLDER
 
 Detector = Callable[[Any], bool]
-"""True for a value of a record that stands for one that did not travel."""
+"""True for a value of a record that replaces one that did not travel."""
 _NUMBERS = (int, float, Decimal)
 _WHOLE = re.compile(r"-?[0-9]{1,3}(\.0{1,40})?")
 

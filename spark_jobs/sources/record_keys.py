@@ -31,10 +31,10 @@ def key_columns(key: bytes | Mapping[str, Any], image: Mapping[str, Any]) -> tup
     None when it does not say: keys that are no JSON or no struct, and keys with something that the row, whose ``image``
     is given, does not have.
     """
-    said = _parse(key) if isinstance(key, bytes) else key
-    if isinstance(said, dict) and isinstance(said.get("schema"), dict) and "payload" in said:
-        said = said["payload"]
-    if not isinstance(said, dict):
+    content = _parse(key) if isinstance(key, bytes) else key
+    if isinstance(content, dict) and isinstance(content.get("schema"), dict) and "payload" in content:
+        content = content["payload"]
+    if not isinstance(content, dict):
         return None
-    names = tuple(name for name in said if not name.startswith(_OF_DEBEZIUM))
+    names = tuple(name for name in content if not name.startswith(_OF_DEBEZIUM))
     return names if names and all(image.get(name) is not None for name in names) else None

@@ -1,7 +1,7 @@
 """The bytes of one record to a JSON object that every reader would take for the same, or to a rejection.
 
-Python's own parser reads it, with every key and number looked at. Faster ones keep the last of equal keys and do not
-tell; to make sure of that again takes the time they save.
+Python's own parser reads it, with every key and number looked at. Faster ones keep the last of equal keys without
+an error; to look for them again takes the time they save.
 """
 
 from __future__ import annotations

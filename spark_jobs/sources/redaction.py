@@ -1,4 +1,4 @@
-"""Taking somebody out of a delivered record, byte for byte: what is not about them stays, and so does every length.
+"""Taking a person out of a delivered record, byte for byte: what is not about them stays, and so does every length.
 
 A record's row images are found by their braces, not by parsing and writing again: numbers keep their digits, and the
 places of all other records in a file stay what the log says of them.
@@ -28,7 +28,7 @@ _NOTHING = rb"(?!)"
 """A pattern that nothing fits."""
 
 Members = dict[str, tuple[int, int]]
-"""Where in the record the plain values of one JSON object stand."""
+"""Where in the record the plain values of one JSON object are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Redactor:
     """Takes one person out of records. Built on every executor: it holds patterns and a decoder.
 
     ``wide`` is how records of the wide log name the person, ``tables`` how those of tables at the source do; ``hint``
-    finds what may be about them at all, ``trace`` what must be in no record that nobody can use.
+    finds what may be about them at all, ``trace`` what must be in no record that cannot be used.
     """
 
     person: Person
@@ -115,20 +115,20 @@ class Redactor:
         return next(filter(None, map(self.tables.get, origins_in(content, self.ways))), wide)
 
     def mentions(self, text: str) -> bool:
-        """True when one of the names stands in the text."""
+        """True when the text has one of the names."""
         return any(name in text for name in self.person.names)
 
     def _redact_object(self, content: bytearray, record: bytes, members: Members, naming: RecordNaming) -> None:
         key = _text(record, members.get(naming.key))
         is_about = key is not None and self.person.has_key(key, is_number=naming.is_number)
         # The stand-in with a name of theirs is a record whose editing was cut off.
-        is_nobody = key is None or key.strip() == str(STAND_IN)
+        is_without_key = key is None or key.strip() == str(STAND_IN)
         if is_about:
             quote = b'"' if record[members[naming.key][0]] == ord('"') else b""
             _put(content, members[naming.key], quote + str(STAND_IN).encode() + quote)
         for name in naming.names:
             value = _text(record, members.get(name))
-            if value is not None and (is_about or (is_nobody and value in self.person.names)):
+            if value is not None and (is_about or (is_without_key and value in self.person.names)):
                 first, last = members[name]
                 _put(content, members[name], _NULL if last - first >= len(_NULL) else _EMPTY)
 
@@ -209,7 +209,7 @@ def _put(content: bytearray, span: tuple[int, int], value: bytes) -> None:
 
 
 def _spellings(name: str) -> tuple[bytes, ...]:
-    """A name as it may stand in JSON: as it is, and with what is not ASCII escaped, by small or large letters."""
+    """A name as it may be written in JSON: as it is, and with what is not ASCII escaped, by small or large letters."""
     escaped = json.dumps(name)[1:-1]
     large = re.sub(r"\\u[0-9a-f]{4}", lambda match: "\\u" + match.group()[2:].upper(), escaped)
     return name.encode(), json.dumps(name, ensure_ascii=False)[1:-1].encode(), escaped.encode(), large.encode()

@@ -1,4 +1,4 @@
-"""What a column of a source is in the lake when nobody declared it: by the schema of its records, or by the value.
+"""What a column of a source is in the lake when it is not declared: by the schema of its records, or by the value.
 
 A value travels as text that Spark turns back into exactly the same value (:mod:`spark_jobs.transforms.texts`):
 
@@ -85,9 +85,9 @@ def column_by_value(name: str, value: Any) -> tuple[str, str]:
 
 
 def _decimal_column(name: str, field: Mapping[str, Any]) -> tuple[str, Reader]:
-    told = field.get("parameters") or {}
+    known = field.get("parameters") or {}
     try:
-        scale, precision = int(told.get("scale", 0)), int(told.get("connect.decimal.precision", _MOST_PRECISION))
+        scale, precision = int(known.get("scale", 0)), int(known.get("connect.decimal.precision", _MOST_PRECISION))
     except (TypeError, ValueError):
         raise RejectedRecordError(Reason.NOT_AN_ENVELOPE, f"{name}: its schema has no scale") from None
     if not 0 <= scale <= precision <= _MOST_PRECISION or not precision:

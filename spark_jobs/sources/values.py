@@ -51,7 +51,7 @@ _VARIABLE_SCALE = frozenset({"scale", "value"})
 def build_converter(column: ColumnSpec, connector: str) -> Converter:
     """The function that reads values of ``column`` as ``connector`` sends them without a schema.
 
-    What nearly every value is like is told at once; all others go through the readers below, to the same end.
+    Values in their usual form are read at once; all others go through the readers below, with the same result.
     """
     if column.type is ColumnType.BIGINT:
         return _build_integer_reader(column)
@@ -107,7 +107,7 @@ def _build_text_reader(column: ColumnSpec) -> Converter:
 
 
 def build_schema_converter(column: ColumnSpec, field: dict[str, Any]) -> Converter | None:
-    """The reader that the record's own Connect schema asks for, or None when the declared one serves."""
+    """The reader that the record's own Connect schema requires, or None when the declared one serves."""
     name = field.get("name")
     if column.type is ColumnType.TIMESTAMP and name in _SCHEMA_MICROSECONDS:
         factor = _SCHEMA_MICROSECONDS[name]

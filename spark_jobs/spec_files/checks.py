@@ -52,9 +52,9 @@ class CheckSpec:
 
 
 def count_sql(checks: Sequence[CheckSpec]) -> str:
-    """How many rows each of them gives, asked at once: a row each with ``CHECK_ID`` and ``ROWS_COUNT``."""
+    """How many rows each of them gives, in one query: a row each with ``CHECK_ID`` and ``ROWS_COUNT``."""
     columns = {check: f"'{check.id}' AS {CHECK_ID}, COUNT(*) AS {ROWS_COUNT}" for check in checks}
-    selects = ("\n".join(("SELECT", told, "FROM (", check.text, ") AS broken")) for check, told in columns.items())
+    selects = ("\n".join(("SELECT", listed, "FROM (", check.text, ") AS broken")) for check, listed in columns.items())
     return "\nUNION ALL\n".join(selects)
 
 
@@ -62,7 +62,7 @@ def load_checks(folder: Path, spec: LakeSpec, tables: Collection[str] = ()) -> t
     """The checks of these tables (of all when none are named), table by table as the lake spec has them.
 
     Raises:
-        ContractError: a file is of no table of the lake or cannot be used; a table that was asked for has no checks.
+        ContractError: a file is of no table of the lake or cannot be used; a requested table has no checks.
     """
     files = {file.stem: file for file in sorted(folder.glob("*.sql"))}
     if strangers := [file for name, file in files.items() if name not in spec.table_names]:
@@ -91,7 +91,7 @@ def read_checks(file: Path, spec: LakeSpec) -> tuple[CheckSpec, ...]:
 
 
 def _sections(file: Path) -> Iterator[tuple[str, str]]:
-    """Each check's name, and what stands below its heading."""
+    """Each check's name, and the text below its heading."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 from spark_jobs.contracts.errors import ContractError, SettingsError, raise_all
 from spark_jobs.contracts.names import nearest, show, show_all, show_path
 from spark_jobs.contracts.places import DocumentPlace, Entries, Items, Steps, find_place
-from spark_jobs.spec_files.mistakes import Mistakes, told
+from spark_jobs.spec_files.mistakes import Mistakes, placed_text
 from spark_jobs.spec_files.placed_yaml import load_yaml
 
 _PLAIN_TYPES: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
@@ -39,14 +39,14 @@ def read_document(path: Path, *, what: str, then: str, found: Mistakes | None = 
         refusal.place = DocumentPlace(file=str(path), line=_line(error, text))
         raise refusal from error
     if found is None:
-        raise_all(ContractError(told(each), at=each.at) for each in twice)
+        raise_all(ContractError(placed_text(each), at=each.at) for each in twice)
     else:
         found.errors += twice
     return document
 
 
 def choice(kind: type[Choice], value: Any, what: str, *, at: Steps = ()) -> Choice:
-    """One of the words of ``kind``, else ContractError; ``at`` is where the value stands in its entry."""
+    """One of the words of ``kind``, else ContractError; ``at`` is where the value is in its entry."""
     try:
         return kind(str(value))
     except ValueError as error:
@@ -59,7 +59,7 @@ def choice(kind: type[Choice], value: Any, what: str, *, at: Steps = ()) -> Choi
 def build(
     cls: Any, values: Mapping[str, Any], what: str, *, found: Mistakes | None = None, where: Entries | None = None
 ) -> Any:
-    """An instance of the dataclass ``cls``; ``where`` is the entry where parts of the values stand, if not they do.
+    """An instance of the dataclass ``cls``; ``where`` is the entry that the values come from, by default themselves.
 
     Raises:
         ContractError: for each entry that is unknown, missing or of a wrong type, and for what was ``found`` in this
@@ -101,7 +101,7 @@ def misspelt(cls: Any, written: Collection[Any]) -> dict[Any, str]:
 
 
 def _written(values: Mapping[str, Any]) -> Collection[Any]:
-    """Names that stand in the file; code may have added others."""
+    """Names that are in the file; code may have added others."""
     return values.places if isinstance(values, Entries) and values.places else values
 
 
@@ -125,21 +125,21 @@ def _type_hints(cls: Any) -> dict[str, Any]:
 
 
 def mapping(value: Any, what: str, *, at: Steps = ()) -> Entries:
-    """``value`` when it is a mapping, else ContractError; ``at`` is where it stands in its entry."""
+    """``value`` when it is a mapping, else ContractError; ``at`` is where it is in its entry."""
     if not isinstance(value, Mapping):
         raise ContractError(f"{what} must be a mapping of names to values; write a line name: value for each", at=at)
     return value if isinstance(value, Entries) else Entries(value)
 
 
 def section(parent: Mapping[str, Any], name: Any, what: str) -> Entries:
-    """The mapping below a name, empty where there is no such name; it stands where its name does."""
+    """The mapping below a name, empty where there is no such name; its place is that of its name."""
     entry = mapping(parent.get(name, {}), what, at=(name,))
     place = parent.places.get(name) if isinstance(parent, Entries) else None
     return Entries(entry, place or entry.place, entry.places)
 
 
 def sequence(value: Any, what: str, *, at: Steps = ()) -> Items:
-    """``value`` when it is a list, else ContractError; ``at`` is where it stands in its entry."""
+    """``value`` when it is a list, else ContractError; ``at`` is where it is in its entry."""
     if not isinstance(value, list):
         raise ContractError(f"{what} must be a list; write [a, b], or a line - a for each", at=at)
     return value if isinstance(value, Items) else Items(value)

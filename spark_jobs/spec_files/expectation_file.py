@@ -75,7 +75,7 @@ def parse_expectation(table: str, name: object, entry: Mapping[str, Any]) -> Exp
         found.add(ContractError(f"{what}: {reason}", at=(word,)), entry)
     values: dict[str, Any] = {"table": table, "name": name, "kind": kind}
     with found.of(entry):
-        values |= _asked(kind, entry[kind.value], what)
+        values |= _kind_fields(kind, entry[kind.value], what)
     with found.of(entry):
         values["columns"] = _columns(entry, what)
     with found.of(entry):
@@ -119,8 +119,8 @@ def _columns(entry: Mapping[str, Any], what: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _asked(kind: Kind, value: Any, what: str) -> dict[str, Any]:
-    """What stands under the kind's word, as fields of an expectation."""
+def _kind_fields(kind: Kind, value: Any, what: str) -> dict[str, Any]:
+    """What is under the kind's word, as fields of an expectation."""
     at = (kind.value,)
     if kind in _TRUE:
         if value is not True:

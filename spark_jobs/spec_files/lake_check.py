@@ -15,7 +15,7 @@ from spark_jobs.lake_spec.expectations import names_twice
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.spec_files.lake_files import read_lake_files
-from spark_jobs.spec_files.mistakes import Mistakes, told
+from spark_jobs.spec_files.mistakes import Mistakes, placed_text
 from spark_jobs.spec_files.rules_file import read_rules
 from spark_jobs.spec_files.spec_file import find_lake
 from spark_jobs.sql_analysis.expectation_sql import check_expectation, implied
@@ -40,7 +40,7 @@ def check_lake(path: Path, rules_path: str) -> LakeCheck:
         _check_rules(right, spec, files.document, rules_path, found)
         _check_expectations(spec, files.document, found)
     placed = sorted(found.errors, key=lambda error: error.place or DocumentPlace(file=str(path)))
-    return LakeCheck(spec=spec, mistakes=tuple(map(told, placed)))
+    return LakeCheck(spec=spec, mistakes=tuple(map(placed_text, placed)))
 
 
 def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> list[MartSpec]:
@@ -76,13 +76,13 @@ def _check_rules(
 
 def _check_expectations(spec: LakeSpec, document: Entries, found: Mistakes) -> None:
     """What does not fit their tables, where these are right."""
-    asked = spec.validated_tables
+    validated = spec.validated_tables
     for each in spec.expectations:
-        if each.table in asked:
+        if each.table in validated:
             try:
                 check_expectation(each, spec)
             except ContractError as error:
                 found.add(error.inside("expectations", each.table, each.name), document)
-    named = [each for table in asked for each in implied(spec, table)]
+    named = [each for table in validated for each in implied(spec, table)]
     for twice in names_twice([*named, *spec.expectations]):
         found.add(twice, document)

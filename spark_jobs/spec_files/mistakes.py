@@ -1,4 +1,4 @@
-"""What is wrong with documents is collected entry by entry, so that a person is told all of it at once."""
+"""Mistakes in documents are collected entry by entry, so that a person sees all of them at once."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class Mistakes:
         return tuple(made), kept
 
     def forget(self, names: Collection[str]) -> None:
-        """Take back what was found of fields that are there under names that are misspelt, and told as such."""
+        """Take back what was found of fields that are there under names that are misspelt, and reported as such."""
         self.errors = [
             e for e in self.errors if not (isinstance(e, ContractError) and e.at[:1] in {(n,) for n in names})
         ]
 
     def leave_out(self, kind: str, name: Any = None) -> None:
-        """Something is there that cannot be read; without a name that can be told, it could be any of its kind."""
+        """Something is there that cannot be read; without a name that can be used, it could be any of its kind."""
         self._unread.add((kind, name if is_identifier(name) else None))
 
     def is_unread(self, kind: str, name: str | None = None) -> bool:
@@ -84,7 +84,7 @@ class Mistakes:
         return bool(names) if name is None else not names.isdisjoint({name, None})
 
     def checked(self, made: Made | None, what: str = "", file: str = "") -> Made:
-        """What was made, when nothing was found to be wrong; ``what`` is the ``file`` that was asked for.
+        """What was made, when nothing was found to be wrong; ``what`` is the kind of the requested ``file``.
 
         Raises:
             ContractError: with ``each`` that was found and its place.
@@ -114,7 +114,7 @@ class _Attempt:
         return True
 
 
-def told(error: LakehouseError) -> str:
+def placed_text(error: LakehouseError) -> str:
     """An error with its place before it, where it has one."""
     return f"{error.place}: {error}" if error.place else str(error)
 
@@ -129,6 +129,6 @@ def _placed(error: LakehouseError, what: str, file: str) -> LakehouseError:
         return error
     is_elsewhere = file and (error.place is None or error.place.file != DocumentPlace(file=file).file)
     words = [what] * bool(what) + [f"{show_path(file)}:"] * bool(is_elsewhere)
-    placed = ContractError(" ".join([*words, told(error)]), at=error.at, lacks=error.lacks)
+    placed = ContractError(" ".join([*words, placed_text(error)]), at=error.at, lacks=error.lacks)
     placed.place = error.place
     return placed

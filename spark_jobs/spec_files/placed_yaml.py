@@ -60,7 +60,7 @@ class _Document:
         self._open: set[int] = set()
 
     def value(self, node: yaml.Node) -> Any:
-        """What the node stands for."""
+        """The value of the node."""
         if id(node) in self._open:
             raise _refusal("it contains itself", node)
         if id(node) not in self._made:
@@ -88,7 +88,7 @@ class _Document:
         self._refuse_twice(node)
         self._constructor.flatten_mapping(node)
         made = Entries(place=self._place(node))
-        for key, value in node.value:  # what << brings stands first, and gives way to the mapping's own
+        for key, value in node.value:  # what << brings comes first, and gives way to the mapping's own
             name = self._name(key)
             made[name], made.places[name] = self.value(value), self._place(key)
         return made

@@ -43,7 +43,7 @@ def find_source(document: Entries, found: Mistakes) -> SourceSpec:
 
 
 def _right_of(columns: tuple[ColumnSpec, ...], key: Any, error: ContractError, found: Mistakes) -> SourceSpec:
-    """A source of the columns that nothing is said against, so that what refers to them can be looked at."""
+    """A source of the columns without mistakes, so that what refers to them can be looked at."""
     wrong = {each.at[1] for each in error.each if len(each.at) > 1 and each.at[0] == "columns"}
     for number in wrong:
         found.leave_out("columns", columns[number].name)

@@ -28,7 +28,7 @@ from spark_jobs.spec_files.old_words import gather_tables
 from spark_jobs.spec_files.source_entry import find_source
 from spark_jobs.spec_files.table_entries import entry_of
 
-# Fields of a lake that come from other entries: what a file writes under their names would be replaced without a word.
+# Fields of a lake that come from other entries: what a file writes under their names would be silently replaced.
 _MADE = {
     "patterns": "write each as an entry of tables whose from has patterns",
     "table_services": "write it under services, in tables",
@@ -61,7 +61,7 @@ def parse_lake_spec(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftLake(LakeSpec):
-    """A lake that may contradict itself, so that all that contradicts can be told."""
+    """A lake that may contradict itself, so that all contradictions can be reported."""
 
     def __post_init__(self) -> None:
         self._arrange()
@@ -106,7 +106,7 @@ def _of_kind(made: tuple[Any, ...], items: Items, kind: type[Any]) -> tuple[tupl
 
 
 def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, Any]:
-    """The values that a lake can be made of; others are reported, and something stands in for those that it needs."""
+    """The values that a lake can be made of; others are reported, and replaced where the lake needs them."""
     for name, way in _MADE.items():
         if name in document:
             found.add(ContractError(f"lake: {name!r} is no entry of its own; {way}", at=(name,)), document)
@@ -115,7 +115,7 @@ def _usable(values: Entries, document: Entries, found: Mistakes) -> dict[str, An
         found.add(error, values)
     usable = values.without(*(error.at[0] for error in wrong if error.at))
     if not all(is_identifier(usable.get(name)) for name in ("log", "quarantine")):
-        found.leave_out("tables")  # nobody knows what it is called
+        found.leave_out("tables")  # its name is not known
     return {**{name: f"the_{name}" for name in ("lake", "log", "quarantine")}, **usable}
 
 

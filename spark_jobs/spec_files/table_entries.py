@@ -143,7 +143,7 @@ def _words(entry: Entries, found: Mistakes, what: str, **kinds: type[StrEnum]) -
 def _columns(
     entry: Entries, name: str, found: Mistakes, what: str, *, is_own: bool = False
 ) -> tuple[tuple[Any, ...], Items]:
-    """The columns that an entry declares, each made on its own, and where they stand."""
+    """The columns that an entry declares, each made on its own, and their places."""
     made, kept = tuple[Any, ...](), Items()
     with found.of(entry):
         listed = sequence(entry.get(name, []), f"{what}: {name}", at=(name,))

@@ -1,4 +1,4 @@
-"""What expectations say of a table is checked against the lake spec: columns that are there, SQL that asks one row.
+"""Checks expectations against the lake spec: columns that are there, SQL that is about one row.
 
 The columns of mirrors are learned from their events, so of those it is checked what the spec itself says of columns
 (:mod:`spark_jobs.sql_analysis.mirror_expectations` knows them).
@@ -33,7 +33,7 @@ def expectations_of(spec: LakeSpec, table: str) -> tuple[Expectation, ...]:
     Of a mirror the spec implies nothing: its columns do.
 
     Raises:
-        ContractError: one of them names what is not there, or its SQL does not ask a single row.
+        ContractError: one of them names what is not there, or its SQL is not about a single row.
     """
     declared = tuple(each for each in spec.expectations if each.table == table)
     for each in declared:
@@ -85,7 +85,7 @@ def _implied(spec: LakeSpec, table: str) -> Iterator[Expectation]:
 def _mistakes(each: Expectation, spec: LakeSpec) -> Iterator[ContractError]:
     mirror = spec.mirror(each.table)
     try:
-        columns = None if mirror else visible_columns(spec, each.table)  # of a mirror nobody knows them yet
+        columns = None if mirror else visible_columns(spec, each.table)  # those of a mirror are not known yet
         if mirror:
             _check_names(columns_in(each), mirror)
     except ContractError as error:

@@ -252,7 +252,7 @@ def _aggregate(mart: MartSpec, query: exp.Expr, columns: Mapping[str, tuple[str,
 
 
 def _is_made_of(item: exp.Expr, parts: Collection[exp.Expr], tables: set[str]) -> bool:
-    """True when every column in it stands inside one of the parts."""
+    """True when every column in it is inside one of the parts."""
     from sqlglot import exp
 
     if normalised(item, tables) in parts:

@@ -1,4 +1,4 @@
-"""What SQL of every mart must be, and what modes append and aggregate ask of it. Each refusal says what to do."""
+"""What SQL of every mart must be, and what modes append and aggregate require of it. Each refusal says what to do."""
 
 from __future__ import annotations
 

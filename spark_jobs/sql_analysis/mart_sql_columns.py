@@ -27,7 +27,7 @@ def columns_of_reads(mart: MartSpec, spec: LakeSpec, query: exp.Expr) -> dict[st
     """By table that the mart reads, the columns that its SQL can see.
 
     Raises:
-        ContractError: of a table at the source all columns are selected, or nobody could say whose a column is.
+        ContractError: of a table at the source all columns are selected, or it is not clear whose a column is.
     """
     mirrors = [read.table for read in mart.reads if spec.has_source_columns(read.table)]
     found = {read.table: visible_columns(spec, read.table) for read in mart.reads if read.table not in mirrors}

@@ -64,7 +64,7 @@ def _place(text: str, name: str) -> Steps:
 
 
 def parse_expression(text: str, *, at: Steps = ()) -> exp.Expr:
-    """One value made of the columns of one row; ContractError for anything else, ``at`` where the text stands."""
+    """One value made of the columns of one row; ContractError for anything else, ``at`` the place of the text."""
     try:
         return _expression(text)
     except ContractError as error:

@@ -55,7 +55,7 @@ class Relation:
 
 
 class Sources:
-    """The relations after FROM by their aliases, and the columns that ``*`` stands for."""
+    """The relations after FROM by their aliases, and the columns that ``*`` selects."""
 
     def __init__(self, aliases: Mapping[str, exp.Expr]) -> None:
         self.relations: dict[str, Relation] = {}
@@ -64,7 +64,7 @@ class Sources:
         self._shared: set[str] = set()
 
     def add(self, alias: str, relation: Relation, using: Sequence[str] = ()) -> None:
-        """Join a relation; columns named in USING stand for both sides and come first."""
+        """Join a relation; columns named in USING are those of both sides and come first."""
         if alias in self.relations:
             raise ContractError(f"two of its tables are called {show(alias)}; give each a name of its own with AS")
         shared = [entry for name in using for entry in self.star if entry[1] == name][: len(using)]
@@ -127,7 +127,7 @@ class Sources:
         return is_own and plain.name.lower() in self.relations[alias].keys
 
     def _plain(self, expression: exp.Expr) -> exp.Expr:
-        """Without brackets; an alias of the same SELECT is what it stands for, unless a column has its name."""
+        """Without brackets; an alias of the same SELECT is replaced by its expression, unless a column has its name."""
         from sqlglot import exp
 
         plain = expression.unnest()

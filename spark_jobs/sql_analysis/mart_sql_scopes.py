@@ -110,7 +110,7 @@ def _read(select: exp.Select, tables: Mapping[str, Relation]) -> Sources:
 
 
 def _source(item: exp.Expr, tables: Mapping[str, Relation]) -> tuple[str, Relation]:
-    """Alias and relation of what stands after FROM or JOIN."""
+    """Alias and relation of an item after FROM or JOIN."""
     from sqlglot import exp
 
     is_plain = not {name for name, value in item.args.items() if value} - _TABLE_PARTS

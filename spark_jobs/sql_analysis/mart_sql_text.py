@@ -21,14 +21,14 @@ TIME_ZONE = "time_zone"
 """The one parameter that SQL of a mart may use: ``:time_zone``."""
 
 Edit = tuple[int, int, str]
-"""From, to (exclusive), and what stands there instead."""
+"""From, to (exclusive), and the replacement."""
 
 
 @lru_cache(maxsize=512)
 def parse_sql(text: str, *, wanted: str = "SELECT") -> exp.Expr:
     """The one statement or expression in ``text``; ContractError when it cannot be read, or there are several.
 
-    A text is parsed once, so the tree is everybody's: who changes one changes a copy.
+    A text is parsed once, so the tree is shared: whoever changes one changes a copy.
     """
     from sqlglot import errors, exp, parse
 

@@ -55,7 +55,7 @@ def window_over(call: exp.Expr) -> exp.Window | None:
 
 
 def window_definition(window: exp.Window) -> exp.Window:
-    """Where a window's partition and order stand: ``OVER w`` is defined in the clause WINDOW."""
+    """Where a window's partition and order are: ``OVER w`` is defined in the clause WINDOW."""
     from sqlglot import exp
 
     name = window.alias

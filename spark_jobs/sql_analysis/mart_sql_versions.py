@@ -1,8 +1,8 @@
 """Joins of versions in a scoped mart by a moment: which row is joined to which version, and that nothing else counts.
 
 A row of a scope that is joined to the version of its own moment, and sees nothing of when that version began or ends,
-depends only on what the values were at this moment. So a change of versions concerns the rows whose moment lies where
-the values are others, not every row with the key.
+depends only on what the values were at this moment. So a change of versions concerns the rows whose moment falls where
+the values have changed, not every row with the key.
 """
 
 from __future__ import annotations

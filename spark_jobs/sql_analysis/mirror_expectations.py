@@ -1,6 +1,6 @@
 """What is expected of mirrors: what their columns imply as they are now, and what their files say of columns.
 
-A column that the source adds is asked from its first event on, without an entry. An entry about a column that is not
+A column that the source adds is checked from its first event on, without an entry. An entry about a column that is not
 there yet waits for it, and an entry of the name of an implied expectation takes its place.
 """
 
@@ -31,19 +31,19 @@ class TableExpectations:
     columns_of: Callable[[str], Sequence[Column]]
 
     def of(self, table: str) -> tuple[Expectation, ...]:
-        """What can be asked of a table: what is implied, then what its file says of columns that are there.
+        """What can be checked of a table: what is implied, then what its file says of columns that are there.
 
         Raises:
             ContractError: one of them is wrong, whatever columns there are.
         """
         declared = expectations_of(self.spec, table)
-        asked = tuple(each for each in declared if not self._missing(each))
+        checkable = tuple(each for each in declared if not self._missing(each))
         mirror = self.spec.mirror(table)
         if mirror is None:
-            return asked
+            return checkable
         own = {each.name for each in declared}
         implied = implied_of_mirror(self.spec, mirror, self.columns_of(table))
-        return (*(each for each in implied if each.name not in own), *asked)
+        return (*(each for each in implied if each.name not in own), *checkable)
 
     def waiting(self, table: str) -> tuple[str, ...]:
         """A line for each expectation that waits for a column of a mirror."""

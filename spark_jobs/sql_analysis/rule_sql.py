@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _WORDS = "and between case decimal else if in like not or rlike then when"
-"""Words of SQL that may stand before an opening bracket and are no functions."""
+"""Words of SQL that may come before an opening bracket and are no functions."""
 _FUNCTIONS = """
     abs bround cast ceil ceiling coalesce concat datediff day endswith floor greatest if ifnull isnotnull isnull least
     left length lower ltrim mod month nullif nvl nvl2 pmod quarter replace right round rtrim startswith substr substring

@@ -55,13 +55,13 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
     in the older one.
 
     What comes back is a scan of Parquet files. Hudi's incremental reader turns vectorized reading off for the session
-    while a plan is being carried out; the project's sessions read structs without it, so the feed may stand in one
-    plan with anything. In a session that somebody else configured, pin and count it first.
+    while a plan is being carried out; the project's sessions read structs without it, so the feed may be in one
+    plan with anything. In a session that was configured elsewhere, pin and count it first.
 
     Returns:
         None when it cannot be known what changed, and the caller has to recompute: ``after`` is no write of the
         timeline, a commit names no folder or its folder is gone, a column changed its type between two commits. None
-        too when no commit of the window changed rows (see :meth:`Timeline.changes_in`): there is nothing to ask for.
+        too when no commit of the window changed rows (see :meth:`Timeline.changes_in`): there is nothing to read.
     """
     if not timeline.holds(window.after):
         return None
@@ -77,7 +77,7 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
 
 
 def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], settings: Settings, *, now_ns: int) -> int:
-    """Remove the folders that no consumer will read again, and that nobody touched for an hour; gives how many.
+    """Remove the folders that no consumer will read again, and that did not change for an hour; gives how many.
 
     Needed are those of commits beyond the smallest checkpoint that a consumer has on the table, among the newest
     ``MAX_KEPT``; with no consumer, of all of these. Everything else goes, also what a dead writer left. It needs no
@@ -129,7 +129,7 @@ def _read_merged(spark: SparkSession, table: str, folders: Iterable[str], settin
     paths = [f"{_root(table, settings)}/{folder}" for folder in folders]
     try:
         feed_df = spark.read.option("mergeSchema", "true").parquet(*paths)
-        # Asked for by name: over Spark Connect the files are looked at no earlier.
+        # Over Spark Connect the files are not looked at before the schema is read.
         log.info("table %s: %d commits of the change feed, %s", table, len(paths), feed_df.schema.simpleString())
     except Exception as error:
         if "CANNOT_MERGE_SCHEMAS" in str(error):

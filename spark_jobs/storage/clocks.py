@@ -19,7 +19,7 @@ from spark_jobs.storage.timeline import Instant, Timeline
 
 CLOCK_KEY = "clock"
 """In the metadata of a mart's commit: the clock that it was refreshed for."""
-_ASKED_EVERY = 600.0
+_MEASURE_SECONDS = 600.0
 _POLL_SECONDS = 0.5
 _MILLISECOND = timedelta(milliseconds=1)
 """What instants are counted in."""
@@ -61,11 +61,11 @@ def await_turn(
 
 
 def engine_clock(spark: SparkSession) -> Callable[[], datetime]:
-    """What tells the engine's time, by ours and how far the two are apart."""
+    """A function that gives the engine's time: this machine's time plus the measured skew."""
 
     def now() -> datetime:
-        asked, skew = _skews.get(spark, (-_ASKED_EVERY, timedelta()))
-        if time.monotonic() - asked >= _ASKED_EVERY:
+        measured, skew = _skews.get(spark, (-_MEASURE_SECONDS, timedelta()))
+        if time.monotonic() - measured >= _MEASURE_SECONDS:
             row = spark.sql("SELECT unix_millis(current_timestamp())").first()
             there = datetime.fromtimestamp(int(row[0]) / 1000, tz=UTC) if row else machine_now()
             skew = there - machine_now()

@@ -3,8 +3,8 @@
 Hudi takes these times for three things: in which order a restore rolls commits back, which of them it rolls back at
 all, and to which version of a file the log files beside it belong. A lake that was copied without its files' times
 (``cp -r``, an upload to an object store) has others: a restore fails half-way, and rows that a compaction has merged
-long ago count once more. Nobody else knows the true times, and the order in which commits were begun is as good: that
-is also what Hudi takes for commits that it has archived.
+long ago count once more. The true times are recorded nowhere else, and the order in which commits were begun is as
+good: that is also what Hudi takes for commits that it has archived.
 """
 
 from __future__ import annotations

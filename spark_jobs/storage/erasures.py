@@ -61,7 +61,7 @@ class Erasures:
         return Pending(**{**fields, "names": tuple(fields["names"]), "found": found})
 
     def has_any(self) -> bool:
-        """True when somebody was erased from the lake, or is being erased."""
+        """True when a person was erased from the lake, or an erasure has begun."""
         return bool(self._files.list_files(FOLDER))
 
     def state(self) -> tuple[tuple[str, int], ...]:
@@ -69,7 +69,7 @@ class Erasures:
         return tuple((entry.path, entry.modified_ns) for entry in self._files.list_files(FOLDER))
 
     def begin(self, pending: Pending) -> None:
-        """Remember whom: once the tables have forgotten the names, nobody else knows what to look for."""
+        """Record who is erased: once the names are out of the tables, only this record says what to look for."""
         self._files.write(f"{FOLDER}/{_PENDING}", json.dumps(asdict(pending)).encode())
 
     def finish(

@@ -70,9 +70,10 @@ def _holder(file: IO[str], path: Path) -> str:
 
 
 def _holder_of_removed(path: Path) -> str:
-    """Somebody who still holds a file of this name that was removed by hand: no lock on a new one keeps him out.
+    """The process that still holds a file of this name that was removed by hand; "" when none is found.
 
-    Asked when the file is new. A process of another user cannot be asked, and elsewhere than on Linux none can.
+    Called when the file is new: a lock on the new file does not keep that process out. Processes of other users are
+    not found, and outside Linux none is found.
     """
     removed = f"{os.path.realpath(path)} (deleted)"
     for process in sorted(Path(_PROCESSES).glob("[0-9]*")):

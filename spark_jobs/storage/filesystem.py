@@ -16,7 +16,7 @@ from spark_jobs.storage.s3 import endpoint_of, is_s3, region_of, split_uri
 
 _TEMPORARY = ".tmp"
 _ABANDONED_SECONDS = 60
-"""A temporary file that nobody wrote to for so long is of a writer that died: they are written in one go."""
+"""A temporary file that did not change for so long is of a writer that died: they are written in one go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class Filesystem:
         return bool(self._infos(path)) or self.changed_ns(path) is not None
 
     def set_changed_ns(self, path: str, changed_ns: int) -> None:
-        """Set when a local file last changed; SettingsError when it is somebody else's."""
+        """Set when a local file last changed; SettingsError when it is another user's."""
         try:
             os.utime(self._at(path), ns=(changed_ns, changed_ns))
         except PermissionError as error:

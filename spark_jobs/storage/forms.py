@@ -1,10 +1,10 @@
 """The form that Hudi keeps of a table in ``hoodie.properties``: its record key, its partition column and its type.
 
 Hudi takes it from the table's first writer, and refuses every later one that has another. Of a table that is rebuilt
-the record key may change: readers do not ask for its name, they tell rows apart by the key that is written in each of
+the record key may change: readers do not use its name, they tell rows apart by the key that is written in each of
 them. The rest stays. With partitions or without them readers look for files in other places, and of the two steps, the
 commit and the new name, one would come first and leave some readers without a row. And a table that was merge-on-read
-has states of before in log files, which nobody would read in one that is copy-on-write.
+has states of before in log files, which are not read in one that is copy-on-write.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TableForm:
 
     @classmethod
     def stored(cls, timeline: Timeline) -> TableForm | None:
-        """The form of a table on storage; None when its files do not tell."""
+        """The form of a table on storage; None when its files do not have it."""
         known = timeline.properties
         if not {_KEY, _TYPE} <= known.keys():
             return None

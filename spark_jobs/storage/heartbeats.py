@@ -1,4 +1,4 @@
-"""Heartbeats: by them Hudi tells a writer that is at work from one that is dead."""
+"""Heartbeats: by them Hudi tells live writers and dead ones apart."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """The heartbeats of one table. The caller holds the lease, so whoever's heartbeat it is, nobody waits for him.
+    """The heartbeats of one table. The caller holds the lease, so no process waits for the writer of one.
 
     Usually a dead writer's heartbeat ends with its process. A write that failed inside a living engine can leave one
-    that nobody stops: as long as it beats, Hudi takes the writer for alive, and nothing can be done with its instant.
+    that never stops: as long as it beats, Hudi takes the writer for alive, and nothing can be done with its instant.
     """
 
     def __init__(self, table: str, path: str) -> None:

@@ -57,7 +57,7 @@ def open_lake(lake: str, settings: Settings, *, may_name: bool) -> None:
 def make_lake(lake: str, settings: Settings, *, may_adopt: bool) -> bool:
     """Make a new lake at the base path, or give its name to one that has none; False when it has it already.
 
-    ``may_adopt``: also where other things are, or tables of which nothing tells whose they are.
+    ``may_adopt``: also where other things are, or tables that do not show whose they are.
 
     Raises:
         OtherLakeError: there is another lake.
@@ -132,7 +132,7 @@ def make_landing(settings: Settings) -> bool:
 
 
 def _others(files: Filesystem, landing: Filesystem) -> list[str]:
-    """What is at the base path besides the landing folder; names that begin with a dot may be anybody's."""
+    """What is at the base path besides the landing folder; names that begin with a dot may be of any program."""
     inside = landing.root.removeprefix(f"{files.root.rstrip('/')}/")
     own = inside.split("/")[0] if inside != landing.root else ""
     names = [*files.folders(), *(entry.path.rsplit("/", 1)[-1] for entry in files.list_files())]

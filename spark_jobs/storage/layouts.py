@@ -1,4 +1,4 @@
-"""How each table of a lake lies on storage: key, partitions, and which of the two physical forms it has."""
+"""How each table of a lake is stored: key, partitions, and which of the two physical forms it has."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def quarantine_layout(spec: LakeSpec) -> TableLayout:
 
 
 def quality_layout(spec: LakeSpec) -> TableLayout:
-    """Results of quality, one partition a day: each at once seen by every engine, asked twice still one row."""
+    """Results of quality, one partition a day: every engine sees them at once, and a repeated result is one row."""
     return TableLayout(name=spec.quality.table, record_key="result_id", partition="day", form=StorageForm.KEYED)
 
 
@@ -86,7 +86,7 @@ def table_layout(table: TableSpec) -> TableLayout:
 
 
 def history_layout(table: TableSpec) -> TableLayout:
-    """What each event said of the table's rows, in as many buckets as the table has."""
+    """The values that each event has for the table's rows, in as many buckets as the table has."""
     return TableLayout(
         name=table.history_name,
         record_key=HISTORY_KEY,

@@ -65,7 +65,7 @@ def service_lease(table: str) -> str:
 
 
 def _describe_holder(job: str) -> str:
-    """What others are told while they wait."""
+    """The holder, as others report it while they wait."""
     return json.dumps({"job": job, "pid": os.getpid(), "host": os.uname().nodename})
 
 

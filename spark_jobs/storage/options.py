@@ -104,7 +104,7 @@ def heartbeat_seconds() -> float:
 
 
 class Operation(StrEnum):
-    """Operations that a commit may ask for in place of that of the table's form."""
+    """Operations that a commit may use in place of that of the table's form."""
 
     UPSERT = "upsert"
     DELETE = "delete"
@@ -151,7 +151,7 @@ def build_write_options(
         return {**options, Hudi.BULK_INSERT_SORT: "NONE", Hudi.INDEX_TYPE: "SIMPLE"}
     is_rewrite = operation is Operation.INSERT_OVERWRITE
     if is_first or is_rewrite:
-        # Nothing to look up or lay over: the same buckets, a third of an upsert's time.
+        # Nothing to look up or merge: the same buckets, a third of an upsert's time.
         options |= {Hudi.OPERATION: "bulk_insert", Hudi.BULK_INSERT_PARALLELISM: str(layout.buckets)}
     if is_rewrite:
         # Of every partition that has rows. The operation for whole tables would want a mode that removes folders here,

@@ -1,6 +1,6 @@
-"""The outcome of a job as a file, for a driver that runs where nobody sees its output (ADR 15).
+"""The outcome of a job as a file, for a driver that runs where its output is not seen (ADR 15).
 
-``python -m spark_jobs.storage.outcome_files URI`` prints what stands there, and removes it: nothing when nothing does.
+``python -m spark_jobs.storage.outcome_files URI`` prints what is there, and removes it: nothing when there is no file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def write_outcome(uri: str, outcome: JobOutcome) -> None:
     """Write it whole or not at all.
 
     Raises:
-        SettingsError: the place cannot be written; what it takes is said.
+        SettingsError: the place cannot be written; the message says what it takes.
         TransientError: the storage failed.
     """
     files, name = _place(uri)
@@ -35,7 +35,7 @@ def take_outcome(uri: str) -> JobOutcome | None:
     """What :func:`write_outcome` wrote, which is removed then; None when there is nothing.
 
     Raises:
-        ContractError: something else stands there; it is left.
+        ContractError: something else is there; it is left.
         SettingsError: the place cannot be read.
         TransientError: the storage failed.
     """
@@ -58,7 +58,7 @@ def take_outcome(uri: str) -> JobOutcome | None:
 def _remove(files: Filesystem, name: str, uri: str) -> None:
     """Remove what was read. When the storage fails at that, how the job ended is known all the same.
 
-    Nobody reads it again: the file of another attempt has another name.
+    It is not read again: the file of another attempt has another name.
     """
     try:
         files.delete(name)

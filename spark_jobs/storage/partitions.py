@@ -1,4 +1,4 @@
-"""The partitions of a table: what lies in them, and removing whole ones in one commit."""
+"""The partitions of a table: what is in them, and removing whole ones in one commit."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from spark_jobs.storage.timeline import Timeline
 _KEEP_ALL_COMMITS = 1_000_000
 _POLL_SECONDS = 1.0
 _DEAD_AFTER = 2
-"""A rollback that got no further for so many times the age at which heartbeats end is of nobody."""
+"""A rollback that got no further for so many times the age at which heartbeats end is of a dead process."""
 MARKERS = ".hoodie/.temp"
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
 
     A pending instant is either of a writer whose process is gone while the engine still works for it (it will
     complete) or of a dead one (its heartbeat ends, then it is rolled back). Both are waited for, but not for ever: a
-    write that failed inside a living engine may leave a heartbeat that nobody stops. It is fenced. ``may_be_ahead`` is
+    write that failed inside a living engine may leave a heartbeat that never stops. It is fenced. ``may_be_ahead`` is
     for what takes commits from the future away.
 
     Raises:
@@ -92,8 +92,8 @@ def with_times(timeline: Timeline) -> Timeline:
     """
     if not timeline.misdated or not timeline.is_local:
         return timeline
-    told = "%s: the lake was copied without the times of its files; setting those of %d commits"
-    log.warning(told, timeline.table, len(timeline.completed))
+    message = "%s: the lake was copied without the times of its files; setting those of %d commits"
+    log.warning(message, timeline.table, len(timeline.completed))
     put_in_order(Filesystem(timeline.path), timeline.completed)
     return Timeline(table=timeline.table, path=timeline.path)
 

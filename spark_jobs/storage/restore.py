@@ -127,7 +127,7 @@ def restore_table(spark: SparkSession, way: TableReturn, settings: Settings) -> 
     if is_there(timeline, way.back_to):
         return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=False)
     log.info("%s: back to %s", way.table, way.back_to)
-    if key := key_before(timeline, way.back_to):  # first: the commits that tell are about to go
+    if key := key_before(timeline, way.back_to):  # first: the commits that record it are about to go
         name_record_key(path, key)
     put_in_order_after(timeline, way.back_to)
     call(spark, way.table, path, "rollback_to_savepoint", {"instant_time": way.back_to})

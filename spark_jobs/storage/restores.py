@@ -74,7 +74,7 @@ class TablePlan:
 
 
 def read_plan(timeline: Timeline) -> TablePlan | None:
-    """The plan of a table's restore that was cut off; None when there is none, or it does not tell.
+    """The plan of a table's restore that was cut off; None when there is none, or its file has no instants.
 
     Its file is Avro, uncompressed, and has the instants to be rolled back and then the one to be restored.
     """

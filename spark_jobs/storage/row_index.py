@@ -48,7 +48,7 @@ class _Manifest:
     instants: Mapping[str, str] = field(default_factory=dict)
     """Instant up to which each table is indexed."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Names and types that the key and slots of each table stand for."""
+    """Names and types of the columns in the key and slots of each table."""
     folders: Mapping[str, int] = field(default_factory=dict)
     """Bytes of each folder, oldest first."""
 
@@ -58,7 +58,7 @@ class RowIndex:
 
     Args:
         name: of the folder that it has.
-        columns: of each table, what its key and slots stand for; more may come to their end.
+        columns: of each table, those in its key and slots; more may come to their end.
         settings: where the lake is.
         pack: packed rows of a table's own rows, by the table's name.
         merge: packed rows with several of one key merged into one.
@@ -103,7 +103,7 @@ class RowIndex:
     def find(self, spark: SparkSession, hashes_df: DataFrame, *, most: int) -> DataFrame | None:
         """Packed rows that have a ``key_hash`` in ``hashes_df``, at most ``most`` of them; None when nothing is stored.
 
-        A key may come with several rows, which count as their merge, and with rows of keys that were not asked for.
+        A key may come with several rows, which count as their merge, and with rows of keys that were not requested.
         """
         if not self._manifest.folders:
             return None

@@ -95,7 +95,7 @@ def _wait_for(lease: Lease, *, table: str, wait: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """The object as it is: ``holder`` and ``token`` are empty when somebody let it go."""
+    """The object as it is: ``holder`` and ``token`` are empty when the lease was let go."""
 
     tag: str
     content: str
@@ -143,7 +143,7 @@ class Lease:
                 return
 
     def is_held(self) -> bool:
-        """Whether nobody else can have it: not lost, and renewed lately."""
+        """Whether no one else can have it: not lost, and renewed lately."""
         return bool(self._tag) and now() - self._written < EXPIRES_SECONDS - RENEW_SECONDS
 
     def release(self) -> None:
@@ -182,7 +182,7 @@ class Lease:
         raise TransientError(f"{self._name} is ours and was refused {_TRIES} times; run again later")
 
     def _put_once(self, content: str, condition: dict[str, str]) -> str:
-        with self._asking():
+        with self._translated_errors():
             try:
                 answer = self.client.put_object(Bucket=self.bucket, Key=self.key, Body=content.encode(), **condition)
             except self.client.exceptions.ClientError as error:
@@ -196,8 +196,8 @@ class Lease:
         return found.tag if found and found.token == self._token else ""
 
     def _read(self) -> _Found | None:
-        """The object; None when there is none. One that cannot be understood is held by somebody unknown."""
-        with self._asking():
+        """The object; None when there is none. One that cannot be understood has an unknown holder."""
+        with self._translated_errors():
             try:
                 answer = self.client.get_object(Bucket=self.bucket, Key=self.key)
             except self.client.exceptions.NoSuchKey:
@@ -217,7 +217,7 @@ class Lease:
         return f"the lease s3://{self.bucket}/{self.key}"
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
         from urllib3.exceptions import HTTPError  # of an error's body that breaks off; botocore does not translate it
 
@@ -227,10 +227,10 @@ class Lease:
         except NoCredentialsError as error:
             raise SettingsError(f"{name} cannot be requested ({error}); give the job a role or credentials") from error
         except ClientError as error:
-            said = error.response["Error"]
-            told = f"{name}: {said.get('Code')}: {said.get('Message')}"
+            details = error.response["Error"]
+            message = f"{name}: {details.get('Code')}: {details.get('Message')}"
             if error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:
-                raise TransientError(f"{told}; run again later") from error
-            raise SettingsError(f"{told}; a writer needs s3:GetObject and s3:PutObject there") from error
+                raise TransientError(f"{message}; run again later") from error
+            raise SettingsError(f"{message}; a writer needs s3:GetObject and s3:PutObject there") from error
         except (BotoCoreError, HTTPError) as error:
             raise TransientError(f"{name} cannot be requested ({error}); run again later") from error

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldVersions:
-    """Of what lies below a path: versions that were there besides the newest, how many are left, and why, or ""."""
+    """Of what is below a path: versions that were there besides the newest, how many are left, and why, or ""."""
 
     path: str
     found: int
@@ -60,7 +60,7 @@ def _left(client: Any, path: str, removed: int, reason: str) -> OldVersions:
     try:
         left = sum(1 for _ in _old_versions(client, path))
     except (BotoCoreError, ClientError):
-        left = -1  # nobody knows
+        left = -1  # unknown
     return OldVersions(path=path, found=removed + max(left, 0), left=left, reason=reason)
 
 

@@ -86,7 +86,7 @@ class SavepointRecords:
 
         The caller holds the leases of the tables, so that no clean is under way.
         """
-        self.write(record)  # first: a savepoint that no record names would hold cleaning, and nobody would know why
+        self.write(record)  # first: a savepoint that no record names would silently hold cleaning
         for table, instant in record.tables.items():
             timeline = Timeline(table=table, path=self._settings.table_path(table))
             if instant not in timeline.savepoints:

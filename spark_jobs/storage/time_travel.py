@@ -35,7 +35,7 @@ def state_at(spark: SparkSession, timeline: Timeline, moment: str) -> str:
 def find_state(spark: SparkSession, timeline: Timeline, moment: str) -> str | None:
     """The same; None for a table that was made after that moment.
 
-    Asked of the cleans first: Hudi refuses a state that was cleaned too, with no word of which can be read.
+    The cleans are looked at first: Hudi refuses a state that was cleaned too, but does not say which can be read.
     """
     known = [write.time for write in timeline.writes if write.time <= moment]
     readable_from = cleaned_up_to(spark, timeline)

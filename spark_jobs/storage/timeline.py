@@ -39,7 +39,7 @@ class Instant:
 
 
 class Timeline:
-    """What ``.hoodie`` of one table said when it was listed. An absent table has an empty timeline."""
+    """What ``.hoodie`` of one table had when it was listed. An absent table has an empty timeline."""
 
     def __init__(self, *, table: str, path: str) -> None:
         self.table, self.path = table, path
@@ -112,7 +112,7 @@ class Timeline:
     def holds(self, instant: str) -> bool:
         """True when ``instant`` is a completed write of the active timeline, and so everything after it is there too.
 
-        One that merely lies between two of them is not: what it was, a restore may have taken away.
+        One that is merely between two of them is not: what it was, a restore may have taken away.
         """
         return any(write.time == instant for write in self.writes)
 
@@ -161,7 +161,7 @@ class Timeline:
     def rows_stored(self) -> int | None:
         """Rows of the newest file of every file group, by the commits' statistics.
 
-        None where they do not tell: old commits were archived, or a commit wrote log files.
+        None where they are not enough: old commits were archived, or a commit wrote log files.
         """
         newest: dict[tuple[str, str], tuple[str, int]] = {}
         for write in self.writes:

@@ -32,5 +32,5 @@ def table_folders(files: Filesystem) -> list[str]:
 
 
 def declared_tables(spec: LakeSpec) -> frozenset[str]:
-    """The tables of the spec, with what lies beside them."""
+    """The tables of the spec, with those that are kept beside them."""
     return frozenset((*spec.table_names, *(layout.name for layout in all_layouts(spec))))

@@ -27,7 +27,7 @@ _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat 
 
 _NO_FOLDER = rf"{NO_FOLDER}|^.{{200}}"
 """Of a partition's value: also what is too long for a folder's name."""
-_NO_FOLDER_SAID = "a value of the partition column cannot be a folder"
+_NO_FOLDER_TEXT = "a value of the partition column cannot be a folder"
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def fit_layout(layout: TableLayout, timeline: Timeline) -> TableLayout:
     """The layout with as many buckets as the table has.
 
     A key's bucket is its hash modulo their number, which Hudi keeps nowhere: written with another one, old keys would
-    go to other buckets and stand in the table twice.
+    go to other buckets and be in the table twice.
     """
     made_with = buckets_of(layout, timeline)
     if made_with < layout.buckets:
@@ -104,9 +104,9 @@ def commit(
     except Exception as error:
         if any(name in str(error) for name in _CONFLICTS):
             raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
-        if _NO_FOLDER_SAID in str(error):
+        if _NO_FOLDER_TEXT in str(error):
             raise ContractError(
-                f"{layout.name}: {_NO_FOLDER_SAID} (it has /, \\ or a line end, or is too long); partition by a day or "
+                f"{layout.name}: {_NO_FOLDER_TEXT} (it has /, \\ or a line end, or is too long); partition by a day or "
                 f"a month"
             ) from error
         raise
@@ -127,5 +127,5 @@ def _with_folders(rows_df: DataFrame, layout: TableLayout) -> DataFrame:
     if not layout.partition or not isinstance(rows_df.schema[layout.partition].dataType, StringType):
         return rows_df
     value = F.col(layout.partition)
-    stopped = F.raise_error(F.lit(_NO_FOLDER_SAID)).cast("string")
+    stopped = F.raise_error(F.lit(_NO_FOLDER_TEXT)).cast("string")
     return rows_df.withColumn(layout.partition, F.when(value.rlike(_NO_FOLDER), stopped).otherwise(value))

@@ -52,7 +52,7 @@ def open_session(servers: str) -> Iterator[KazooClient]:
 
 @contextmanager
 def hold_node(client: KazooClient, base_path: str, *, table: str, who: str, wait: int) -> Iterator[Callable[[], bool]]:
-    """Hold the lease of one table while the block runs; gives what asks ZooKeeper whether it is still held.
+    """Hold the lease of one table while the block runs; gives a function that checks whether it still is.
 
     Raises:
         TableBusyError: another process still holds it after ``wait`` seconds.
@@ -78,7 +78,7 @@ def hold_node(client: KazooClient, base_path: str, *, table: str, who: str, wait
 
 
 def _is_ours(lock: Lock) -> bool:
-    """Asked of the servers: the client may not know yet that its session has ended."""
+    """Checked with the servers: the client may not know yet that its session has ended."""
     from kazoo.exceptions import KazooException
 
     try:

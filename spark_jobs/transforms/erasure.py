@@ -16,10 +16,10 @@ _NUMBER = "decimal(38,9)"
 
 
 def names_person(person: Person, naming: Naming, types: Mapping[str, str]) -> Column | None:
-    """True for a row that is about the person; None when its columns (with their types) can name nobody of the kind.
+    """True for a row that is about the person; None when its columns (with their types) can name no such person.
 
     A row is about them when it has their key. Without a key, or with the stand-in, one of their names is enough: beside
-    another key the same name is somebody else's.
+    another key the same name is another person's.
     """
     key = F.col(naming.key) if naming.key in types else None
     names = [F.col(name) for name in naming.columns if name in types]
@@ -74,9 +74,9 @@ def _names(person: Person, key: Column | None, names: Sequence[Column], *, is_te
     found = []
     if key is not None:
         found.append(F.coalesce(_is_key(key, person.id, is_text), F.lit(False)))
-    is_nobody = F.lit(True) if key is None else key.isNull() | _is_key(key, str(STAND_IN), is_text)
+    is_without_key = F.lit(True) if key is None else key.isNull() | _is_key(key, str(STAND_IN), is_text)
     if person.names:
-        found += [F.coalesce(name.isin(*person.names), F.lit(False)) & is_nobody for name in names]
+        found += [F.coalesce(name.isin(*person.names), F.lit(False)) & is_without_key for name in names]
     return reduce(operator.or_, found) if found else None
 
 

@@ -9,14 +9,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
-from spark_jobs.lake_spec.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID, named_unsaid
+from spark_jobs.lake_spec.versions import HISTORY_ABSENT, HISTORY_KEY, HISTORY_TIME, named_absent
 from spark_jobs.transforms.folding import EVENT_ORDER, EVENT_TIME
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, TABLE, MergedTable
 from spark_jobs.transforms.row_orders import key_texts
 from spark_jobs.transforms.texts import from_text
 
 
-def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
+def to_history(versions_df: DataFrame, table: MergedTable) -> DataFrame:
     """The rows of one table's history among what :func:`spark_jobs.transforms.folding.event_versions` gives.
 
     Those are ``history__key`` (the order with the key), the key, the values of the event and null for others,
@@ -29,8 +29,8 @@ def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
     values = {column.name: from_text(text, column.type) for column, text in texts.items()}
     if not table.spec.has_row_order:
         values = {table.spec.key_column: from_text(F.col(KEY), table.key_type), **values}
-    unsaid = [
-        F.when(each.isNull() & ~is_deleted, named_unsaid(column.name))
+    not_set = [
+        F.when(each.isNull() & ~is_deleted, named_absent(column.name))
         for column, each in slots.items()
         if column.source not in keys
     ]
@@ -40,6 +40,7 @@ def to_history(said_df: DataFrame, table: MergedTable) -> DataFrame:
         ROW_ORDER: F.col(EVENT_ORDER),
         IS_DELETED: is_deleted,
         HISTORY_TIME: F.col(EVENT_TIME),
-        HISTORY_UNSAID: F.concat_ws("", *unsaid) if unsaid else F.lit(""),
+        HISTORY_ABSENT: F.concat_ws("", *not_set) if not_set else F.lit(""),
     }
-    return said_df.where(F.col(TABLE) == table.name).select(*(value.alias(name) for name, value in columns.items()))
+    own_df = versions_df.where(F.col(TABLE) == table.name)
+    return own_df.select(*(value.alias(name) for name, value in columns.items()))

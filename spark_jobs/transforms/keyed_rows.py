@@ -60,7 +60,7 @@ class MergedTable:
 
     @property
     def index_columns(self) -> list[str]:
-        """What its key and slots stand for, with the types of declared columns: those of the source may get wider."""
+        """What its key and slots mean, with the types of declared columns: those of the source may get wider."""
         if self.spec.is_mirror:
             return [KEY, *(column.source for column in self.columns)]
         return [f"{self.spec.key_column} {self.key_type}", *(f"{c.name} {c.type}" for c in self.columns)]

@@ -76,7 +76,7 @@ def with_fates(rows_df: DataFrame, load: LoadSpec, operation: LoadOperation, sto
         operation: what is to be done with the rows.
         stored_df: the record keys that the table has; None when it has none. Looked at only where it matters.
     """
-    place = F.concat_ws(":", _FILE, _AT)  # rejected rows have no key, and are not to lie in one heap
+    place = F.concat_ws(":", _FILE, _AT)  # rejected rows have no key, and must not all go to one bucket
     rows_df = rows_df.withColumn(_GROUP, F.when(is_usable(), F.col(load.record_key).cast("string")).otherwise(place))
     of_key = Window.partitionBy(is_usable(), _GROUP)
     position = F.struct(_FILE, _AT)

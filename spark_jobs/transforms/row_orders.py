@@ -29,7 +29,7 @@ from spark_jobs.lake_spec.table_spec import (
     Deletes,
     Transform,
 )
-from spark_jobs.lake_spec.versions import HISTORY_UNSAID, named_unsaid
+from spark_jobs.lake_spec.versions import HISTORY_ABSENT, named_absent
 from spark_jobs.transforms.keyed_rows import (
     DELETED_ORDER,
     KEY,
@@ -157,12 +157,12 @@ def with_columns_of(stored_df: DataFrame, table: MergedTable, stored: Mapping[st
         for column in table.columns
         if column.source in stored
     }
-    if HISTORY_UNSAID in stored_df.columns:
-        unsaid = F.col(HISTORY_UNSAID)
+    if HISTORY_ABSENT in stored_df.columns:
+        not_set = F.col(HISTORY_ABSENT)
         for column in table.columns:
             if (before := stored.get(column.source, column.name)) != column.name:
-                unsaid = F.replace(unsaid, F.lit(named_unsaid(before)), F.lit(named_unsaid(column.name)))
-        now[HISTORY_UNSAID] = unsaid.alias(HISTORY_UNSAID)
+                not_set = F.replace(not_set, F.lit(named_absent(before)), F.lit(named_absent(column.name)))
+        now[HISTORY_ABSENT] = not_set.alias(HISTORY_ABSENT)
     return stored_df.select(*(now.get(name, F.col(name)) for name in stored_df.columns))
 
 

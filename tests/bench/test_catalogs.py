@@ -1,4 +1,4 @@
-"""The time of Glue's API as the client tells it: of each call once, whatever lies between calls is not in it."""
+"""The time of Glue's API by the client's events: of each call once, and not the time between calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def glue() -> tuple[ApiTime, Any, Stubber]:
     return api, client, Stubber(client)
 
 
-def test_calls_are_counted_and_what_lies_between_is_not_timed(glue: tuple[ApiTime, Any, Stubber]):
+def test_calls_are_counted_and_the_time_between_is_not(glue: tuple[ApiTime, Any, Stubber]):
     api, client, stubber = glue
     stubber.add_response("get_database", {"Database": {"Name": "a"}})
     stubber.add_client_error("get_table", "EntityNotFoundException")
@@ -40,7 +40,7 @@ def test_calls_are_counted_and_what_lies_between_is_not_timed(glue: tuple[ApiTim
     assert (api.calls, api.seconds) == ([], 0)
 
 
-def test_figures_tell_the_api_apart_from_the_rest():
+def test_figures_show_the_api_apart_from_the_rest():
     ours = [
         Sync(seconds=s + 0.5, api_seconds=s, calls=("GetTables", "UpdateTable"), changes=2) for s in (0.4, 0.2, 0.9)
     ]

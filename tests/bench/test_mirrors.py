@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.mirror_events import Shop
-from bench.mirrors import Round, Watch, tell
+from bench.mirrors import Round, Watch, notes_of
 from spark_jobs.lake_spec.table_spec import Deletes
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
@@ -31,20 +31,20 @@ def test_a_life_has_a_row_of_every_key_and_then_changes_in_the_sources_order(tmp
     assert [row["after"]["id"] for row in rows] == [*range(50)]
     assert {row["op"] for row in rows} == {"r"}
     changes = records(tmp_path / "shop.shop.table_002" / "round-0.jsonl")
-    told = changes[0]["schema"]["fields"][1]["fields"]
+    declared = changes[0]["schema"]["fields"][1]["fields"]
     bodies = [change["payload"] for change in changes]
-    assert [field["field"] for field in told] == [*bodies[0]["after" if bodies[0]["after"] else "before"]]
+    assert [field["field"] for field in declared] == [*bodies[0]["after" if bodies[0]["after"] else "before"]]
     ops = Counter(body["op"] for body in bodies)
     assert min(ops["c"], ops["u"], ops["d"]) > 0
     lsns = [body["source"]["lsn"] for body in bodies]
     assert lsns == sorted({*lsns})
 
 
-def test_what_a_run_took_is_told_apart():
+def test_what_a_run_took_is_shown_by_part():
     together = watch(20.0, reads=[(0, 1)], folds=[(2, 18)], commits=[(6, 10), (7, 16)])
     alone = [watch(3.0, reads=[(0, 1)], folds=[(1, 3)], commits=[(2, 3)]) for _ in range(2)]
     assert [*together.parts] == [4, 6, 10]
-    lines = tell([Round(ingest=Watch(megabytes=900), together=together, alone=alone)], 4)
+    lines = notes_of([Round(ingest=Watch(megabytes=900), together=together, alone=alone)], 4)
     assert lines[0].endswith("5.00 and 10.00 in one split for all, 3.00 and 6.00 in one of its own.")
     assert lines[1] == "Reads of the log: 1 in one split for all, 4 in splits for each."
     assert lines[2].endswith("ingest 900 MB, one split for all 1,500 MB.")

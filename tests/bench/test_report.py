@@ -47,7 +47,7 @@ def page_of(*found: Found) -> str:
     return render_page([json.loads(json.dumps(to_json(part, CONDITIONS))) for part in found])
 
 
-def test_a_machine_that_others_used_is_told():
+def test_a_machine_that_others_used_is_noted():
     assert "shared" not in CONDITIONS.describe()
     busy = replace(CONDITIONS, load_at_start=(9.0, 0.2, 0.3)).describe()
     assert busy.endswith(
@@ -93,7 +93,7 @@ def test_without_the_subject_there_are_no_ratios():
     assert "Rows were not compared" in page_of(race)
 
 
-def test_figures_stand_beside_their_aim():
+def test_figures_are_beside_their_aim():
     page = page_of(RACE, FIGURES)
     assert "| a.py | 0.25 s | 1 s | met |" in page
     assert "| b.py | 1.50 s | 1 s | not met |" in page
@@ -131,7 +131,7 @@ RACES = Races(
 )
 
 
-def test_races_of_several_sizes_stand_under_one_title_with_their_growth():
+def test_races_of_several_sizes_are_under_one_title_with_their_growth():
     page = page_of(RACES, FIGURES)
     places = [
         page.index(text)
@@ -173,7 +173,7 @@ def test_fingerprints_are_compared_with_the_first():
     assert differing(found) == {"ours": [], "Delta": ["b"]}
 
 
-def test_what_is_not_in_the_refreshes_is_said():
+def test_what_is_not_in_the_refreshes_is_reported():
     rounds = Rounds(refreshing={"ours": [1.0]}, taking={"the lake": [4.0, 6.0, 5.0], "Delta": [9.0, 9.0, 9.0]})
     assert rounds.intake.endswith("(median): the lake 5.0 s, Delta 9.0 s.")
 

@@ -40,16 +40,16 @@ bag = DagBag(dag_folder=sys.argv[1])
 facts = {}
 known = {}
 def fits(param, value):
-    # Airflow checks the schema itself each time, so ask once for each of those there are
-    asked = json.dumps([param.schema, value], sort_keys=True)
-    if asked not in known:
+    # Airflow checks the schema itself each time, so do it once for each pair of them
+    key = json.dumps([param.schema, value], sort_keys=True)
+    if key not in known:
         try:
             deepcopy(param).resolve(value)  # which keeps what it is given
         except ParamValidationError:
-            known[asked] = False
+            known[key] = False
         else:
-            known[asked] = True
-    return known[asked]
+            known[key] = True
+    return known[key]
 def takes(param):
     return [name for name in json.loads(sys.argv[2]) if fits(param, name)]
 for dag_id, dag in bag.dags.items():
@@ -84,7 +84,7 @@ for dag_id, dag in bag.dags.items():
                 "hours": task.execution_timeout and task.execution_timeout.total_seconds() / 3600,
                 "one_at_a_time": task.max_active_tis_per_dag,
                 "rule": task.trigger_rule,
-                "told": [type(each).__name__ for each in task.on_failure_callback],
+                "alerts": [type(each).__name__ for each in task.on_failure_callback],
                 "describe_verdicts": [each.lake for each in task.on_failure_callback],
                 "after": sorted(task.upstream_task_ids),
                 "inlets": sorted(a.name for a in task.inlets),
@@ -94,9 +94,9 @@ for dag_id, dag in bag.dags.items():
         },
     }
 from types import SimpleNamespace
-asked = json.loads(sys.argv[3])
+form = json.loads(sys.argv[3])
 task = bag.dags["snapshot"].get_task("snapshot").prepare_for_execution()
-task.render_template_fields({"params": asked}, task.get_template_env())
+task.render_template_fields({"params": form}, task.get_template_env())
 filled = {"arguments": task.arguments, "connection": task.source_conn_id}
 from airflow.utils.types import DagRunType
 moves = {}
@@ -126,7 +126,7 @@ def options(dag, run, form):
 TRIES = (True, 7, "2026-03-05", "day-20260131T000000", "public.orders", "lakehouse_source_9", "12345", "abc")
 TRIES += ("plan-20260131T000000",)
 def values_of(param):
-    # what can be filled in there beside what stands there already
+    # what can be filled in there beside its default
     offered = [*param.schema.get("enum", ()), False, *TRIES]
     offered += [list(pair) for pair in pairwise(param.schema.get("items", {}).get("enum", ()))]
     taken = []
@@ -162,7 +162,7 @@ found = {"dags": facts, "moves": moves, "filled": filled, "errors": bag.import_e
 found |= {"forms": forms, "runs": runs, "skipped": skipped}
 print(json.dumps(found, default=lambda _no_value: None))
 """
-ASKED = {
+FORM = {
     "table": "2026.10",
     "server_name": "1e5",
     "partition_column": None,
@@ -218,7 +218,7 @@ def parse(home: Path, variables: list[dict[str, str]]) -> list[dict[str, Any]]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT_ROOT / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    given = (list(HOSTILE.values()), ASKED, variables)
+    given = (list(HOSTILE.values()), FORM, variables)
     command = [sys.executable, "-c", PROBE, str(DAGS), *map(json.dumps, given)]
     done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ LAYERS = ("fast", "stitch", "slow")
 OF_SEVERAL_LAKES = {"lake_specs", "lakes"}
 """Files that make no DAG for a lake."""
 SERVED = {"serve": "serve", "outcome": None}
-ASKED = {"quality": "validate"}
+CHECKED = {"quality": "validate"}
 
 
 def test_exactly_these_dags_and_no_errors(parsed: dict[str, Any]) -> None:
@@ -68,19 +68,19 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("dag_id", "tasks", "triggers"),
     [
-        ("ingest_sales", {"ingest": "ingest", **ASKED}, ["sales/sales_log/backlog"]),
-        ("split_sales", {"split": "split", **ASKED}, ["sales/sales_log"]),
+        ("ingest_sales", {"ingest": "ingest", **CHECKED}, ["sales/sales_log/backlog"]),
+        ("split_sales", {"split": "split", **CHECKED}, ["sales/sales_log"]),
         (
             "fast_layer",
-            {"fast": "mart", **SERVED, **ASKED},
+            {"fast": "mart", **SERVED, **CHECKED},
             ["sales/sales", "sales/sales_log/split", "sales/units"],
         ),
         (
             "stitch_layer",
-            {"stitch": "mart", **SERVED, **ASKED},
+            {"stitch": "mart", **SERVED, **CHECKED},
             ["sales/sales", "sales/sales_log/split"],
         ),
-        ("slow_layer", {"slow": "mart", **ASKED}, []),
+        ("slow_layer", {"slow": "mart", **CHECKED}, []),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
         ("apply_changes", {"plan": "plan", "preview": "preview", "approve": None, "apply": "apply"}, []),
         ("undo_changes", {"plan": "undo", "approve": None, "apply": "undo"}, []),
@@ -154,7 +154,7 @@ def test_live_answers_are_served_also_when_the_layer_had_nothing_to_do_or_failed
     assert (tasks["serve"]["after"], tasks["serve"]["rule"]) == ([layer], "all_done")
     assert tasks["serve"]["serving"] == "lakehouse_serving"
     assert (tasks["outcome"]["after"], tasks["outcome"]["rule"]) == (sorted([layer, "serve"]), "one_failed")
-    assert tasks["outcome"]["retries"] == 0, "it says what the others did, and is told of no more than they"
+    assert tasks["outcome"]["retries"] == 0, "it reports what the others did, and causes no alert beside theirs"
 
 
 def test_what_looks_at_kafka_knows_its_connection(parsed: dict[str, Any]) -> None:
@@ -174,7 +174,7 @@ def test_what_reads_a_database_knows_the_connection_of_the_form(parsed: dict[str
 
 
 @pytest.mark.parametrize("dag_id", DAG_IDS[:5])
-def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
+def test_a_layers_new_rows_are_checked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
     tasks = parsed["dags"][dag_id]["tasks"]
     (writer,) = tasks["quality"]["after"]
     arguments = tasks["quality"]["arguments"]
@@ -188,11 +188,11 @@ def test_a_layers_new_rows_are_asked_when_they_are_there(parsed: dict[str, Any],
 
 
 @pytest.mark.parametrize("dag_id", DAG_IDS)
-def test_somebody_is_told_of_a_failure_and_of_a_run_that_is_late(parsed: dict[str, Any], dag_id: str) -> None:
+def test_a_failure_and_a_run_that_is_late_are_alerts(parsed: dict[str, Any], dag_id: str) -> None:
     dag = parsed["dags"][dag_id]
-    told = {name: task["told"] for name, task in dag["tasks"].items()}
+    alerts = {name: task["alerts"] for name, task in dag["tasks"].items()}
     kind = "OngoingAlert" if dag_id == "freshness" else "LakehouseAlert"
-    assert told == {name: [] if name == "outcome" else [kind] for name in told}
+    assert alerts == {name: [] if name == "outcome" else [kind] for name in alerts}
     is_of_people = dag_id in ("recompute", "apply_changes", "undo_changes", "restore", "erase", "snapshot")
     assert dag["deadlines"] == ([] if is_of_people else [f"lakehouse_provider.alerts.LateRunAlert {dag_id}"])
 
@@ -205,11 +205,11 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
     }
     rewriting = [written.pop(dag_id) for dag_id in ("recompute", "apply_changes", "undo_changes")]
     restored, erased = written.pop("restore"), written.pop("erase")
-    asked = assets.quality.name
+    quality = assets.quality.name
     written["ingest_sales"].remove(assets.backlog.name)
-    assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != asked]
-    outlets = [name for names in written.values() for name in names if name != asked]
-    assert {dag_id for dag_id, names in written.items() if asked in names} == {*DAG_IDS[:5], "data_quality"}
+    assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != quality]
+    outlets = [name for names in written.values() for name in names if name != quality]
+    assert {dag_id for dag_id, names in written.items() if quality in names} == {*DAG_IDS[:5], "data_quality"}
     assert len(outlets) == len(set(outlets))
     assert set(outlets) == {assets[table].name for table in assets.spec.data_tables} | {assets.split.name}
     marts = {asset.name for asset in assets.marts}

@@ -1,4 +1,4 @@
-"""The forms of the DAGs: what they ask, and what they do not take."""
+"""The forms of the DAGs: their fields, and what they do not take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 LAYERS = ("fast", "stitch", "slow")
 
 
-def test_the_form_of_recompute_asks_what_to_compute(parsed: dict[str, Any]) -> None:
+def test_the_form_of_recompute_has_fields_for_what_to_compute(parsed: dict[str, Any]) -> None:
     params = parsed["dags"]["recompute"]["params"]
     assert list(params) == ["layer", "mart", "rules", "from", "to", "dry_run"]
     assert (params["layer"]["value"], params["layer"]["schema"]["enum"]) == ("slow", sorted(LAYERS))
@@ -38,7 +38,7 @@ def test_the_form_of_changes_offers_every_mart_and_table_and_several_of_them(par
     assert list(parsed["dags"]["undo_changes"]["params"]) == ["plan", "dry_run"]
 
 
-def test_the_form_of_erase_asks_for_one_kind_of_people_each(parsed: dict[str, Any]) -> None:
+def test_the_form_of_erase_has_a_field_for_each_kind_of_people(parsed: dict[str, Any]) -> None:
     dag = parsed["dags"]["erase"]
     assert list(dag["params"]) == ["agent", "customer", "dry_run"]
     assert dag["tasks"]["plan"]["arguments"] == {
@@ -48,7 +48,7 @@ def test_the_form_of_erase_asks_for_one_kind_of_people_each(parsed: dict[str, An
     assert dag["tasks"]["apply"]["serving"] == "lakehouse_serving"
 
 
-def test_the_form_of_snapshot_asks_which_table_of_which_database(parsed: dict[str, Any]) -> None:
+def test_the_form_of_snapshot_requires_the_table_and_its_database(parsed: dict[str, Any]) -> None:
     params = parsed["dags"]["snapshot"]["params"]
     must = {name for name, param in params.items() if param["value"] is None and param["schema"]["type"] == "string"}
     assert must == {"table", "server_name"}

@@ -48,7 +48,7 @@ def test_a_lake_that_has_no_dag_to_report_it_is_reported_by_another_one(parsed_f
     dag = parsed_for_lakes["dags"]["lakes"]
     assert (dag["file"], dag["periodic"], dag["triggers"]) == ("lakes.py", True, [])
     (check,) = dag["tasks"].values()
-    assert (check["told"], check["describe_verdicts"], check["retries"]) == (["OngoingAlert"], [""], 0)
+    assert (check["alerts"], check["describe_verdicts"], check["retries"]) == (["OngoingAlert"], [""], 0)
     assert [late["title"] for late in dag["late"]] == ["lakes is late"]
 
 
@@ -64,7 +64,7 @@ def test_what_sales_does_is_the_same_beside_other_lakes(
         alone = parsed["dags"][dag_id]
         assert dag["tags"] == sorted([*alone["tags"], "sales"])
         for name, task in dag["tasks"].items():
-            own = {"lake": "sales" if task["job"] else "", "describe_verdicts": ["sales"] * len(task["told"])}
+            own = {"lake": "sales" if task["job"] else "", "describe_verdicts": ["sales"] * len(task["alerts"])}
             assert task == {**alone["tasks"][name], **own}, (dag_id, name)
         same = ("file", "doc", "params", "backfilled", "triggers", "periodic", "deadlines")
         assert {name: dag[name] for name in same} == {name: alone[name] for name in same}

@@ -13,7 +13,7 @@ from spark_jobs.contracts.dag_ids import DAG_IDS
 
 CLOCK = "--clock=2026-08-15T09:30:00Z"
 NO_ARGUMENT = {"dry_run", "preview"}
-"""Decide whether a person is asked, after the plan, and whether there is a preview."""
+"""Decide whether a person must approve, after the plan, and whether there is a preview."""
 ONLY_FOR = {"apply_changes.marts": "plan", "apply_changes.tables": "plan", "apply_changes.samples": "preview"}
 """The one task that a field is for; what `apply` does is in the plan."""
 PLAN = "--plan=plan-20260310T120000"
@@ -86,7 +86,7 @@ def test_a_backfill_has_its_dates_where_events_are_read_again_and_other_runs_hav
             assert found == (dated.get(task, []) if kind == "backfill" else []), (task, kind)
 
 
-def test_without_a_form_no_job_is_given_what_nobody_chose(parsed: dict[str, Any]) -> None:
+def test_without_a_form_no_job_is_given_what_no_one_chose(parsed: dict[str, Any]) -> None:
     """The words that each DAG gives by itself, beside the clock."""
     given = {
         f"{run.split()[0]}.{task}": [word for word in words if word not in (CLOCK, "source=None")]

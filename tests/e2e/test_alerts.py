@@ -1,7 +1,7 @@
 """Each alert fires, in an Airflow of its own: a task that fails, a run that is late, a table that is not fresh.
 
 Its DAGs are the shipped ``freshness`` and two whose task sleeps longer than its deadline allows, one of them of a lake
-whose own connection is in Airflow's database alone. A file has lain in the landing zone for two hours. The alerts come
+whose own connection is in Airflow's database alone. A file has been in the landing zone for two hours. The alerts come
 out of Airflow's own processes and go to a service that listens.
 """
 
@@ -84,24 +84,24 @@ def is_ready(airflow: AirflowHome) -> bool:
         return False
 
 
-def test_a_table_that_is_not_fresh_is_told_of_whatever_ran(watched: Watched):
-    wait_until(lambda: bool(watched.service.told), "the alert comes", limit_seconds=LIMIT_SECONDS)
-    title, message = watched.service.told[0]
+def test_a_table_that_is_not_fresh_is_reported_whatever_ran(watched: Watched):
+    wait_until(lambda: bool(watched.service.received), "the alert comes", limit_seconds=LIMIT_SECONDS)
+    title, message = watched.service.received[0]
     assert title == "freshness.check failed"
     assert "1 tables are older than they promise to be: sales_log: behind: something waits since" in message
     assert "docs/runbooks/freshness.md" in message
     assert {run.state for run in watched.airflow.api.runs("freshness")} <= {"failed", "running"}
 
 
-def test_what_lasts_is_told_of_once_and_then_that_it_is_over(watched: Watched):
-    api, told = watched.airflow.api, watched.service.told
+def test_what_lasts_is_reported_once_and_then_that_it_recovered(watched: Watched):
+    api, received = watched.airflow.api, watched.service.received
     run_once(watched, "failed")
-    assert [title for title, _ in told if title == "freshness.check failed"] == ["freshness.check failed"]
+    assert [title for title, _ in received if title == "freshness.check failed"] == ["freshness.check failed"]
     (watched.landing / "waiting.jsonl").unlink()
     run_once(watched, "success")
-    wait_until(lambda: "freshness.check recovered" in dict(told), "the good news", limit_seconds=LIMIT_SECONDS)
+    wait_until(lambda: "freshness.check recovered" in dict(received), "the good news", limit_seconds=LIMIT_SECONDS)
     run_once(watched, "success")
-    assert [title for title, _ in told if title.startswith("freshness")] == [
+    assert [title for title, _ in received if title.startswith("freshness")] == [
         "freshness.check failed",
         "freshness.check recovered",
     ]
@@ -120,21 +120,21 @@ def run_once(watched: Watched, state: str) -> None:
     assert next(run.state for run in api.runs("freshness") if run.run_id == run_id) == state
 
 
-def test_a_run_that_is_late_is_told_of_while_it_still_runs(watched: Watched):
+def test_a_run_that_is_late_is_reported_while_it_still_runs(watched: Watched):
     watched.airflow.api.trigger("sleeper")
-    wait_until(lambda: "sleeper is late" in dict(watched.service.told), "the alert", limit_seconds=LIMIT_SECONDS)
-    assert "is not at its end 0.05 minutes after it was queued" in dict(watched.service.told)["sleeper is late"]
+    wait_until(lambda: "sleeper is late" in dict(watched.service.received), "the alert", limit_seconds=LIMIT_SECONDS)
+    assert "is not at its end 0.05 minutes after it was queued" in dict(watched.service.received)["sleeper is late"]
 
 
 def test_a_late_run_whose_connection_airflow_denies_is_in_the_log_and_goes_to_the_shared_service(watched: Watched):
-    """Airflow gives a deadline's callback no connection of its own database: not even a word whether there is one."""
+    """Airflow gives a deadline's callback no connection of its own database, nor whether there is one."""
     airflow = watched.airflow
     with running_alert_service() as of_branch:
         airflow.api.make_connection("lakehouse_alerts_branch", {"conn_type": "apprise", "extra": of_branch.extra})
         airflow.api.trigger("branch_sleeper")
-        told = watched.service.told
-        wait_until(lambda: "branch_sleeper is late" in dict(told), "the alert", limit_seconds=LIMIT_SECONDS)
-        assert of_branch.told == []
+        received = watched.service.received
+        wait_until(lambda: "branch_sleeper is late" in dict(received), "the alert", limit_seconds=LIMIT_SECONDS)
+        assert of_branch.received == []
     remedy = "set it as AIRFLOW_CONN_LAKEHOUSE_ALERTS_BRANCH or keep it in a secrets backend"
     logs = [*(airflow.home / "logs").rglob("*.log"), *(airflow.home / "logs").rglob("executor_callbacks/*/*/*")]
     assert any(remedy in log.read_text(encoding="utf-8", errors="replace") for log in logs if log.is_file())

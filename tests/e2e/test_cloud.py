@@ -34,9 +34,9 @@ def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Pat
     line = [sys.executable, "-m", "local_stack", "cloud", "--events", "600", "--arrivals", "1"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)
     assert done.returncode == 0, done.stderr[-3000:]
-    told = done.stdout + done.stderr
-    assert "done: every table is the generator's truth, in Spark, in the Rust reader and in Trino" in told
-    assert re.search(r"catalog_sync +\w+ +success", told), "the scheduler kept the metastore"
+    output = done.stdout + done.stderr
+    assert "done: every table is the generator's truth, in Spark, in the Rust reader and in Trino" in output
+    assert re.search(r"catalog_sync +\w+ +success", output), "the scheduler kept the metastore"
     answers = {found["reader"]: found["table"] for found in _QUERY.finditer(done.stdout)}
     assert set(answers) == {"Trino", "Athena's client"}
     assert answers["Trino"] == answers["Athena's client"]
@@ -48,8 +48,8 @@ def test_every_reader_agrees_on_the_lake_on_s3(postgresql: Server, tmp_path: Pat
 def check_rights(file: Path) -> None:
     """What was requested is what the policy of a role for ingest allows, and no more."""
     log = file.read_text(encoding="utf-8", errors="replace")
-    asked = (found.groupdict(default="") for found in _REQUEST.finditer(log))
-    used = {right_for(**each) for each in asked} - {"s3:CreateBucket"}
+    requested = (found.groupdict(default="") for found in _REQUEST.finditer(log))
+    used = {right_for(**each) for each in requested} - {"s3:CreateBucket"}
     allowed = json.loads((PROJECT_ROOT / "include" / "aws" / "iam-ingest.json").read_text(encoding="utf-8"))
     assert {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"} <= used
     assert used <= {action for statement in allowed["Statement"] for action in statement["Action"]}

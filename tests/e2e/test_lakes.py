@@ -112,8 +112,8 @@ def test_each_lake_takes_in_its_own_events_and_no_others(lakes: Lakes) -> None:
     truths = [Truth.load(lakes.settings(lake).landing_path, TOPIC) for lake in SEEDS]
     assert truths[0].tables != truths[1].tables, "two lakes with the same rows would show nothing"
     for lake in SEEDS:
-        told = lakes.api.asset_events(f"{lake}/sales_log")
-        assert {event["source_dag_id"] for event in told} == {SPLITS[lake].replace("split", "ingest")}
+        events = lakes.api.asset_events(f"{lake}/sales_log")
+        assert {event["source_dag_id"] for event in events} == {SPLITS[lake].replace("split", "ingest")}
 
 
 def test_each_lake_is_backfilled_from_the_shell(lakes: Lakes) -> None:
@@ -131,8 +131,8 @@ def test_each_lake_is_backfilled_from_the_shell(lakes: Lakes) -> None:
     for lake, dag_id in SPLITS.items():
         assert_one_at_a_time(lakes.api, dag_id)
         (run,) = [run for run in lakes.api.runs(dag_id) if run.run_type == "backfill"]
-        said = lakes.api.task_log(dag_id, run.run_id, "split", 1)
-        assert any(f"--interval-start={days[lake]}T00:00:00Z" in line for line in said)
+        logged = lakes.api.task_log(dag_id, run.run_id, "split", 1)
+        assert any(f"--interval-start={days[lake]}T00:00:00Z" in line for line in logged)
     assert {lake: lakes.rows(lake) for lake in SEEDS} == before
     assert {lake: lakes.differences(lake) for lake in SEEDS} == {"sales": [], "branch": []}
 

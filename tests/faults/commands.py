@@ -169,7 +169,7 @@ class PairTrial:
     def go_on(self, point: Point) -> Point:
         def go_on() -> None:
             self.lake.go_on(is_held=False)
-            # A plan, and a load that nobody repeats, wait for the next run of the services.
+            # A plan, and a load that is not repeated, wait for the next run of the services.
             if "services" in (self.first, self.second) or self.first == "load":
                 self.lake.serve_tables()
 

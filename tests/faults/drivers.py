@@ -1,4 +1,4 @@
-"""Driver processes of their own: they work on a table when told to, and can be paused, woken and killed."""
+"""Driver processes of their own: they work on a table on command, and can be paused, woken and killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMAND: Sequence[str] = (sys.executable, "-m", "tests.faults.drivers")
 class Task:
     """What a driver is to do: one commit after the other, or a service, or jobs of the product.
 
-    ``base`` is where the table lies, of ``jobs`` the folder of a lake; with ``days`` the jobs are of these alone, with
+    ``base`` is the table's base path, of ``jobs`` the folder of a lake; with ``days`` the jobs are of these alone, with
     ``servers`` the lake reads from a broker, with ``spec`` it has a spec file of its own. Before the operation
     ``pause_at`` it writes ``sign``.
     """
@@ -124,17 +124,17 @@ class Driver:
 
     @property
     def is_at_work(self) -> bool:
-        """False when the task has ended, which :meth:`outcome` tells more of."""
+        """False when the task has ended, see :meth:`outcome`."""
         return self._answers.empty()
 
     def comes_to(self, sign: Path) -> bool:
-        """Wait for the sign; False when the task ended without it, which :meth:`outcome` tells more of."""
+        """Wait for the sign; False when the task ended without it, see :meth:`outcome`."""
         wait_until(lambda: sign.exists() or not self.is_at_work, "the driver came to the operation, or to its end")
         return sign.exists()
 
     @contextmanager
     def paused(self, sign: Path) -> Iterator[None]:
-        """Where it gave the sign: the whole process stands still while the block runs, its heartbeats too."""
+        """Where it gave the sign: the whole process is stopped while the block runs, its heartbeats too."""
         os.killpg(self._process.pid, signal.SIGSTOP)
         try:
             yield

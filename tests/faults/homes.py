@@ -34,7 +34,7 @@ class Home:
         return NumberedTable(self.spark, self.layout, Settings(base_path=str(base), lease_wait_seconds=wait_seconds))
 
     def copy(self, name: str, *, wait_seconds: int = 60) -> NumberedTable:
-        """The prepared table once more, in the folder ``name``, with what lies beside it."""
+        """The prepared table once more, in the folder ``name``, with what is beside it."""
         table = self.table(name, wait_seconds=wait_seconds)
         copy_lake(self.folder / "prepared", self.folder / name)
         return table
@@ -47,7 +47,7 @@ def copy_lake(source: Path, target: Path) -> None:
 
 
 def grow_old(base: Path) -> None:
-    """Date back what is in a lake, but for commits: whoever comes next finds that nobody was at work for a while.
+    """Date back what is in a lake, but for commits: whoever comes next finds that no process was at work for a while.
 
     Retries of a scheduler come minutes later. What waits for a heartbeat to end need not wait here; drivers that are
     killed are followed at once (zombies.py), and wait. Of a commit the file's time says when it was completed.

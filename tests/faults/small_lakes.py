@@ -73,7 +73,7 @@ FIRST: Units = {sale: sale % 2 for sale in range(10)}
 SECOND: Units = dict.fromkeys(range(5, 15), 3)
 THIRD: Units = dict.fromkeys(range(12, 20), 4)
 UNKNOWN: Units = {3: 500}
-"""A unit that nobody knows: what is expected stops it."""
+"""A unit that is not known: an expectation stops it."""
 BATCHES = (FIRST, SECOND, THIRD, UNKNOWN)
 
 
@@ -173,7 +173,7 @@ class SmallLake(SpecLake):
         assert holds.accepted("sales") is None
 
     def left_over(self) -> Iterator[str]:
-        """Files that no step has taken away and nobody reads."""
+        """Files that no step has removed and nothing reads."""
         base = Path(self.settings.base_path)
         yield from (f"file {file.relative_to(base)}" for file in base.rglob("*.tmp"))
         index = base / ROW_INDEX / "small"

@@ -21,7 +21,7 @@ from tests.support.numbered_tables import NumberedTable
 
 BEFORE, AFTER = "before", "after"
 SIDES = (BEFORE, AFTER)
-"""Of an operation: it is not carried out any more, or it is and nobody hears of it."""
+"""Of an operation: it is not carried out any more, or it is and its answer is lost."""
 _OWN_AFTER = ("create ", "append ", f"{LEASE} ", f"{SQL} ")
 _DIES_AT = r".*/\d{17}\.(delta|replace)?commit"
 _NUMBERS = re.compile(r"\d+")
@@ -194,7 +194,7 @@ class Stops:
         return Tried(kind=kind, operations=len(operations), points=tuple(points))
 
     def operations(self, trial: Interrupted) -> list[str]:
-        """What the storage is asked for in a run to the end."""
+        """The operations on the storage in a run to the end."""
         with self.storage.recording(trial.base):
             trial.act()
         return self.storage.operations

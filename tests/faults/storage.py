@@ -30,7 +30,7 @@ _CLASS = "lakehouse.faults.FaultyFileSystem"
 
 @dataclass(frozen=True)
 class Storage:
-    """The switch. Only what lies below the armed folder is recorded and fails; operations are known by name."""
+    """The switch. Only what is below the armed folder is recorded and fails; operations are known by name."""
 
     faults: Any
     scheduler: Any

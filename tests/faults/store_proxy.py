@@ -27,7 +27,7 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class _GivenUpError(Exception):
-    """The connection ends without an answer; ``sent`` of it was said."""
+    """The connection ends without an answer; ``sent`` is the part that was sent."""
 
     def __init__(self, sent: bytes = b"") -> None:
         self.sent = sent
@@ -98,11 +98,11 @@ class StoreProxy:
         finally:
             writer.close()  # whatever it was: a client would wait
 
-    async def _serve(self, asked: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        method, target, _ = asked.first.split(" ", 2)
-        request = Request(method=method, target=target, headers=asked.headers, keys=asked.keys)
+    async def _serve(self, message: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        method, target, _ = message.first.split(" ", 2)
+        request = Request(method=method, target=target, headers=message.headers, keys=message.keys)
         decision = self.switch.decide(request)
-        answer = await self._answer(asked, decision, reader, is_head=method == "HEAD")
+        answer = await self._answer(message, decision, reader, is_head=method == "HEAD")
         content = answer.to_answer(is_head=method == "HEAD")
         if decision.fault is Fault.TRUNCATED:
             # Within the body; of an answer that has none within its first line, which no client takes for an answer.
@@ -112,7 +112,7 @@ class StoreProxy:
         await writer.drain()
 
     async def _answer(
-        self, asked: Message, decision: Decision, reader: asyncio.StreamReader, *, is_head: bool
+        self, message: Message, decision: Decision, reader: asyncio.StreamReader, *, is_head: bool
     ) -> Message:
         fault = decision.fault
         if fault in _REFUSALS:
@@ -123,26 +123,26 @@ class StoreProxy:
             await asyncio.sleep(decision.seconds)
             if reader.at_eof():
                 raise _GivenUpError
-        answer = await self._ask(asked, is_head=is_head)
+        answer = await self._forward(message, is_head=is_head)
         if fault is Fault.REPEATED:
-            answer = await self._ask(asked, is_head=is_head)
+            answer = await self._forward(message, is_head=is_head)
         if fault is Fault.LATE:
-            self._keep(asyncio.create_task(self._ask_again(asked, decision.seconds)))
+            self._keep(asyncio.create_task(self._forward_late(message, decision.seconds)))
         if fault in (Fault.LOST, Fault.LATE):
             raise _GivenUpError
         return _ERROR if fault is Fault.ERROR_AFTER else answer
 
-    async def _ask_again(self, asked: Message, seconds: float) -> None:
+    async def _forward_late(self, message: Message, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        await self._ask(asked, is_head=False)
+        await self._forward(message, is_head=False)
 
-    async def _ask(self, asked: Message, *, is_head: bool) -> Message:
+    async def _forward(self, message: Message, *, is_head: bool) -> Message:
         """The store's own answer, on a connection of its own."""
         host, _, port = self.server.partition(":")
         writer: asyncio.StreamWriter | None = None
         try:
             reader, writer = await asyncio.open_connection(host, int(port or 0), limit=LIMIT)
-            writer.write(asked.to_request())
+            writer.write(message.to_request())
             return await read_answer(reader, is_head=is_head)
         except (OSError, EOFError):
             return _SLOW_DOWN

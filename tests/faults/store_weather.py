@@ -78,7 +78,7 @@ class StoreWeather:
                 if number > 1 and layout.form is not StorageForm.REPLACED:
                     service = rng.choice([merging, Service.CLEAN, Service.ARCHIVE])
                     stuck = stuck or retry(partial(table.run, service, is_forced=True), tries=TRIES)
-        point = look(TABLES, _told(seed, self.store), table, COMMITS - 1, stuck=stuck, seconds=time.monotonic() - begun)
+        point = look(TABLES, _case(seed, self.store), table, COMMITS - 1, stuck=stuck, seconds=time.monotonic() - begun)
         return point if point.wrong else go_on(point, table, COMMITS - 1, wait=wait_until_old)
 
     def _try_jobs(self, seed: int) -> Point:
@@ -88,12 +88,12 @@ class StoreWeather:
         with self._around(seed):
             for step in _STEPS:
                 stuck = stuck or retry(partial(step, lake), tries=TRIES)
-        told, seconds = _told(seed, self.store), time.monotonic() - begun
-        point = judge_lake(JOBS, told, lake, partial(_assert_all, lake), stuck=stuck, seconds=seconds)
-        if point.left_over:  # what may be somebody's work is left alone for a while
+        case, seconds = _case(seed, self.store), time.monotonic() - begun
+        point = judge_lake(JOBS, case, lake, partial(_assert_all, lake), stuck=stuck, seconds=seconds)
+        if point.left_over:  # what may be in use is left alone for a while
             wait_until_old()
             stuck = retry(lambda: lake.go_on(is_held=False))
-            point = judge_lake(JOBS, told, lake, partial(_assert_all, lake), stuck=stuck, seconds=seconds)
+            point = judge_lake(JOBS, case, lake, partial(_assert_all, lake), stuck=stuck, seconds=seconds)
         return point if point.wrong else replace(point, left_over=", ".join(lake.left_over()))
 
     def _try_files(self, seed: int) -> Point:
@@ -113,10 +113,10 @@ class StoreWeather:
                 rows = rows or (f"{LOST} or changed after step {step}: {wrong}" if "AssertionError" in wrong else "")
         rows = rows or attempt(partial(_assert_shown, files, known))
         seconds = time.monotonic() - begun
-        return Point(kind=FILES, operation=_told(seed, self.store), seconds=round(seconds, 1), stuck=stuck, rows=rows)
+        return Point(kind=FILES, operation=_case(seed, self.store), seconds=round(seconds, 1), stuck=stuck, rows=rows)
 
 
-def _told(seed: int, store: Store) -> str:
+def _case(seed: int, store: Store) -> str:
     faults = ", ".join(f"{count} {fault.name}" for fault, count in sorted(store.switch.faults.items()))
     return f"seed {seed} ({faults or 'no faults'})"
 

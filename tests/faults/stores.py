@@ -137,7 +137,7 @@ def let_leases_end_soon() -> None:
 
 
 def wait_until_old() -> None:
-    """Times of objects cannot be set: wait until nothing counts as somebody's work that nobody is at."""
+    """Times of objects cannot be set: wait until nothing abandoned counts as in use any more."""
     time.sleep(2 * heartbeat_seconds() + 1.0)
 
 

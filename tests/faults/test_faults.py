@@ -1,6 +1,6 @@
 """A sample of the campaign in the short run, more of every kind in slices; ``make faults`` tries all of it at once.
 
-Each in a process of its own, because its session stands on storage that can stop. A failure names the point, and the
+Each in a process of its own, because its session works on storage that can stop. A failure names the point, and the
 command line that tries it again: ``--kind`` and ``--operation`` of ``python -m tests.faults.campaign``.
 """
 
@@ -191,7 +191,7 @@ def test_a_driver_that_never_comes_to_its_operation_says_how_it_ended_and_can_go
                     layout=LAYOUTS[0].name,
                     base=str(tmp_path / "lake"),
                     numbers=(number,),
-                    pause_at="an operation that nobody carries out",
+                    pause_at="an operation that is never carried out",
                     sign=str(never),
                 )
             )

@@ -36,8 +36,8 @@ def test_what_goes_up_and_down_or_is_warming_up_does_not_grow():
     [("files", 20), ("instants", 3), ("heap_mb", 10), ("resident_mb", 12), ("threads", 3), ("descriptors", 15)],
 )
 def test_what_becomes_more_in_every_turn_grows(name: str, step: int):
-    (said,) = grown(samples(lambda turn: {name: getattr(CALM, name) + turn * step}, TURNS))
-    assert said.startswith(f"{name} grew from ")
+    (message,) = grown(samples(lambda turn: {name: getattr(CALM, name) + turn * step}, TURNS))
+    assert message.startswith(f"{name} grew from ")
 
 
 def test_the_whole_soak_is_two_hundred_commits_and_fifty_kills():
@@ -82,7 +82,7 @@ def test_a_reader_may_be_behind_and_go_on(states: States):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (state(0), "Spark saw state 0 after 1, in "),
         (Counter({(1, 1): 1, (2, 12): 1}), "Spark saw 2 rows of no state, in "),
@@ -91,9 +91,9 @@ def test_a_reader_may_be_behind_and_go_on(states: States):
     ],
     ids=["older", "half of two", "doubled", "nothing"],
 )
-def test_an_older_state_or_a_part_of_one_is_wrong(states: States, answer: Seen, said: str):
+def test_an_older_state_or_a_part_of_one_is_wrong(states: States, answer: Seen, message: str):
     (wrong,) = looks_of(states, state(1), answer).wrong
-    assert wrong.startswith(said)
+    assert wrong.startswith(message)
 
 
 def test_a_query_that_fails_is_wrong_and_the_next_one_is_looked_at(states: States):

@@ -47,8 +47,8 @@ def test_a_store_stops_before_a_request_or_right_after_it_and_reads_go_on():
     for is_done, fault in ((False, Fault.SLOW_DOWN), (True, Fault.LOST)):
         switch = Switch()
         switch.stop("/b/lake/", "PUT /t/.hoodie/<instant>.deltacommit #2", is_done=is_done)
-        asked = [put("/b/lake/t/f"), put(), reads, put("/b/lakes/t"), put(), put(), put("/b/lake/t/g"), reads]
-        found = [switch.decide(each).fault for each in asked]
+        sent = [put("/b/lake/t/f"), put(), reads, put("/b/lakes/t"), put(), put(), put("/b/lake/t/g"), reads]
+        found = [switch.decide(each).fault for each in sent]
         assert found == [None, None, None, None, fault, Fault.SLOW_DOWN, Fault.SLOW_DOWN, None]
         assert switch.is_reached
         commits = [f"PUT /t/.hoodie/<instant>.deltacommit #{number}" for number in (1, 2, 3)]
@@ -68,7 +68,7 @@ def test_what_a_timer_writes_again_is_no_operation_and_fails_once_the_store_has_
 
 
 def test_the_same_seed_does_the_same_to_the_same_requests_in_whatever_order_they_come():
-    asked = [put(f"/b/lake/t/{number % 50:02}-{name}") for number in range(1000) for name in "ab"]
+    sent = [put(f"/b/lake/t/{number % 50:02}-{name}") for number in range(1000) for name in "ab"]
 
     def faults_of(seed: int, requests: list[Request]) -> dict[str, list[Fault | None]]:
         switch, found = Switch(), dict[str, list[Fault | None]]()
@@ -77,7 +77,7 @@ def test_the_same_seed_does_the_same_to_the_same_requests_in_whatever_order_they
             found.setdefault(each.target, []).append(switch.decide(each).fault)
         return found
 
-    assert faults_of(3, asked) == faults_of(3, sorted(asked, key=lambda each: each.target)) != faults_of(4, asked)
+    assert faults_of(3, sent) == faults_of(3, sorted(sent, key=lambda each: each.target)) != faults_of(4, sent)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])

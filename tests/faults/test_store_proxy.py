@@ -21,9 +21,9 @@ from spark_jobs.storage.s3_leases import Lease
 from tests.faults.store_faults import CALM, Decision, Fault, Request, Switch, Weather
 from tests.faults.store_proxy import StoreProxy
 from tests.support.http_servers import running_server
-from tests.support.nobodys_aws import forget_aws
 from tests.support.processes import wait_until
 from tests.support.small_store import SmallStore
+from tests.support.without_aws import forget_aws
 
 KEY = "/lake/t/.hoodie/20260101000000000.commit"
 DONE = (Fault.LOST, Fault.ERROR_AFTER, Fault.TRUNCATED, Fault.REPEATED, Fault.DELAYED, Fault.LATE)
@@ -56,7 +56,7 @@ class Web:
     proxy: StoreProxy
     switch: Chosen
 
-    def ask(self, method: str, target: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    def request(self, method: str, target: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, dict[str, str]]:
         """An answer, on a connection of its own."""
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
         with closing(http.client.HTTPConnection(self.proxy.address, timeout=_LONG)) as connection:
@@ -77,16 +77,16 @@ def web() -> Iterator[Web]:
 
 
 def test_what_is_not_to_fail_goes_through_unchanged(web: Web):
-    status, body, fields = web.ask("PUT", KEY, b"one")
+    status, body, fields = web.request("PUT", KEY, b"one")
     assert (status, body, web.store.objects) == (200, b"", {KEY: b"one"})
     for method, content in (("GET", b"one"), ("HEAD", b"")):
-        status, body, found = web.ask(method, KEY)
+        status, body, found = web.request(method, KEY)
         assert (status, body, found["etag"], found["content-length"]) == (200, content, fields["etag"], "3")
-    assert web.ask("PUT", KEY, b"two", If_Match=fields["etag"])[0] == 200
-    assert web.ask("PUT", KEY, b"three", If_Match=fields["etag"])[0] == 412
-    assert web.ask("GET", "/lake/t?list-type=2")[1] == KEY.encode()
-    assert web.ask("DELETE", KEY)[0] == 204
-    assert (web.ask("GET", KEY)[0], web.ask("HEAD", KEY)[1]) == (404, b"")
+    assert web.request("PUT", KEY, b"two", If_Match=fields["etag"])[0] == 200
+    assert web.request("PUT", KEY, b"three", If_Match=fields["etag"])[0] == 412
+    assert web.request("GET", "/lake/t?list-type=2")[1] == KEY.encode()
+    assert web.request("DELETE", KEY)[0] == 204
+    assert (web.request("GET", KEY)[0], web.request("HEAD", KEY)[1]) == (404, b"")
 
 
 def test_a_connection_serves_request_after_request_also_in_pieces_and_with_permission(web: Web):
@@ -109,9 +109,9 @@ def test_a_write_is_carried_out_or_not_and_heard_of_or_not(web: Web, fault: Faul
     web.fail(fault)
     if fault in NOT_HEARD:
         with pytest.raises((ConnectionError, http.client.HTTPException)):
-            web.ask("PUT", KEY, b"one")
+            web.request("PUT", KEY, b"one")
     else:
-        status, body, _ = web.ask("PUT", KEY, b"one")
+        status, body, _ = web.request("PUT", KEY, b"one")
         assert status == {Fault.ERROR: 500, Fault.ERROR_AFTER: 500, Fault.SLOW_DOWN: 503}.get(fault, 200)
         assert (b"<Code>SlowDown</Code>" in body) is (fault is Fault.SLOW_DOWN)
     wait_until(lambda: len(web.store.changes) == writes_of(fault), "the writes of this fault")
@@ -126,36 +126,36 @@ def writes_of(fault: Fault) -> int:
 def test_a_list_shows_what_was_written_at_once_though_the_answer_was_lost(web: Web, fault: Fault):
     web.fail(fault)
     with suppress(ConnectionError, http.client.HTTPException):
-        web.ask("PUT", KEY, b"one")
-    assert web.ask("GET", "/lake/?list-type=2")[1] == KEY.encode()
+        web.request("PUT", KEY, b"one")
+    assert web.request("GET", "/lake/?list-type=2")[1] == KEY.encode()
     web.fail(fault)
     with suppress(ConnectionError, http.client.HTTPException):
-        web.ask("DELETE", KEY)
-    assert web.ask("GET", "/lake/?list-type=2")[1] == b""
+        web.request("DELETE", KEY)
+    assert web.request("GET", "/lake/?list-type=2")[1] == b""
 
 
 def test_a_body_that_breaks_off_is_noticed(web: Web):
-    web.ask("PUT", KEY, b"0123456789")
+    web.request("PUT", KEY, b"0123456789")
     web.fail(Fault.TRUNCATED)
     with pytest.raises(http.client.IncompleteRead) as caught:
-        web.ask("GET", KEY)
+        web.request("GET", KEY)
     assert caught.value.partial == b"01234"
 
 
 def test_a_write_on_a_condition_that_comes_twice_is_refused_though_it_was_done(web: Web):
     web.fail(Fault.REPEATED)
-    assert web.ask("PUT", KEY, b"one", If_None_Match="*")[0] == 412
+    assert web.request("PUT", KEY, b"one", If_None_Match="*")[0] == 412
     assert web.store.objects == {KEY: b"one"}
 
 
 def test_what_comes_late_comes_after_what_came_meanwhile(web: Web):
     web.fail(Fault.LATE, seconds=0.05)
     with pytest.raises((ConnectionError, http.client.HTTPException)):
-        web.ask("PUT", KEY, b"one", If_None_Match="*")
-    web.ask("PUT", KEY, b"two")
+        web.request("PUT", KEY, b"one", If_None_Match="*")
+    web.request("PUT", KEY, b"two")
     web.fail(Fault.LATE, seconds=0.0)
     with pytest.raises((ConnectionError, http.client.HTTPException)):
-        web.ask("PUT", f"{KEY}.2", b"one")
+        web.request("PUT", f"{KEY}.2", b"one")
     wait_until(lambda: web.store.changes.count(f"PUT {KEY}.2") == 2, "the second one")
     assert web.store.objects[KEY] == b"two"
 
@@ -184,12 +184,12 @@ def test_what_is_delayed_is_not_carried_out_once_the_client_has_given_up(web: We
     web.switch.open.set()  # only now, so that the client has gone before the delay begins, on however slow a machine
     wait_until(lambda: web.switch.next == CALM, "the request was seen", limit_seconds=_LONG)
     web.fail(Fault.DELAYED, seconds=0.3)
-    assert web.ask("GET", KEY)[0] == 404
+    assert web.request("GET", KEY)[0] == 404
 
 
 def test_a_store_that_is_not_there_slows_down():
     with StoreProxy(Switch(), server="127.0.0.1:9") as proxy:
-        assert Web(SmallStore(), proxy, Chosen()).ask("GET", KEY)[0] == 503
+        assert Web(SmallStore(), proxy, Chosen()).request("GET", KEY)[0] == 503
 
 
 def client_of(proxy: StoreProxy) -> Any:

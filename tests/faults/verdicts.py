@@ -91,7 +91,7 @@ def go_on(point: Point, table: NumberedTable, last: int, *, wait: Callable[[], N
     stuck = retry(lambda: table.put(last + 1))
     rows = rows or ("" if stuck else wrong_rows(table, table.expected(last + 1)))
     left = "" if stuck else ", ".join(left_over(table.layout, table.path))
-    if left:  # what may be somebody's work is left alone for a while
+    if left:  # what may be in use is left alone for a while
         (wait or (lambda: grow_old(Path(table.settings.base_path))))()
         stuck = retry(lambda: table.put(last + 2))
         left = ", ".join(left_over(table.layout, table.path))

@@ -1,7 +1,7 @@
 """A driver is paused at an operation, or killed there, while its retry works on the same table from another process.
 
-*Lock live*: the paused driver still holds its lease, so the retry has to stay out. *Lock removed*: somebody removed the
-lease's file, which must not help. (A lease does not expire; see docs/adr/0004.) *Killed*: the driver never comes back.
+*Lock live*: the paused driver still holds its lease, so the retry has to stay out. *Lock removed*: the lease's file was
+removed, which must not help. (A lease does not expire; see docs/adr/0004.) *Killed*: the driver never comes back.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def test_superset_is_installed_from_its_lock():
 
 
 @pytest.mark.parametrize("folder", ["lakehouse", "s3", "superset"])
-def test_an_image_of_ours_starts_from_an_exact_version_and_ends_as_nobody_special(folder):
+def test_an_image_of_ours_starts_from_an_exact_version_and_ends_as_an_unprivileged_user(folder):
     text = dockerfile(folder)
     (start,) = re.findall(r"^FROM (\S+)$", text, re.MULTILINE)
     assert re.search(r":\S*\d+\.\d+\.\d+", start)
@@ -130,7 +130,7 @@ def test_every_service_can_do_no_more_than_it_must(name):
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_service_says_when_it_is_ready(name):
-    """One that runs once is ready when it has ended; all others have a check, and nobody waits for less."""
+    """One that runs once is ready when it has ended; all others have a check, and no service waits for less."""
     service = services()[name]
     assert (service["restart"] == "no") == (name in ONCE)
     assert ("healthcheck" in service) == (name not in ONCE)
@@ -170,8 +170,8 @@ def test_no_secret_is_in_the_file(name):
     for variable, value in environment_of(name).items():
         if re.search(r"PASSWORD|SECRET|FERNET|SQL_ALCHEMY_CONN|CREDENTIAL", variable):
             assert re.search(r"^(cat )?/run/secrets/|^airflow\.|^\{|^/tmp/passwords.json$", str(value)), variable
-    said = json.dumps([service.get(part) for part in ("environment", "command", "entrypoint")])
-    read = set(re.findall(r"/run/secrets/([\w.]+)", said))
+    text = json.dumps([service.get(part) for part in ("environment", "command", "entrypoint")])
+    read = set(re.findall(r"/run/secrets/([\w.]+)", text))
     assert read <= set(service.get("secrets", []))
 
 
@@ -236,7 +236,7 @@ def test_whoever_waits_for_another_can_reach_it():
             assert ran_once or networks_of(name) & networks_of(awaited), (name, awaited)
 
 
-def test_a_server_that_starts_again_leaves_nobody_in_a_dead_network():
+def test_a_server_that_starts_again_leaves_no_service_in_a_dead_network():
     """Who has another's network keeps the old one when that one starts again: so its owner does nothing, and stays."""
     owners = {
         service["network_mode"].removeprefix("service:") for service in services().values() if "network_mode" in service

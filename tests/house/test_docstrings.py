@@ -25,7 +25,7 @@ NAMES_COLUMNS = re.compile(r"``[^`]+``|:func:`|:meth:`")
 def without_columns(text: str) -> Iterator[str]:
     """Public functions with a data frame in their signature whose docstring names no column.
 
-    A method without a docstring has the one of the protocol that it fulfils (ruff asks it of every function).
+    A method without a docstring has the one of the protocol that it fulfils (ruff requires one of every function).
     """
     tree = ast.parse(text)
     for node in ast.walk(tree):

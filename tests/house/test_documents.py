@@ -64,7 +64,7 @@ def test_a_test_that_a_reason_names_exists() -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if COMMANDS_OF[page]])
 def test_a_group_for_a_shell_has_commands_alone(page: str) -> None:
-    """What a command prints is in a group of its own, and nothing stands for what a reader has to think of."""
+    """What a command prints is in a group of its own, and has no placeholder that a reader has to fill in."""
     for group, command in COMMANDS_OF[page]:
         assert "…" not in command, group.place
         assert not re.search(r"\[-|<\w+>", command), f"{group.place}: options in brackets cannot be typed"

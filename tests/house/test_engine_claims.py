@@ -1,7 +1,7 @@
-"""What an engine shows of a merge-on-read table is said once, in docs/catalogs.md; other pages link there.
+"""What an engine shows of a merge-on-read table is written once, in docs/catalogs.md; other pages link there.
 
-Three pages said three things of Athena. A paragraph that names an engine beside base files, log files or compaction
-makes such a claim.
+Three pages contradicted each other about Athena. A paragraph that names an engine beside base files, log files or
+compaction makes such a claim.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from tests.run.engines import jvm_environment
 @pytest.mark.spark
 @pytest.mark.parametrize("more", [{}, {"SPARK_DIST_CLASSPATH": "further.jar"}], ids=["", "further jar"])
 def test_the_archive_of_classes_fits_the_class_path_that_sparks_launcher_gives(more: dict[str, str]) -> None:
-    """Where it does not fit, Java works without it, and nobody would notice that tests take longer."""
+    """Where it does not fit, Java works without it, and tests would take longer unnoticed."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     environment = jvm_environment(outside)
     for name, value in more.items():

@@ -44,14 +44,14 @@ def test_a_lock_has_every_wanted_package_in_a_wanted_version(source, lock):
 
 @pytest.mark.parametrize(("source", "lock"), PAIRS)
 def test_a_lock_was_made_for_exactly_these_wishes(source, lock):
-    """The resolver notes which packages were asked for; one that was taken out of the source file is still noted."""
+    """The resolver notes which packages were requested; one that was taken out of the source file is still noted."""
     stanzas = re.split(r"\n(?=[A-Za-z0-9._-]+==)", (ROOT / lock).read_text())
-    asked = {
+    requested = {
         canonicalize_name(stanza.split("==")[0])
         for stanza in stanzas
         if re.search(rf"-r {re.escape(source)}$", stanza, re.MULTILINE)
     }
-    assert asked == set(wanted(source)), "run: make lock"
+    assert requested == set(wanted(source)), "run: make lock"
 
 
 @pytest.mark.parametrize(("source", "lock"), PAIRS)

@@ -31,7 +31,7 @@ def test_every_command_that_starts_servers_stops_them_however_it_ends() -> None:
 
 
 def test_only_a_run_folder_leaves_a_process_running() -> None:
-    """A process that is neither waited for, nor of a run folder, is one that nobody stops."""
+    """A process that is neither waited for, nor of a run folder, is never stopped."""
     modules = {path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.py")}
     opened = {module for module in modules if "Popen" in names_called(module)}
     assert opened == {"servers/services", "servers/guarding", "servers/databases", "servers/keep_running"}

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.storage.row_index import FOLDER
-from tests.support.any_events import AnyEvent, draw_events, key_names, rows_of, said_of
+from tests.support.any_events import AnyEvent, draw_events, key_names, row_changes, rows_of
 from tests.support.any_tables import LOAD, OTHERS, AnyLake, AnyTable, draw_lake
 from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
 from tests.support.lakes import in_utc
@@ -117,7 +117,7 @@ def versions(lake: ShopLake, table: AnyTable, names: Sequence[str]) -> list[tupl
 
 
 def expected_versions(table: AnyTable, events: Iterable[AnyEvent]) -> list[tuple[Any, ...]]:
-    return versions_of(said_of(table, events), [*table.columns.values()])
+    return versions_of(row_changes(table, events), [*table.columns.values()])
 
 
 def live_rows(lake: ShopLake, table: AnyTable) -> list[Row]:

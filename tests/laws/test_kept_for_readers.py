@@ -1,4 +1,4 @@
-"""What services take away nobody needs, and what nobody needs they take: consumers, savepoints and targets together.
+"""Services remove what no reader needs, and all of that: consumers, savepoints and targets together.
 
 Tables are made by chance: file groups with several slices, some of them replaced, some files of writers that died. What
 a reader opens as of an instant is worked out here by plain Python, and compared with what a clean would remove.
@@ -40,14 +40,14 @@ class Chance:
     slices: dict[tuple[str, str], dict[int, set[str]]] = field(default_factory=dict)
     """Of each group: the names of the files of each slice, by the instant that began it."""
     replaced: dict[tuple[str, str], int] = field(default_factory=dict)
-    said: dict[int, set[str]] = field(default_factory=dict)
+    metadata: dict[int, set[str]] = field(default_factory=dict)
 
     def make(self) -> Chance:
         rng = self.rng
         numbers = rng.sample(range(2, 30), rng.randrange(1, 12))
         self.writes = sorted(numbers)
         for number in self.writes:
-            self.said[number] = set(rng.sample(METADATA, rng.randrange(3)))
+            self.metadata[number] = set(rng.sample(METADATA, rng.randrange(3)))
         for at_group in range(rng.randrange(1, 5)):
             self._group(rng.choice(("", "day=1", "day=2")), f"g{at_group}")
         for group in list(self.slices):
@@ -59,7 +59,7 @@ class Chance:
             for (partition, id_), when in self.replaced.items():
                 if when == number:
                     gone.setdefault(partition, []).append(id_)
-            extra = dict.fromkeys(self.said[number], str(number))
+            extra = dict.fromkeys(self.metadata[number], str(number))
             action = "replacecommit" if gone else rng.choice(("commit", "deltacommit"))
             self.table.commits(number, action=action, extraMetadata=extra, partitionToReplaceFileIds=gone)
         return self
@@ -134,7 +134,7 @@ def test_what_goes_is_what_no_kept_state_needs(tmp_path: Path, seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_archive_leaves_what_somebody_reads_or_nobody_says_again(tmp_path: Path, seed: int) -> None:
+def test_the_archive_keeps_what_a_consumer_reads_or_only_one_commit_has(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     chance = Chance(MadeTable(UNITS, tmp_path / "units"), rng).make()
     consumers, writes = consumers_of(rng, chance.writes), chance.writes
@@ -149,10 +149,12 @@ def test_the_archive_leaves_what_somebody_reads_or_nobody_says_again(tmp_path: P
             place = state.checkpoints.get("units", "")
             assert not any(at(number) == place for number in set(writes) - stay), "a consumer loses its place"
         for key in set(METADATA) - set(OF_ONE_COMMIT):
-            saying = [number for number in writes if key in chance.said[number]]
+            saying = [number for number in writes if key in chance.metadata[number]]
             assert not saying or saying[-1] in stay, f"{key} is forgotten"
     held = [at(n) for n in writes if any(state.checkpoints.get("units") == at(n) for state in consumers.values())]
-    held += [at([n for n in writes if key in chance.said[n]][-1]) for key in METADATA[:3] if _is_said(chance, key)]
+    held += [
+        at([n for n in writes if key in chance.metadata[n]][-1]) for key in METADATA[:3] if _is_written(chance, key)
+    ]
     held += [at(writes[-min(targets.keep_commits, len(writes))])]
     needed = sum(at(number) >= min(held) for number in writes)
     if len(writes) > targets.archive_commits:
@@ -162,8 +164,8 @@ def test_the_archive_leaves_what_somebody_reads_or_nobody_says_again(tmp_path: P
         assert not need.is_due
 
 
-def _is_said(chance: Chance, key: str) -> bool:
-    return any(key in said for said in chance.said.values())
+def _is_written(chance: Chance, key: str) -> bool:
+    return any(key in keys for keys in chance.metadata.values())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -210,7 +212,7 @@ def test_a_reader_opens_the_newest_finished_slice_of_each_live_group(tmp_path: P
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_file_of_a_writer_that_died_takes_the_place_of_none(tmp_path: Path, seed: int) -> None:
-    """Whatever such files lie between those of commits: no file goes that a kept state needs, and all others do."""
+    """Whatever such files are between those of commits: no file goes that a kept state needs, and all others do."""
     rng = random.Random(seed)
     chance = Chance(MadeTable(UNITS, tmp_path / "units"), rng).make()
     never = [number for number in range(chance.writes[0], 40) if number not in chance.writes]

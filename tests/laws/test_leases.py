@@ -89,7 +89,7 @@ def test_whatever_sleeps_or_fails_there_is_one_holder_at_most(store: Store, seed
             store.clock -= seconds
 
 
-def test_one_that_is_renewed_is_nobody_elses_for_hours_and_then_let_go_at_once(store: Store) -> None:
+def test_a_renewed_lease_stays_for_hours_and_is_released_at_once(store: Store) -> None:
     mine, yours, theirs = (lease_of(store, name) for name in ("mine", "yours", "theirs"))
     assert mine.take() == ""
     for _ in range(1000):
@@ -143,13 +143,13 @@ def test_a_holder_whose_network_is_back_in_time_keeps_it(store: Store) -> None:
     store.clock += EXPIRES_SECONDS - RENEW_SECONDS - 0.001
     assert mine.is_held()
     store.clock += 0.001
-    assert not mine.is_held(), "it could be that somebody takes it over before the next look"
+    assert not mine.is_held(), "another process might take it over before the next look"
 
 
 @pytest.mark.parametrize("slow", [0.0, 5.0, 15.0, 40.0])
 @pytest.mark.parametrize("is_renewal", [False, True])
 def test_it_counts_from_when_others_may_have_seen_it(store: Store, slow: float, is_renewal: bool) -> None:
-    """The store wrote at once and answered late: a minute after the write somebody else has it, and this one knows."""
+    """The store wrote at once and answered late: a minute after the write another one has it, and this one knows."""
     mine, yours = lease_of(store, "mine"), lease_of(store, "yours")
     if is_renewal:
         assert mine.take() == ""
@@ -229,6 +229,6 @@ def test_one_that_may_have_been_taken_is_let_go_when_the_store_fails_for_too_lon
     store.loses_for_good = True
     held = hold_object(store, "s3a://b/lake", table="units", who="me", wait=0)
     with pytest.raises(TransientError), held:
-        pytest.fail("a lease of which nobody knows")
+        pytest.fail("a lease that no one knows of")
     store.loses_for_good = False
     assert lease_of(store, "you").take() == ""

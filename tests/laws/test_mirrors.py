@@ -173,7 +173,7 @@ def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tm
 
 
 def test_every_way_to_be_broken_is_kept_and_every_record_is_accounted_for(spark, tmp_path):
-    """Broken ones between good ones, repeated ones and those of a table that nobody mirrors."""
+    """Broken ones between good ones, repeated ones and those of a table that is not mirrored."""
     lake = make_shop_lake(spark, tmp_path, MIRRORS, quarantine_limit={"most_percent": 100, "from_records": 1000})
     broken = every_broken_change("orders", first_key=1000)
     good = [line_of(change("c", "orders", {"id": n}, n)) for n in range(1, 11)]

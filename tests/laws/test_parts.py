@@ -83,8 +83,8 @@ class Lake:
             for name in self.rng.sample(NAMES, len(NAMES)):
                 self.maybe_die()
                 if new := {file for file in files if concerns(name, file)} - self.held[name]:
-                    said = {"lakehouse.checkpoint.log": pull.checkpoint}
-                    self.made[name].commits(self._next(), action="commit", extraMetadata=said)
+                    metadata = {"lakehouse.checkpoint.log": pull.checkpoint}
+                    self.made[name].commits(self._next(), action="commit", extraMetadata=metadata)
                     self.held[name] |= new
             self.maybe_die()
             last = {name: self.timeline(name).last for name in NAMES}

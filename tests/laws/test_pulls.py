@@ -165,7 +165,7 @@ class History:
 
 @dataclass
 class Reader:
-    """Somebody who pulls a table: how far they are, what they have, and the most that they take at a time."""
+    """A reader that pulls a table: how far they are, what they have, and the most that they take at a time."""
 
     most_bytes: int | None
     place: str = BEGINNING
@@ -181,7 +181,7 @@ class Reader:
         else:
             assert window.after == self.place
             new = [write for number, write in history.changes.items() if window.after < at(number) <= window.up_to]
-            assert not any(write.is_full for write in new), "what was taken away no pull tells"
+            assert not any(write.is_full for write in new), "no pull shows what was taken away"
             came = [row for write in new for row in write.rows]
             assert not self.rows & set(came), "read before"
             self.rows |= set(came)
@@ -222,7 +222,7 @@ def test_whatever_happens_to_a_table_its_readers_have_what_it_holds(tmp_path: Pa
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_timeline_is_what_lies_below_its_folder(tmp_path: Path, seed: int) -> None:
+def test_a_timeline_is_what_is_below_its_folder(tmp_path: Path, seed: int) -> None:
     """Windows with an end at every instant, beside it, and before and after all of them."""
     history = History(MadeTable(UNITS, tmp_path / "units"), random.Random(seed))
     for _ in range(30):

@@ -1,4 +1,4 @@
-"""Law 6 for tables: a table rebuilt from the log is what it would be if its files had always said so.
+"""Law 6 for tables: a table rebuilt from the log is what it would be if its files had always been so.
 
 Any definition of ``orders`` (key, partitions, what null means, what deletes do, with a history or without) becomes any
 other, while events come in any order, and runs of `apply` die anywhere and are run again. The table of every second
@@ -72,7 +72,7 @@ def test_a_table_is_what_its_files_say_of_all_that_the_log_holds(spark, tmp_path
         shop.assert_is(shop.wanted, shop.declared["key"])
         assert shop.sums() == sums(shop.wanted)
         if shop.declared["history"]:
-            said = [
+            kept = [
                 each for each in shop.records if each["payload"]["op"] != "d" or shop.declared["deletes"] != "ignore"
             ]
-            assert len(shop.lake.rows("orders_history")) == len(said), "each event once, by the key of now"
+            assert len(shop.lake.rows("orders_history")) == len(kept), "each event once, by the key of now"

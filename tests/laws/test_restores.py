@@ -190,5 +190,5 @@ def test_a_plan_says_which_decisions_about_the_quarantine_go(tmp_path: Path) -> 
     for number, each in enumerate(decided[1:], start=2):
         quarantine.commits(number, extraMetadata={f"lakehouse.{DECIDED_KEY}": each.to_json()})
     plan = lake.run(restore, to=f"day-{lake.clock:%Y%m%dT%H%M%S}", yes=False)
-    (said,) = [message for message in plan.messages if message.startswith("quarantine: 2 records were replayed")]
-    assert "1 discarded after the savepoint, and 1 of them in a repaired form that is not kept" in said
+    (line,) = [message for message in plan.messages if message.startswith("quarantine: 2 records were replayed")]
+    assert "1 discarded after the savepoint, and 1 of them in a repaired form that is not kept" in line

@@ -29,7 +29,7 @@ CANARY = "canary-5e1f"
 SECRET = [each.name for each in dataclasses.fields(Settings) if not each.repr]
 _TELLING = re.compile(r"pass|secret|token|pwd|credential|properties|(jdbc|serving)_url|remote")
 _HARMLESS = {("Lease", "_token"), ("_Found", "token")}
-"""A lease's token is a random number that says who holds it, and nobody gets in by it."""
+"""A lease's token is a random number that says who holds it, and gives no access."""
 FORMS = (
     "{}",
     "\n{}",
@@ -52,7 +52,7 @@ FORMS = (
     '{{"sasl.password": "{}", "ssl.engine.id": "x"}}',
     "password={}",
 )
-"""What somebody may give that has a secret in it, well or badly written."""
+"""What a user may give that has a secret in it, well or badly written."""
 GIVEN = [(name, form) for name in SECRET for form in FORMS if "://" in form or name != "spark_remote"]
 """All of them; what is no address at all is shown when it is refused as the address of a Spark server."""
 KAFKA = (
@@ -97,11 +97,11 @@ def test_a_setting_with_a_secret_is_shown_by_nothing_that_takes_it_or_refuses_it
         lambda: JdbcAddress.parse(value),
     ]
     for step in steps:
-        told = told_by(step)
-        assert CANARY not in f"{told!s} {told!r}"
+        shown = shown_by(step)
+        assert CANARY not in f"{shown!s} {shown!r}"
 
 
-def told_by(step: Callable[[], Any]) -> Any:
+def shown_by(step: Callable[[], Any]) -> Any:
     """What a reader of a log may see: the settings that were made, or the error; what else is made goes to clients."""
     try:
         made = step()

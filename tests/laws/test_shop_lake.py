@@ -64,9 +64,9 @@ def test_every_job_keeps_it(shop, capsys):
         "JOIN order_lines l ON l.order_id = o.id ORDER BY l.line"
     )
     assert say(shop, "query", "--sql", of_orders, capsys=capsys).count("Ada") == 2
-    told = say(shop, "query", "--sql", "SELECT * FROM customers", capsys=capsys)
-    assert "row_order" not in told
-    assert "Bo" not in told
+    shown = say(shop, "query", "--sql", "SELECT * FROM customers", capsys=capsys)
+    assert "row_order" not in shown
+    assert "Bo" not in shown
     first = shop.instants()["customers"][0].partition(".")[0]
     for words in ("services run", "consumers list", f"changes --table customers --from {first}", "doctor check"):
         say(shop, *words.split(), capsys=capsys)

@@ -2,7 +2,7 @@
 
 Agents are renamed and sales move, are deleted and come again, in events that are delivered in any order. Runs die
 between a table and its history, and before or after a mart's commit; a commit of the history is taken away, files of
-consumers are lost, and services clean what nobody is known to need.
+consumers are lost, and services clean what no one is known to need.
 """
 
 from __future__ import annotations

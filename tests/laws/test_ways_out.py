@@ -1,8 +1,8 @@
 """A restore that dies at any step, and whatever command comes next: that changes nothing, and the advice ends it.
 
 Tables are made by hand, and the engine restores one as Hudi does: it announces a plan, takes commits away one by one,
-and then says that it is done. Commands that would rewrite something meanwhile are asked; what they ask first is the
-same that they ask on real tables (tests/faults has these, each cut off at each of its operations).
+and then says that it is done. Commands that would rewrite something meanwhile are run; their first checks are
+the same as on real tables (tests/faults has these, each cut off at each of its operations).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def die(lake: Lake, patch: pytest.MonkeyPatch, to: str, at_step: int) -> bool:
 
 
 def others(lake: Lake, kept: str, later: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Commands that have to wait, or what they ask first."""
+    """Commands that have to wait, or their first checks."""
     yield "erase", lambda: check_beforehand(SPEC, lake.settings)
     yield (
         "replay, load, snapshot, recompute, apply, undo",

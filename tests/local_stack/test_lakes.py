@@ -34,7 +34,7 @@ def test_a_broken_lake_is_not_awaited(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "lake torn is left out: " in "".join(capsys.readouterr())
 
 
-def test_one_lake_that_is_broken_is_said_at_once(tmp_path: Path) -> None:
+def test_one_lake_that_is_broken_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "torn.yaml").write_text("lake: 7\n", encoding="utf-8")
     with pytest.raises(LakehouseError, match=r"torn\.yaml"):
         expected_dag_ids({"LAKEHOUSE_LAKE_SPEC": str(tmp_path / "torn.yaml")})

@@ -32,7 +32,7 @@ The shared Spark and all processes of the campaign of faults have them. Tests th
 Airflow of their own run generated code, as in production.
 """
 _UNUSED = r"(dfs|fs\.(adl|azure|ftp|swift|viewfs)|ha|hadoop\.(http|kerberos|registry|rpc|security|ssl|zk)|ipc|net|rpc)"
-"""Beginnings of the names of Hadoop's defaults for its servers, for security and for stores that nobody uses here."""
+"""Beginnings of the names of Hadoop's defaults for its servers, for security and for stores that are not used here."""
 _LOCAL_DISK = Path(__file__).with_name("LocalDisk.scala")
 _LOCAL_DISK_CLASS = "lakehouse.tests.LocalDisk"
 """Hadoop's local file system without a `chmod` process for each file: a warm test takes about a tenth less."""

@@ -35,7 +35,7 @@ _PROGRAMS = {
 def used_seconds() -> float:
     """Processor seconds of this process and of its descendants, those that ended among them.
 
-    And its share of the Spark that the processes of a run have in common: what they use of it nobody can tell apart.
+    And its share of the Spark that the processes of a run have in common: what each uses of it cannot be told apart.
     """
     stats, jvm = read_processes(), find_jvm()
     children = find_children(stats)

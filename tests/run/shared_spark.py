@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = "LAKEHOUSE_TEST_SPARK"
-"""The variable with the folder in which a test process asks for the session and finds its address."""
+"""The variable with the folder in which a test process requests the session and finds its address."""
 LOG = "LAKEHOUSE_TEST_SPARK_LOG"
 START_SECONDS = 180.0
 _POLL_SECONDS = 0.1
@@ -37,7 +37,7 @@ _WANTED, _ADDRESS = "wanted", "address.json"
 
 @contextmanager
 def offering_spark(environ: Mapping[str, str], log: Path) -> Iterator[dict[str, str]]:
-    """``environ`` for test processes, in which they find the shared Spark; it is started when one asks for it.
+    """``environ`` for test processes, in which they find the shared Spark; it is started when one needs it.
 
     ``log``: the file that its output goes to.
     """
@@ -103,7 +103,7 @@ def _open_session(address: Mapping[str, Any]) -> SparkSession:
     java_context = gateway.jvm.JavaSparkContext.fromSparkContext(first.sparkContext())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
-    if address["code"] != str(ROOT):  # UDFs of another tree's code run in processes that nobody else's run in
+    if address["code"] != str(ROOT):  # UDFs of another tree's code run in processes of their own
         context.environment |= {"PYTHONPATH": str(ROOT), "LAKEHOUSE_TEST_PROCESS": f"{os.getpid()}"}
     return prepare_session(SparkSession(context, first.newSession()))
 

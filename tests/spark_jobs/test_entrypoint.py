@@ -214,7 +214,7 @@ ENDINGS = [(ContractError, 2), (SettingsError, 2), (TransientError, 1), (Runtime
 def ended(
     error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str, JobOutcome]:
-    """Exit code, all that was said, and the outcome in the file, of a job that raises."""
+    """Exit code, all that was printed, and the outcome in the file, of a job that raises."""
 
     def failing(_context: JobContext[JobOptions]) -> Never:
         raise error
@@ -240,30 +240,30 @@ def own_logging() -> Iterator[None]:
 
 @pytest.mark.usefixtures("own_logging")
 @pytest.mark.parametrize(("kind", "expected"), ENDINGS)
-def test_no_error_tells_a_secret_whatever_kind_it_is(kind, expected, tmp_path, monkeypatch, capsys):
+def test_no_error_shows_a_secret_whatever_kind_it_is(kind, expected, tmp_path, monkeypatch, capsys):
     """Neither its line, nor its traceback, nor the file for those who wait elsewhere."""
-    code, said, outcome = ended(kind(" and ".join(SECRETS.values())), tmp_path, monkeypatch, capsys)
+    code, printed, outcome = ended(kind(" and ".join(SECRETS.values())), tmp_path, monkeypatch, capsys)
     assert (code, outcome.exit_code) == (expected, expected)
     assert outcome.line.startswith("try again: " if expected == 1 else "error: ")
-    assert outcome.line in said
-    assert "canary" not in said + outcome.line
+    assert outcome.line in printed
+    assert "canary" not in printed + outcome.line
 
 
 @pytest.mark.usefixtures("own_logging")
 @pytest.mark.parametrize("kind", [ContractError, RuntimeError])
 @pytest.mark.parametrize("before", range(280, 302))
 def test_a_long_message_is_not_cut_in_the_middle_of_a_secret(kind, before, tmp_path, monkeypatch, capsys):
-    _, said, outcome = ended(kind("x" * before + "canary-src"), tmp_path, monkeypatch, capsys)
-    assert "canary" not in said + outcome.line
+    _, printed, outcome = ended(kind("x" * before + "canary-src"), tmp_path, monkeypatch, capsys)
+    assert "canary" not in printed + outcome.line
 
 
 @pytest.mark.usefixtures("own_logging")
 def test_a_job_that_is_stopped_by_hand_says_to_run_it_again(tmp_path, monkeypatch, capsys):
     """Whoever waits elsewhere reads it too, and may try again."""
-    code, said, outcome = ended(KeyboardInterrupt(), tmp_path, monkeypatch, capsys)
+    code, printed, outcome = ended(KeyboardInterrupt(), tmp_path, monkeypatch, capsys)
     line = "stopped; nothing half-written stays: run the same command again"
     assert (code, outcome) == (1, JobOutcome(exit_code=1, line=line))
-    assert said == f"{line}\n"
+    assert printed == f"{line}\n"
 
 
 def test_a_run_cannot_have_a_clock_that_has_not_come():

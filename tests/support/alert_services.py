@@ -1,4 +1,4 @@
-"""A service that alerts are sent to: it keeps what it is told, or refuses it."""
+"""A service that alerts are sent to: it keeps what it receives, or refuses it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 @dataclass
 class AlertService:
-    """``told`` is every message with its title, in the order in which they came."""
+    """``received`` is every message with its title, in the order in which they came."""
 
     port: int
-    told: list[tuple[str, str]] = field(default_factory=list)
+    received: list[tuple[str, str]] = field(default_factory=list)
     is_refusing: bool = False
 
     @property
@@ -36,11 +36,11 @@ def running_alert_service() -> Iterator[AlertService]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            alert = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(503 if service.is_refusing else 200)
             self.end_headers()
             if not service.is_refusing:
-                service.told.append((said["title"], said["message"]))
+                service.received.append((alert["title"], alert["message"]))
 
         def log_message(self, *_words: object) -> None:
             """Nothing on the test's output."""

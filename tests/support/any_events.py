@@ -23,7 +23,7 @@ from tests.support.any_tables import COLUMNS, LINES, WIDE, AnyLake, AnyTable, is
 from tests.support.envelopes import START_MS, Envelope
 from tests.support.mirrors import TYPES, UNAVAILABLE, Field, decimal_field, packed
 from tests.support.oracle import EPOCH, tie
-from tests.support.oracle_versions import Said
+from tests.support.oracle_versions import RowChange
 
 EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "Line": (1, 2),
@@ -131,18 +131,18 @@ def _sent(value: Any, *, has_schema: bool) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def said_of(table: AnyTable, events: Iterable[AnyEvent]) -> list[Said]:
-    """What events say of the rows of a table."""
-    said = []
+def row_changes(table: AnyTable, events: Iterable[AnyEvent]) -> list[RowChange]:
+    """The changes of a table's rows in these events."""
+    changes = []
     for event in events:
         key, is_delete = tuple(event.image.get(name) for name in table.key), event.op == "d"
         is_about = event.source in table.sources and not {None, UNAVAILABLE} & {*key} and key != ("",)
         if not is_about or (is_delete and table.ignores_deletes):
             continue
-        says = {} if is_delete else {table.columns[name]: value for name, value in _values(table, event)}
+        values = {} if is_delete else {table.columns[name]: value for name, value in _values(table, event)}
         key = (event.source, *key) if table.shard else key
-        said.append(Said(key=key, order=event.order, time=event.time, is_delete=is_delete, says=says))
-    return said
+        changes.append(RowChange(key=key, order=event.order, time=event.time, is_delete=is_delete, values=values))
+    return changes
 
 
 def _values(table: AnyTable, event: AnyEvent) -> Iterable[tuple[str, Any]]:
@@ -154,14 +154,14 @@ def _values(table: AnyTable, event: AnyEvent) -> Iterable[tuple[str, Any]]:
 
 def rows_of(table: AnyTable, events: Iterable[AnyEvent]) -> list[dict[str, Any]]:
     """The rows of a table after all of these events."""
-    by_key: dict[tuple[Hashable, ...], dict[Any, Said]] = defaultdict(dict)
-    for each in said_of(table, events):
+    by_key: dict[tuple[Hashable, ...], dict[Any, RowChange]] = defaultdict(dict)
+    for each in row_changes(table, events):
         by_key[each.key][each.order] = each
     rows = []
     for key, of_key in by_key.items():
         row: dict[str, Any] | None = None
         for _, each in sorted(of_key.items()):
-            row = None if each.is_delete else {**(row or dict.fromkeys(table.columns.values())), **each.says}
+            row = None if each.is_delete else {**(row or dict.fromkeys(table.columns.values())), **each.values}
         if row is not None:
             rows.append({**dict(zip(key_names(table), key, strict=True)), **row})
     return rows

@@ -1,4 +1,4 @@
-"""Runs of DAGs that plan, ask a person and apply, in a real Airflow."""
+"""Runs of DAGs that plan, wait for a person's approval and apply, in a real Airflow."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def states(running: Running, dag_id: str, run_id: str) -> dict[str, str]:
     return {task["task_id"]: task["state"] for task in running.stack.airflow.api.tasks(dag_id, run_id)}
 
 
-def ask(running: Running, dag_id: str, conf: Mapping[str, Any]) -> str:
-    """Start a run and wait until it asks a person."""
+def run_to_approval(running: Running, dag_id: str, conf: Mapping[str, Any]) -> str:
+    """Start a run and wait until it needs a person's approval."""
     run_id = running.stack.airflow.api.trigger(dag_id, conf)
     wait_until(
         lambda: states(running, dag_id, run_id).get("approve") == "awaiting_input",
-        "it asks a person",
+        "it waits for a person",
         limit_seconds=600,
     )
     return run_id
@@ -32,7 +32,7 @@ def decide(running: Running, dag_id: str, run_id: str, option: str) -> None:
     """Answer, and see the run to its end.
 
     Not at once, as no person would: when the answer comes before Airflow 3.3's scheduler has noticed that the task
-    waits, it takes the try for a lost one, and asks again or fails the run.
+    waits, it takes the try for a lost one, and retries or fails the run.
     """
     log = running.stack.folder.log("scheduler")
     wait_until(lambda: _has_noticed(log, run_id), "the scheduler has noticed that the task waits", limit_seconds=300)

@@ -34,13 +34,13 @@ def running_athena() -> Iterator[GlueApi]:
 
 
 def statements(api: GlueApi) -> list[str]:
-    """What Athena was asked."""
-    return [given["QueryString"] for name, given in api.asked if name == "StartQueryExecution"]
+    """The statements that Athena got."""
+    return [given["QueryString"] for name, given in api.calls if name == "StartQueryExecution"]
 
 
 def _carry_out(api: GlueApi, statement: str) -> None:
-    """As Athena does, with Glue's calls of its own, which are not those of who asked."""
-    glue, before = boto3.client("glue"), list(api.asked)
+    """As Athena does, with Glue's calls of its own, which are not the client's."""
+    glue, before = boto3.client("glue"), list(api.calls)
     if made := _DATABASE.fullmatch(statement):
         if made["database"] not in {each["Name"] for each in glue.get_databases()["DatabaseList"]}:
             glue.create_database(DatabaseInput={"Name": made["database"]})
@@ -52,4 +52,4 @@ def _carry_out(api: GlueApi, statement: str) -> None:
         change(DatabaseName=view["database"], TableInput=described)
     elif gone := _DROP.fullmatch(statement):
         glue.delete_table(DatabaseName=gone["database"], Name=gone["name"])
-    api.asked[:] = before
+    api.calls[:] = before

@@ -20,7 +20,7 @@ from tests.support.processes import wait_until
 def create_backfill(
     stack: Stack, dag_id: str, *, first: str, last: str, max_active_runs: int = 4, conf: Mapping[str, Any] | None = None
 ) -> None:
-    """Ask for every date from ``first`` to ``last``.
+    """Backfill every date from ``first`` to ``last``.
 
     Airflow's SQLite may say that it is locked, after some of the dates were created. Then, as docs/backfill.md says,
     the same command is given again when these are done; it leaves them out.

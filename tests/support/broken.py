@@ -25,7 +25,7 @@ def source_with(key: int, **changes: object) -> Envelope:
 
 
 def nested(key: int, levels: int) -> bytes:
-    """A good record with lists inside lists in a field nobody knows."""
+    """A good record with lists inside lists in an unknown field."""
     return line(good(key))[:-1] + b',"extra":' + b"[" * levels + b"]" * levels + b"}"
 
 

@@ -1,4 +1,4 @@
-"""Events of mirrored tables that cannot be used, with the reason that must stand in quarantine."""
+"""Events of mirrored tables that cannot be used, with the reason that the quarantine must have."""
 
 from __future__ import annotations
 

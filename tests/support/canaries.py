@@ -18,7 +18,7 @@ _PAUSE_SECONDS = 0.1
 
 
 def new_canary() -> str:
-    """A secret that nobody else has; with what a URL must escape."""
+    """A secret that is used nowhere else; with what a URL must escape."""
     return f"canary/{secrets.token_hex(8)}+@{secrets.token_hex(4)}"
 
 
@@ -30,7 +30,7 @@ def forms_of(canary: str) -> tuple[bytes, ...]:
 
 
 def canaries_in(content: bytes, canaries: Mapping[str, str]) -> list[str]:
-    """Names of those that stand in it, in any form."""
+    """Names of those that are in it, in any form."""
     return [name for name, canary in canaries.items() if any(form in content for form in forms_of(canary))]
 
 
@@ -57,7 +57,7 @@ def search_database(url: str, canaries: Mapping[str, str]) -> dict[str, list[str
 
 @contextmanager
 def watching_command_lines() -> Iterator[set[str]]:
-    """Every command line on this machine from here to the end of the block, as anybody could see it."""
+    """Every command line on this machine from here to the end of the block, as any user could see it."""
     seen: set[str] = set()
     is_over = Event()
 

@@ -1,7 +1,7 @@
-"""EMR Serverless and S3 as one HTTP server (moto), which remembers what it was asked and in whose name runs go on.
+"""EMR Serverless and S3 as one HTTP server (moto), which records its calls and in whose name runs go on.
 
 Its API is real, its job runs are not: moto starts nothing and calls each run done at once. What a run is to become is
-set here, and :func:`play` runs what was asked for as a process, from the objects in S3, in an empty folder.
+set here, and :func:`play` runs what was submitted as a process, from the objects in S3, in an empty folder.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _S3_CALLS = {"HEAD": "GetObject", "GET": "GetObject", "PUT": "PutObject", "DELET
 
 @dataclass
 class EmrApi:
-    """``asked`` are the submitter's actions as policies name them, those of S3 with the folder.
+    """``calls`` are the submitter's actions as policies name them, those of S3 with the folder.
 
-    ``on_get`` is told of each look at a run, before it is answered.
+    ``on_get`` is called for each look at a run, before it is answered.
     """
 
     url: str = ""
     application: str = ""
-    asked: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     on_get: Callable[[Any], None] = lambda _: None
 
     @property
@@ -65,20 +65,20 @@ class EmrApi:
 
 
 def play(run: Any, folder: Path) -> int:
-    """Do what a job run asks for: its entry point with the library's zip, and the variables of its driver alone."""
+    """Do what a job run names: its entry point with the library's zip, and the variables of its driver alone."""
     keys = {name.lower(): value for name, value in _WORKER.items()}
-    s3, asked = boto3.client("s3", **keys), run.job_driver["sparkSubmit"]
-    words = shlex.split(asked["sparkSubmitParameters"])
+    s3, submitted = boto3.client("s3", **keys), run.job_driver["sparkSubmit"]
+    words = shlex.split(submitted["sparkSubmitParameters"])
     conf = dict(words[at + 1].split("=", 1) for at, word in enumerate(words) if word == "--conf")
-    told = {k.removeprefix(_DRIVER_VARIABLE): v for k, v in conf.items() if k.startswith(_DRIVER_VARIABLE)}
+    declared = {k.removeprefix(_DRIVER_VARIABLE): v for k, v in conf.items() if k.startswith(_DRIVER_VARIABLE)}
     folder.mkdir()
     paths = []
-    for uri in (asked["entryPoint"], words[words.index("--py-files") + 1]):
+    for uri in (submitted["entryPoint"], words[words.index("--py-files") + 1]):
         place = urlsplit(uri)
         paths.append(str(folder.parent / Path(place.path).name))
         s3.download_file(place.netloc, place.path.lstrip("/"), paths[-1])
-    variables = {**told, **_WORKER, "PYTHONPATH": paths[1], "PATH": os.environ["PATH"]}
-    line = [sys.executable, paths[0], *asked["entryPointArguments"]]
+    variables = {**declared, **_WORKER, "PYTHONPATH": paths[1], "PATH": os.environ["PATH"]}
+    line = [sys.executable, paths[0], *submitted["entryPointArguments"]]
     return subprocess.run(line, cwd=folder, env=variables, capture_output=True).returncode
 
 
@@ -94,11 +94,11 @@ def running_emr() -> Iterator[EmrApi]:
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         method, parts = environ["REQUEST_METHOD"], environ["PATH_INFO"].strip("/").split("/")
         if parts[0] == "applications" and "jobruns" in parts:
-            api.asked.append(f"emr-serverless:{_CALLS[method, len(parts)]}")
+            api.calls.append(f"emr-serverless:{_CALLS[method, len(parts)]}")
             if (method, len(parts)) == ("GET", 4):
                 api.on_get(next(run for run in api.runs() if run.id == parts[-1]))
         elif parts[0] == BUCKET and len(parts) > 1 and SUBMITTER in environ.get("HTTP_AUTHORIZATION", ""):
-            api.asked.append(f"s3:{_S3_CALLS[method]} {'/'.join(parts[1:-1])}")
+            api.calls.append(f"s3:{_S3_CALLS[method]} {'/'.join(parts[1:-1])}")
         answer: Iterable[bytes] = inner(environ, start_response)
         return answer
 

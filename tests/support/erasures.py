@@ -1,4 +1,4 @@
-"""A lake in which one agent and one customer can be found by their digits and letters, wherever they stand."""
+"""A lake in which one agent and one customer can be found by their digits and letters, wherever they are."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PeopleLake:
         return [*own, *(text for schedule in self.schedules for text in schedule.lines)]
 
     def land_late(self) -> None:
-        """Deliver a file more: it calls the agent by a name that nobody knows."""
+        """Deliver a file more: it calls the agent by an unknown name."""
         row = {"SaleId": 9000, "AgentId": AGENT, "AgentName": LATE_NAME, "StatusId": 9400}
         named, unnamed = sqlserver("u", row, 5000), sqlserver("u", {"SaleId": 9001, "AgentName": LATE_NAME}, 5001)
         self.rounds.append([line(named), line(unnamed)])
@@ -136,7 +136,7 @@ def erased(events: Iterable[oracle.Event], key: str, name: str, id_: int, names:
 
 
 def traces(folder: Path, words: Iterable[str]) -> list[str]:
-    """Files below a folder in which one of the words stands: data files row by row, all others byte by byte."""
+    """Files below a folder that contain one of the words: data files row by row, all others byte by byte."""
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()

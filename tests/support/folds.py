@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One event about one key; ``values`` are those of the table's columns, None where nothing is said."""
+    """One event about one key; ``values`` are those of the table's columns, None where there is no value."""
 
     key: int | None
     op: str

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 IDENTITY = ("-c", "user.name=tests", "-c", "user.email=tests@example.org")
-"""Words after ``git`` with which it commits on a machine where nobody has said who commits."""
+"""Words after ``git`` with which it commits on a machine without an identity for commits."""

@@ -1,4 +1,4 @@
-"""Glue's and Athena's API on a port of its own (moto's server), which remembers what it was asked and can refuse."""
+"""Glue's and Athena's API on a port of its own (moto's server), which records its calls and can refuse them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WRITES = ("Create", "Update", "Delete", "BatchCreate", "BatchUpdate", "BatchDel
 
 @dataclass
 class GlueApi:
-    """One server; ``asked`` are the calls since the last :meth:`forget`, each by its name and what it was given.
+    """One server; ``calls`` are those since the last :meth:`forget`, each with its name and parameters.
 
-    ``refuse`` is asked before each call with its name, and may name an error code to answer with. ``answer`` may give
-    what moto does not know how to say, by the call's name and what it was given.
+    ``refuse`` gets the name of each call beforehand, and may return an error code to answer with. ``answer`` gets name
+    and parameters, and may return a response that moto cannot give.
     """
 
     url: str = ""
-    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     requests: list[tuple[str, str, str]] = field(default_factory=list)
-    """Method, path and query of what was asked otherwise: S3's API."""
+    """Method, path and query of all other requests: S3's API."""
     refuse: Callable[[str], str] = lambda _: ""
     answer: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda *_: None
 
@@ -42,12 +42,12 @@ class GlueApi:
 
     @property
     def writes(self) -> list[str]:
-        """Names of the calls among ``asked`` that change something."""
-        return [name for name, _ in self.asked if name.startswith(_WRITES)]
+        """Names of the calls that change something."""
+        return [name for name, _ in self.calls if name.startswith(_WRITES)]
 
     def forget(self) -> None:
         """Forget the calls so far."""
-        self.asked.clear()
+        self.calls.clear()
         self.requests.clear()
 
 
@@ -67,10 +67,10 @@ def running_glue() -> Iterator[GlueApi]:
                 start_response("400 Bad Request", [("Content-Type", "application/x-amz-json-1.1")])
                 return [json.dumps({"__type": code, "message": "as the test says"}).encode()]
             given = json.loads(body)
-            api.asked.append((name, given))
-            if (said := api.answer(name, given)) is not None:
+            api.calls.append((name, given))
+            if (response := api.answer(name, given)) is not None:
                 start_response("200 OK", [("Content-Type", "application/x-amz-json-1.1")])
-                return [json.dumps(said).encode()]
+                return [json.dumps(response).encode()]
         else:
             api.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")))
         answer: Iterable[bytes] = inner(environ, start_response)

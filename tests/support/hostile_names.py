@@ -1,4 +1,4 @@
-"""Names that somebody may try: none is an identifier, each breaks something that trusts it."""
+"""Names that an attacker may try: none is an identifier, each breaks something that trusts it."""
 
 from __future__ import annotations
 

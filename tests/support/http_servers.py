@@ -1,4 +1,4 @@
-"""Small HTTP servers on a free loopback port, for what stands in for another company's API."""
+"""Small HTTP servers on a free loopback port, for fakes of other companies' APIs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Python functions that Spark runs on its executors, run here on Arrow batches: no JVM starts.
 
 What Spark itself does with the rows is tried elsewhere; this shows what the functions make of them, in less time than
-a session takes to start, so that a property test can ask them a hundred times.
+a session takes to start, so that a property test can call them a hundred times.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Frame:
 
     @property
     def schema(self) -> pa.Schema:
-        """Which functions are told as the form of their result."""
+        """The schema, from which functions derive that of their result."""
         return self._partitions[0].schema
 
     @property

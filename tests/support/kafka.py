@@ -31,7 +31,7 @@ class Topics:
 
     @cached_property
     def _admin(self) -> AdminClient:
-        return AdminClient(self._client)  # kept: what it is asked ends with it
+        return AdminClient(self._client)  # kept: its requests end with it
 
     def create(self, topic: str, *, partitions: int = 1, **settings: str) -> None:
         """Make a topic; ``settings`` are the topic's, with underscores for dots."""
@@ -63,8 +63,8 @@ class Topics:
     def settings_of(self, topic: str) -> dict[str, str]:
         """How a topic is set up."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        told = self._admin.describe_configs([resource])[resource].result(_SECONDS)
-        return {name: each.value for name, each in told.items()}
+        entries = self._admin.describe_configs([resource])[resource].result(_SECONDS)
+        return {name: each.value for name, each in entries.items()}
 
     def send(
         self,
@@ -106,14 +106,14 @@ class Topics:
     ) -> None:
         failures: list[object] = []
 
-        def told(error: object, _message: object) -> None:
+        def on_delivery(error: object, _message: object) -> None:
             if error is not None:
                 failures.append(error)
 
         key = iter(keys) if keys is not None else None
         for at, value in enumerate(values):
             more: dict[str, Any] = {"timestamp": timestamps[at]} if timestamps else {}
-            producer.produce(topic, value, next(key) if key else b"k", partition, on_delivery=told, **more)
+            producer.produce(topic, value, next(key) if key else b"k", partition, on_delivery=on_delivery, **more)
             producer.poll(0)
         assert not failures, failures
 

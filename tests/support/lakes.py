@@ -36,7 +36,7 @@ class Lake:
 
     @property
     def settings(self) -> Settings:
-        """As a user would set them, with short waits; with the spec that lies in the folder, if one does.
+        """As a user would set them, with short waits; with the spec in the folder, if there is one.
 
         Times of made events have nothing to do with their positions, so none of them falls.
         """
@@ -127,7 +127,7 @@ def make_narrow_lake(spark: SparkSession, folder: Path) -> SpecLake:
 
 
 def copy_lake(made: SpecLake, folder: Path) -> SpecLake:
-    """A copy of a lake that several tests begin with; the spec lies in its folder."""
+    """A copy of a lake that several tests begin with; the spec is in its folder."""
     shutil.copytree(made.folder, folder, dirs_exist_ok=True)
     return replace(made, folder=folder, spec=folder / made.spec.name)
 

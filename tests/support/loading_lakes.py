@@ -167,7 +167,7 @@ def _rate(row: Mapping[str, Any]) -> Decimal | None:
 
 
 def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Decimal | None]:
-    """Rows that a reader gave, in the oracle's form; fails when a key stands twice."""
+    """Rows that a reader gave, in the oracle's form; fails when a key is there twice."""
     found = {(row["currency"], row["day"]): row["rate"] for row in rows}
-    assert len(found) == len(rows), "a key stands twice"
+    assert len(found) == len(rows), "a key is there twice"
     return found

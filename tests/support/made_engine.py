@@ -17,7 +17,7 @@ _GIVEN = re.compile(r"(\w+) => '?([^',]*)'?")
 
 @dataclass
 class MadeEngine:
-    """Stands in for a session; knows savepoints and the way back to them. ``calls`` are those that were made."""
+    """A fake session that makes savepoints and restores them. ``calls`` are those that were made."""
 
     folders: dict[str, Path] = field(default_factory=dict)
     calls: list[tuple[str, str, str]] = field(default_factory=list)

@@ -50,7 +50,7 @@ def make_lake_without_marts(spark: SparkSession, folder: Path) -> SpecLake:
 
 
 def read_bare_spec(tables: Container[str]) -> dict[str, Any]:
-    """The document of the shipped spec with these tables, nobody to be erased, and nothing expected."""
+    """The document of the shipped spec with these tables, no people to erase, and nothing expected."""
     document = read_shipped_spec(tables)
     del document["people"], document["expectations"]
     return document

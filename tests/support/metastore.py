@@ -1,4 +1,4 @@
-"""A real Hive metastore of the tests' own, and what it says."""
+"""A real Hive metastore of the tests' own, and its entries."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def running_metastore(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def asking(uri: str, database: str = "sales") -> Iterator[Any]:
+def metastore_client(uri: str, database: str = "sales") -> Iterator[Any]:
     """Its own client, for what tests do behind the lake's back."""
     with Metastore(uri, database).client() as client:
         yield client
 
 
 def entry(uri: str, name: str, database: str = "sales") -> Mapping[str, Any]:
-    """What it says of a table, in the shape in which AWS Glue says it."""
-    with asking(uri, database) as client:
+    """Its entry of a table, in the shape of AWS Glue's."""
+    with metastore_client(uri, database) as client:
         table = client.get_table(database, name)
     columns = [{"Name": each.name, "Type": each.type} for each in table.sd.cols]
     return {
@@ -52,5 +52,5 @@ def entry(uri: str, name: str, database: str = "sales") -> Mapping[str, Any]:
 
 def partitions(uri: str, name: str, database: str = "sales") -> set[str]:
     """The partitions of a table, as ``key=value``."""
-    with asking(uri, database) as client:
+    with metastore_client(uri, database) as client:
         return set(client.get_partition_names(database, name, -1))

@@ -58,7 +58,7 @@ class NumberedTable:
     def put(self, number: int) -> str | None:
         """Make the commit of this number, unless the table says that it has it; gives the table's last instant.
 
-        As jobs do: under the lease, at rest, what was ingested stands in the commit that holds it.
+        As jobs do: under the lease, at rest, what was ingested is recorded in the commit that holds it.
         """
         with hold_tables([self.name], job="test", settings=self.settings):
             timeline = settled_timeline(self.spark, self.name, self.settings)

@@ -133,7 +133,7 @@ def read_line(line: bytes) -> Event | None:
 
 
 def is_message(envelope: dict[str, Any]) -> bool:
-    """True for a heartbeat, and for what a connector tells of changes of the schema."""
+    """True for a heartbeat, and for a connector's messages about changes of the schema."""
     is_heartbeat = "ts_ms" in envelope and set(envelope) <= {"ts_ms", "ts_us", "ts_ns", "serverName"}
     return is_heartbeat or {"ddl", "tableChanges"} <= set(envelope)
 
@@ -151,7 +151,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def depth(value: Any) -> int:
-    """How many objects and lists lie inside each other."""
+    """How many objects and lists are inside each other."""
     if isinstance(value, dict | list):
         return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
     return 0

@@ -15,19 +15,19 @@ Version = tuple[Any, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """What one event said of one row: the columns that it set."""
+class RowChange:
+    """What one event changes in one row: ``values`` are the columns that it sets."""
 
     key: tuple[Hashable, ...]
     order: Any
     time: Any
     is_delete: bool
-    says: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
-def versions_of(events: Iterable[Said], columns: Sequence[str]) -> list[Version]:
+def versions_of(events: Iterable[RowChange], columns: Sequence[str]) -> list[Version]:
     """Every version of every row; of what comes twice it makes one."""
-    by_key: dict[tuple[Hashable, ...], dict[Any, Said]] = defaultdict(dict)
+    by_key: dict[tuple[Hashable, ...], dict[Any, RowChange]] = defaultdict(dict)
     for event in events:
         by_key[event.key][event.order] = event
     found = list[Version]()
@@ -36,7 +36,7 @@ def versions_of(events: Iterable[Said], columns: Sequence[str]) -> list[Version]
         now = begun = None
         for _, event in sorted(of_key.items()):
             now = event.time if now is None else max(now, event.time)
-            after = None if event.is_delete else {**(row or dict.fromkeys(columns)), **event.says}
+            after = None if event.is_delete else {**(row or dict.fromkeys(columns)), **event.values}
             if after == row:
                 continue
             if row is not None:
@@ -47,16 +47,16 @@ def versions_of(events: Iterable[Said], columns: Sequence[str]) -> list[Version]
     return in_order(found)
 
 
-def of_the_wide_log(events: Iterable[oracle.Event], table: str) -> list[Said]:
-    """What events of the wide log say of the rows of one of its tables, in which null says nothing."""
+def of_the_wide_log(events: Iterable[oracle.Event], table: str) -> list[RowChange]:
+    """What events of the wide log change in the rows of one of its tables, in which null means unknown."""
     key, columns = oracle.TABLES[table]
     return [
-        Said(
+        RowChange(
             key=(event.row[key],),
             order=event.order,
             time=event.time,
             is_delete=event.op == "d",
-            says={name: event.row[name] for name in columns if name in event.row},
+            values={name: event.row[name] for name in columns if name in event.row},
         )
         for event in events
         if key in event.row and (table == "sales" or event.op != "d")

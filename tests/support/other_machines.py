@@ -1,4 +1,4 @@
-"""Another machine, as a process of its own: it takes the lease of ``units``, says so, and looks at it when asked to."""
+"""Another machine, as a process of its own: it takes the lease of ``units``, reports it, and looks at it on request."""
 
 from __future__ import annotations
 

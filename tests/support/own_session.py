@@ -28,7 +28,7 @@ def close_own_session() -> None:
 
 
 def close_engine(spark: SparkSession) -> None:
-    """Stop a session and its JVM: heartbeats that nobody stops would go on to write, whatever is removed."""
+    """Stop a session and its JVM: heartbeats that are not stopped would go on to write, whatever is removed."""
     gateway: Any = spark.sparkContext._gateway
     spark.stop()
     gateway.proc.stdin.close()

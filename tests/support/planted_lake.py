@@ -144,7 +144,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
         (0, 1, Decimal(50)),
         (2, 1, Decimal(0)),  # never signed one
         *((3, 1, Decimal(1)) for _ in range(2)),
-        (5, 0, Decimal(0)),  # nobody, with nothing
+        (5, 0, Decimal(0)),  # an unknown agent, with nothing
     ],
     "slow_sale_paths": [
         path(

@@ -39,7 +39,7 @@ def find_descendants(pid: int, children: Mapping[int, Sequence[int]]) -> list[in
 def read_processes() -> dict[int, list[str]]:
     """The fields of :func:`read_stat` of every process that there is, by its id.
 
-    One look at each process: to ask all threads of a JVM for their children takes a hundred times as long.
+    One look at each process: to read the children of all threads of a JVM takes a hundred times as long.
     """
     stats = {int(folder): read_stat(int(folder)) for folder in os.listdir("/proc") if folder.isdigit()}
     return {pid: fields for pid, fields in stats.items() if fields}

@@ -1,4 +1,4 @@
-"""A wire that can be cut: forwards connections to a server's socket until it is told to lose one."""
+"""A wire that can be cut: forwards connections to a server's socket until it has to lose one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _BYTES = 1 << 20
 class Wire:
     """Listens on a port of its own on this machine, and hands everything on in both directions.
 
-    ``messages`` counts what clients sent since the last :meth:`cut_at`: the protocols of both servers ask and wait.
-    A busy machine hands long messages over in more or fewer pieces; those that hold a text can be counted alone.
+    ``messages`` counts what clients sent since the last :meth:`cut_at`: by both servers' protocols a client sends, then
+    waits. A busy machine hands long messages over in more or fewer pieces; those that hold a text can be counted alone.
     """
 
     def __init__(self, target: Path) -> None:
@@ -62,10 +62,10 @@ class Wire:
                 ready, _, _ = select.select([client, server], [], [])
                 if server in ready and not _hand_on(server, client):
                     return
-                if client in ready and not self._ask(client, server):
+                if client in ready and not self._forward_request(client, server):
                     return
 
-    def _ask(self, client: socket.socket, server: socket.socket) -> bool:
+    def _forward_request(self, client: socket.socket, server: socket.socket) -> bool:
         question = client.recv(_BYTES)
         is_counted = self._text in question.lower()
         self.messages += is_counted

@@ -12,7 +12,7 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 from tests.support.lakes import Lake
 
-BECAUSE = {"because": "as the shop said", "by": "Ann"}
+BECAUSE = {"because": "as the shop reported", "by": "Ann"}
 
 
 def hash_of(raw: bytes) -> str:
@@ -59,6 +59,6 @@ def assert_balanced(lake: Lake) -> None:
         if counted is None:
             assert timeline.rows_written(write) == 0
             continue
-        said = json.loads(counted)["rows"]
-        assert said["read"] == said["written"] + said["quarantined"] + said["duplicates"]
-        assert said["written"] == timeline.rows_written(write)
+        rows = json.loads(counted)["rows"]
+        assert rows["read"] == rows["written"] + rows["quarantined"] + rows["duplicates"]
+        assert rows["written"] == timeline.rows_written(write)

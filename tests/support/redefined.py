@@ -1,7 +1,7 @@
 """A shop's orders in a lake whose definition of them changes, and what they must be by any definition.
 
-``orders`` is made of events of one table at the source. What it must hold is said here in plain Python, by applying the
-events one after another in the source's order; nothing is shared with the product.
+``orders`` is made of events of one table at the source. What it must hold is computed here in plain Python, by applying
+the events one after another in the source's order; nothing is shared with the product.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def expected(records: Iterable[Envelope], declared: dict[str, Any]) -> Rows:
         if None in key:
             continue
         if body["op"] != "d":
-            said = {name: value for name, value in image.items() if takes_null or value is not None}
-            rows[key] = {**dict.fromkeys(FIELDS), **rows.get(key, {}), **said}
+            known = {name: value for name, value in image.items() if takes_null or value is not None}
+            rows[key] = {**dict.fromkeys(FIELDS), **rows.get(key, {}), **known}
         elif declared.get("deletes") != "ignore":
             rows.pop(key, None)
     return rows

@@ -20,7 +20,7 @@ from tests.support.envelopes import START_MS, Envelope, line, postgres, sqlserve
 ROUNDS = 3
 DAY_MS = 24 * 60 * 60 * 1000
 POSITIONS = 600
-"""Changes lie at most so many minutes after the first one."""
+"""Changes are at most this many minutes after the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Schedule:
 
 
 def build_schedule(seed: int, number: int) -> Schedule:
-    """The schedule of this seed; its keys lie in the ``number``-th thousand."""
+    """The schedule of this seed; its keys are in the ``number``-th thousand."""
     rng = random.Random(f"{seed}/{number}")
     connector = rng.choice((sqlserver, postgres))
     column_at = rng.randrange(POSITIONS)

@@ -51,7 +51,7 @@ class Place:
         with _engine(self.url).connect() as connection:
             yield connection
 
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement, in a session of its own."""
         with self.session() as connection:
             result = connection.exec_driver_sql(sql)
@@ -79,9 +79,9 @@ def file_of(file: Path) -> Place:
 
 
 class Dashboard:
-    """Asks the same question again and again, in one session, and keeps every answer that is not the one before.
+    """Runs the same query again and again, in one session, and keeps every result that is not the one before.
 
-    ``pause_seconds`` lie between an answer and the next question.
+    ``pause_seconds`` are between a result and the next query.
     """
 
     def __init__(self, place: Place, sql: str, *, pause_seconds: float = 0) -> None:
@@ -99,8 +99,8 @@ class Dashboard:
         self._stop.set()
         self._thread.join()
 
-    def ask_again(self) -> None:
-        """Wait until a question that begins after now is answered."""
+    def wait_for_next_query(self) -> None:
+        """Wait for the result of a query that begins after now."""
         number = self.begun + 1
 
         def is_answered() -> bool:
@@ -162,13 +162,13 @@ def serve(
 
 def seen(place: Place) -> tuple[set[str], list[tuple[int, str, Decimal]]]:
     """Instants and rows of the mart, by agent; SQLite keeps decimals as text."""
-    found = place.ask(f"SELECT true_for, agent_id, agent_name, total FROM {MART} ORDER BY agent_id")
+    found = place.query(f"SELECT true_for, agent_id, agent_name, total FROM {MART} ORDER BY agent_id")
     return {row[0] for row in found}, [(row[1], row[2], Decimal(row[3])) for row in found]
 
 
 def recorded(place: Place) -> tuple[str, int]:
     """Instant and number of rows in the record."""
-    ((at, count),) = place.ask(f"SELECT instant, row_count FROM served_marts WHERE mart = '{MART}'")
+    ((at, count),) = place.query(f"SELECT instant, row_count FROM served_marts WHERE mart = '{MART}'")
     return at, count
 
 

@@ -35,7 +35,7 @@ def shop(*marts: MartSpec, **changes: Any) -> LakeSpec:
 
 
 def mart(sql: str, mode: Any = MartMode.FULL, **changes: Any) -> MartSpec:
-    """A mart over the table orders with the grain ``number``, or as said."""
+    """A mart over the table orders with the grain ``number``, or as given."""
     parts: dict[str, Any] = {"name": "answers", "layer": "fast", "reads": (ReadSpec(table="orders"),)}
     return MartSpec(**{**parts, "grain": ("number",), "mode": mode, "sql": sql, **changes})
 

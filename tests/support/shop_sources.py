@@ -120,7 +120,7 @@ class ShopSource:
             mysql_charset="utf8mb4",
         )
         metadata.create_all(self._engine)
-        if is_postgres:  # long texts lie apart, and are not sent again when another column changes
+        if is_postgres:  # long texts are stored apart, and are not sent again when another column changes
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("ALTER TABLE orders ALTER COLUMN note SET STORAGE EXTERNAL")
         return orders, lines
@@ -145,7 +145,7 @@ class ShopSource:
             return sa.delete(self._orders).where(is_key == key)
         self._ids[at] = self._next
         self._next += 1
-        # A long text that did not change would not be sent with the new key, so nobody would know it.
+        # A long text that did not change would not be sent with the new key, so it would be unknown.
         values = {name: value for name, value in self._values().items() if name in ("note", "rate")}
         return sa.update(self._orders).where(is_key == key).values(id=self._ids[at], **values)
 

@@ -14,17 +14,17 @@ DEALS, CACHE, PATHS = "marts/fast_daily_deals.yaml", "marts/stitch_agent_days.ya
 SUCCESS, PERFORMANCE = "marts/slow_agent_success", "marts/slow_agent_performance"
 V1, V2 = "rules/v1.yaml", "rules/v2.yaml"
 HERE = "¦"
-"""Stands in an edit before what is wrong; at its beginning when it stands nowhere."""
+"""Marks in an edit where the mistake is; without it, the beginning is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What is exchanged in a file, and what is told of it."""
+    """What is exchanged in a file, and a part of the message about it."""
 
     file: str
     old: str
     new: str
-    told: str
+    message: str
 
     @property
     def marked(self) -> str:
@@ -55,8 +55,8 @@ def make_mistakes(lake: Path, edits: Iterable[Edit]) -> list[tuple[str, int]]:
     return sorted(places)
 
 
-def edit(file: str, old: str, new: str, told: str) -> Edit:
-    return Edit(file=file, old=old, new=new, told=told)
+def edit(file: str, old: str, new: str, message: str) -> Edit:
+    return Edit(file=file, old=old, new=new, message=message)
 
 
 IN_SQL = [
@@ -189,4 +189,4 @@ OTHERS = [
     edit(DEALS, "table: units, by", "table: unitz, by", "reads 'unitz', which is no table; "),
     edit(CACHE, "grain: [agent_id, day]", "grain: [agent_id, day, day]", "grain needs columns, each once; "),
 ]
-"""Mistakes that are told alone when they are the only one."""
+"""Mistakes that are reported only when there is no other."""

@@ -22,7 +22,7 @@ from tests.support.envelopes import MINUTE_MS, START_MS, line, sqlserver
 from tests.support.lakes import Lake, SpecLake, write_spec
 from tests.support.mart_lakes import cells, read_bare_spec
 from tests.support.oracle import TABLES
-from tests.support.oracle_versions import Said, Version, versions_of
+from tests.support.oracle_versions import RowChange, Version, versions_of
 
 LAYER = "asof"
 JOIN_AT_SIGNING = """
@@ -150,17 +150,17 @@ def assert_versioned_marts_are_right(lake: Lake, marts: Iterable[str] = ()) -> N
 def versions(lake: Lake, table: str) -> list[Version]:
     """The versions of a table's rows, by what its history holds."""
     key, columns = TABLES[table]
-    said = [
-        Said(
+    changes = [
+        RowChange(
             key=(row[key],),
             order=row["row_order"],
             time=row["history__time"],
             is_delete=row["is_deleted"],
-            says={name: row[name] for name in columns if row[name] is not None},
+            values={name: row[name] for name in columns if row[name] is not None},
         )
         for row in lake.rows(f"{table}_history")
     ]
-    return versions_of(said, columns)
+    return versions_of(changes, columns)
 
 
 def _name_at(agents: Iterable[Version], agent: int | None, moment: datetime | None) -> str | None:

@@ -8,7 +8,7 @@ GROUP BY month, agent_id
 HAVING COUNT(*) > 1;
 
 -- check: month_has_one_version_of_the_rules
--- Nobody is counted by other rules than the others of the month (docs/rules.md).
+-- No one is counted by other rules than the others of the month (docs/rules.md).
 SELECT month
 FROM slow_agent_performance
 GROUP BY month

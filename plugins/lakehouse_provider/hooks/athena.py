@@ -72,10 +72,10 @@ class AthenaHook(BaseHook):
         from pyathena import connect
         from pyathena.async_cursor import AsyncDictCursor
 
-        told = self.get_connection(self.conn_id)
+        connection = self.get_connection(self.conn_id)
         given = {
-            "aws_access_key_id": told.login or None,
-            "aws_secret_access_key": told.password or None,
+            "aws_access_key_id": connection.login or None,
+            "aws_secret_access_key": connection.password or None,
             **{name: self.facts.get(name) for name in ("region_name", "endpoint_url", "s3_staging_dir")},
         }
         try:
@@ -100,7 +100,7 @@ class AthenaHook(BaseHook):
         most_rows: int = 0,
         on_start: Callable[[str], None] = lambda _: None,
     ) -> AthenaAnswer:
-        """Run one statement to its end; ``?`` in it stand for ``parameters``, ``on_start`` is told the query's id.
+        """Run one statement to its end; ``parameters`` are the values of its ``?``, ``on_start`` gets the query's id.
 
         Raises:
             ContractError: ``schema`` or a parameter is none.
@@ -111,7 +111,7 @@ class AthenaHook(BaseHook):
         if schema is not None and not _SCHEMA.fullmatch(schema):
             raise ContractError(f"schema {show(schema)} is no database's name (letters, digits, _; at most 255)")
         reuse = self._number("reuse_minutes")
-        with self._asking(), self._cursor(schema) as cursor:
+        with self._mapped_errors(), self._cursor(schema) as cursor:
             query_id, answer = cursor.execute(
                 sql,
                 [to_literal(value) for value in parameters] or None,
@@ -129,7 +129,7 @@ class AthenaHook(BaseHook):
 
     def cancel(self, query_id: str) -> None:
         """Stop a query; what it has scanned until then is charged."""
-        with self._asking(), self._cursor(None) as cursor:
+        with self._mapped_errors(), self._cursor(None) as cursor:
             cursor.cancel(query_id).result()
 
     def _number(self, name: str) -> int:
@@ -157,7 +157,7 @@ class AthenaHook(BaseHook):
                 cursor.cancel(query_id).result()
                 raise SettingsError(
                     f"athena: query {query_id} scanned {scanned:,} bytes and was stopped; it may scan {most:,} "
-                    f"(most_bytes of connection {self.conn_id}): ask for fewer columns or days, or raise it"
+                    f"(most_bytes of connection {self.conn_id}): select fewer columns or days, or raise it"
                 )
             if state.state == state.STATE_SUCCEEDED:
                 return
@@ -181,7 +181,7 @@ class AthenaHook(BaseHook):
         )
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _mapped_errors(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
         from pyathena.error import Error
 

@@ -101,7 +101,7 @@ def _files(submission: Submission) -> dict[str, Any]:
 
 
 def _run(submission: Submission, role: str, arguments: list[str]) -> dict[str, Any]:
-    """What ``start_job_run`` is asked for, but for where the uploaded files are."""
+    """What ``start_job_run`` needs, except for where the uploaded files are."""
     connection, environment = submission.connection, submission.environment
     conf = build_conf(connection, environment)
     if secret := sorted(split_secrets(conf)[1]):

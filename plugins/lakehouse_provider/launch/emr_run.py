@@ -1,7 +1,7 @@
 """Waits for a job run of EMR Serverless: a process of its own, run by the operator.
 
-``run REQUEST`` uploads what is not in S3 yet, starts the run, tells its states, and says at the end what the driver
-would have said here: its last line, its exit code. ``cancel APPLICATION ATTEMPT`` cancels the run of a task that was
+``run REQUEST`` uploads what is not in S3 yet, starts the run, logs its states, and ends as the driver would have
+ended here: with its last line and its exit code. ``cancel APPLICATION ATTEMPT`` cancels the run of a task that was
 stopped or killed. Credentials are those that boto3 finds.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakehouse_provider.launch.outcome import report_outcome, tell
+from lakehouse_provider.launch.outcome import log_line, report_outcome
 
 TRANSIENT, TERMINAL = 1, 2
 POLL_VARIABLE = "LAKEHOUSE_EMR_POLL_SECONDS"
@@ -33,12 +33,14 @@ def run(request: Mapping[str, Any]) -> int:
     emr = boto3.client("emr-serverless")
     job_run = _start(emr, request, _upload_all(boto3.client("s3"), request))
     where = _log_place(request, job_run)
-    tell(f"emr: job run {job_run} of application {request['application_id']} started; {where}")
+    log_line(f"emr: job run {job_run} of application {request['application_id']} started; {where}")
     state, details = _wait(emr, request["application_id"], job_run)
     outcome = report_outcome(request["results"])
     if outcome is not None:
         return outcome
-    tell(f"try again: emr: job run {job_run} ended {state} without a result ({details or 'no reason given'}); {where}")
+    log_line(
+        f"try again: emr: job run {job_run} ended {state} without a result ({details or 'no reason given'}); {where}"
+    )
     return TRANSIENT
 
 
@@ -77,14 +79,14 @@ def _upload(s3: Any, path: str, place: str) -> str:
     except ClientError as error:
         if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
             raise
-        tell(f"emr: uploading {Path(path).name}")
+        log_line(f"emr: uploading {Path(path).name}")
         with open(path, "rb") as file:
             s3.put_object(Bucket=bucket, Key=key, Body=file)
     return f"s3://{bucket}/{key}"
 
 
 def _start(emr: Any, request: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
-    """The id of the run: the same for the same attempt, however often it is asked for."""
+    """Start the run and give its id; another call for the same attempt gives the same run."""
     wanted = request["run"]
     words = [wanted["parameters"], f"--py-files {sent['library']}"]
     if sent["jars"]:
@@ -126,18 +128,18 @@ def _wait(emr: Any, application: str, job_run: str) -> tuple[str, str]:
             missed += 1
             if missed > _MISSED_POLLS:
                 raise
-            tell(f"emr: no answer about job run {job_run} ({error}); asking again")
+            log_line(f"emr: no answer about job run {job_run} ({error}); polling again")
             time.sleep(pause)
             continue
         if facts["state"] != last:
             last = facts["state"]
-            tell(f"emr: job run {job_run} is {last}{_told(facts.get('stateDetails'))}")
+            log_line(f"emr: job run {job_run} is {last}{_in_parentheses(facts.get('stateDetails'))}")
         if last in _ENDED:
             return last, facts.get("stateDetails") or ""
         time.sleep(pause)
 
 
-def _told(details: str | None) -> str:
+def _in_parentheses(details: str | None) -> str:
     return f" ({details})" if details else ""
 
 
@@ -166,25 +168,25 @@ def main(argv: list[str]) -> int:
         request = json.loads(Path(argv[1]).read_text(encoding="utf-8"))
         return run(request)
     except (NoCredentialsError, PartialCredentialsError, NoRegionError) as error:
-        tell(f"error: emr: {error}; set AWS_REGION, and let the task find credentials as every AWS client does")
+        log_line(f"error: emr: {error}; set AWS_REGION, and let the task find credentials as every AWS client does")
         return TERMINAL
     except (BotoCoreError, ClientError) as error:
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
         is_refused = code in _REFUSED or code in ("403", "404")
-        tell(f"{'error' if is_refused else 'try again'}: emr: {error}")
+        log_line(f"{'error' if is_refused else 'try again'}: emr: {error}")
         if request:
             cancel_quietly(request)
         return TERMINAL if is_refused else TRANSIENT
 
 
 def cancel_quietly(request: Mapping[str, Any]) -> None:
-    """End a run that nobody waits for any more, if AWS can be reached."""
+    """End a run whose result is no longer awaited, if AWS can be reached."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         cancel(request["application_id"], request["attempt"])
     except (BotoCoreError, ClientError) as error:
-        tell(f"emr: it could not be cancelled either ({error}); look for job run {request['attempt']}")
+        log_line(f"emr: it could not be cancelled either ({error}); look for job run {request['attempt']}")
 
 
 if __name__ == "__main__":

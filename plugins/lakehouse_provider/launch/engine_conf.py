@@ -45,22 +45,22 @@ _MASTERS = {LaunchEngine.STANDALONE: "spark://", LaunchEngine.YARN: "yarn", Laun
 
 
 def engine_of(connection: ConnectionFacts) -> LaunchEngine | None:
-    """``engine`` of the connection's extra, else as its host tells; None for a host without a cluster (``local[2]``).
+    """``engine`` of the connection's extra, else by its host; None for a host without a cluster (``local[2]``).
 
     Raises:
         SettingsError: there is no such engine, or the host is of another one.
     """
     host, named = connection.host or "", connection.extra_dejson.get("engine")
-    told = next((engine for engine, start in _MASTERS.items() if host.startswith(start)), None)
+    by_host = next((engine for engine, start in _MASTERS.items() if host.startswith(start)), None)
     if not named:
-        return told
+        return by_host
     try:
         engine = LaunchEngine(str(named))
     except ValueError as error:
         raise SettingsError(
             f"connection {connection.conn_id}: there is no engine {named!r}; known are {', '.join(LaunchEngine)}"
         ) from error
-    if engine in _MASTERS and told is not engine:
+    if engine in _MASTERS and by_host is not engine:
         raise SettingsError(
             f"connection {connection.conn_id}: host {host!r} is no master of engine {engine}; "
             f"it has to begin with {_MASTERS[engine]}"

@@ -105,10 +105,10 @@ def connect_url(connection: ConnectionFacts) -> str:
 
 
 def _check_secrets(connection: ConnectionFacts, secrets: Mapping[str, str]) -> None:
-    """A driver elsewhere could be told a secret only where others read it: it has to have it from its cluster."""
-    told = tuple(connection.extra_dejson.get("conf", {}))
+    """A secret sent to a driver elsewhere could be read by others, so its cluster has to supply it."""
+    configured = tuple(connection.extra_dejson.get("conf", {}))
     for name in secrets:
-        if not any(setting.endswith(f".{name}") for setting in told):
+        if not any(setting.endswith(f".{name}") for setting in configured):
             raise SettingsError(
                 f"connection {connection.conn_id}: this job needs {name}, and a driver elsewhere is sent no secrets; "
                 f"let its cluster set the variable (docs/cluster.md, Secrets), or give the task a connection of its own"

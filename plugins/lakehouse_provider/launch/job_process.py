@@ -26,7 +26,7 @@ CLEAR = ("error: ", "try again: ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobExit:
-    """How a job's process ended: exit code, the last line of standard output, the last lines of everything it said."""
+    """How a job's process ended: exit code, the last line of standard output, the last lines of all its output."""
 
     code: int
     last_line: str
@@ -35,8 +35,8 @@ class JobExit:
     @property
     def reason(self) -> str:
         """The one clear line that an exit 1 or 2 leaves, else the last line."""
-        said = [line for line in self.tail if line.strip()] or ["it said nothing"]
-        return next((line for line in reversed(said) if line.startswith(CLEAR)), said[-1])
+        lines = [line for line in self.tail if line.strip()] or ["it printed nothing"]
+        return next((line for line in reversed(lines) if line.startswith(CLEAR)), lines[-1])
 
 
 class JobProcess:
@@ -49,7 +49,7 @@ class JobProcess:
         self._is_stopped = False
 
     def run(self) -> JobExit:
-        """Start the command and wait for its end; what it says goes to ``log`` as it comes.
+        """Start the command and wait for its end; its output goes to ``log`` as it comes.
 
         Standard error and, because spark-submit sends a driver's log there, every line of standard output but the last.
         After a stop nothing is started.

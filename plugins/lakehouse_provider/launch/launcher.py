@@ -1,4 +1,4 @@
-"""Runs a command so that nothing of it outlives the process that asked for it: ``launcher.py PID AFTERWARDS COMMAND…``.
+"""Runs a command so that nothing of it outlives the process that started it: ``launcher.py PID AFTERWARDS COMMAND…``.
 
 Standard library only; started by :mod:`lakehouse_provider.launch.job_process`. The command gets a session of its own.
 When the launcher is stopped (SIGTERM), or when its parent dies in any way, SIGKILL included, the whole session of the

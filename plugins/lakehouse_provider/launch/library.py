@@ -26,7 +26,7 @@ _FOLDERS = ("marts", "expectations")
 def build_library_zip(path: Path, settings: Settings) -> Path:
     """Zip the package ``spark_jobs`` and the lake's files for ``--py-files``; the same content gives the same bytes.
 
-    The files that ``settings`` name lie where the defaults look for them (:mod:`spark_jobs.contracts.shipped`).
+    The files that ``settings`` name are put where the defaults look for them (:mod:`spark_jobs.contracts.shipped`).
     """
     library = {str(file.relative_to(PROJECT_ROOT)): file for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -9,20 +9,20 @@ import time
 from spark_jobs.contracts.outcomes import JobOutcome
 
 READER = "spark_jobs.storage.outcome_files"
-"""A process of its own: it needs pyarrow, which nobody has to load who only waits."""
+"""A process of its own: it needs pyarrow, which a process that only waits need not load."""
 _TRIES, _PAUSE_SECONDS = 3, 2.0
 
 
-def tell(line: str) -> None:
+def log_line(line: str) -> None:
     """One line for the task's log."""
     print(line, file=sys.stderr, flush=True)
 
 
 def report_outcome(results: str) -> int | None:
-    """Say the driver's line as the driver would have, and give its exit code; None when it left none.
+    """Print the driver's line as the driver would have, and give its exit code; None when it left none.
 
-    What keeps the file from being read is said too, and is the exit code then; reading is cheaper than the job, so it
-    is tried some times.
+    An error of the reader is printed too and gives the exit code then. Reading is cheaper than the job, so it is tried
+    several times.
     """
     for left in reversed(range(_TRIES)):
         read = subprocess.run([sys.executable, "-m", READER, results], stdout=subprocess.PIPE, text=True)

@@ -1,7 +1,7 @@
 """Waits for a driver that spark-submit started on a cluster: a process of its own, run by the operator.
 
-``run … -- spark-submit …`` goes on while the cluster's driver does, then says what that driver would have said here:
-its last line, its exit code. ``kill …`` ends the driver of a task that was stopped or killed. Both take the same words:
+``run … -- spark-submit …`` runs as long as the cluster's driver, then ends as that driver would have ended here:
+with its last line and its exit code. ``kill …`` ends the driver of a task that was stopped or killed. Options of both:
 
 - ``--yarn SPARK-CLASS --tag TAG``: applications with that tag, by YARN's own client (``yarn``, or Spark's copy of it);
 - ``--pod NAMESPACE:NAME --master URL --submit SPARK-SUBMIT``: that pod, by ``spark-submit --kill``.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
-from lakehouse_provider.launch.outcome import report_outcome, tell
+from lakehouse_provider.launch.outcome import log_line, report_outcome
 
 TRANSIENT = 1
 _APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
@@ -34,7 +34,7 @@ def run(words: argparse.Namespace) -> int:
     place = f"its log: kubectl logs -n {' '.join(words.pod.split(':'))}" if words.pod else _yarn_logs(applications)
     if applications or words.pod:
         kill(words)
-    tell(f"try again: spark-submit ended with code {code} and the driver left no result; {place}")
+    log_line(f"try again: spark-submit ended with code {code} and the driver left no result; {place}")
     return TRANSIENT
 
 
@@ -52,7 +52,7 @@ def kill(words: argparse.Namespace) -> int:
 
 
 def _submit(line: Sequence[str]) -> tuple[int, list[str]]:
-    """The exit code of spark-submit, and the applications of YARN that it named; what it says is said on."""
+    """The exit code of spark-submit, and the applications of YARN that it named; its output is passed on."""
     # The driver's Python is to find what was sent, not what this machine has: YARN's client would hand this path on.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     applications: dict[str, None] = {}
@@ -60,7 +60,7 @@ def _submit(line: Sequence[str]) -> tuple[int, list[str]]:
         line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as process:
         for text in _lines(process.stdout):
-            tell(text)
+            log_line(text)
             applications.update(dict.fromkeys(_APPLICATION.findall(text)))
     return process.returncode, list(applications)
 

@@ -12,15 +12,15 @@ _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
 
 
 def split_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """What everybody may see, and what not."""
+    """The settings that may be shown, and those that may not."""
     secret = {name: value for name, value in conf.items() if _SECRET.search(name)}
     return {name: value for name, value in conf.items() if name not in secret}, secret
 
 
 def write_properties(secret: Mapping[str, str], *, submit: Path, environment: Mapping[str, str], path: Path) -> Path:
-    """A file for its owner's eyes: the command line and the log of the task are for everybody's.
+    """Write a file that only its owner can read, unlike the command line and the log of the task.
 
-    It stands in for Spark's own file of defaults, so it begins with that one's text.
+    Spark reads it instead of its own file of defaults, so it begins with that file's text.
     """
     home = Path(environment.get("SPARK_HOME") or submit.parents[1])
     defaults = Path(environment.get("SPARK_CONF_DIR") or home / "conf", "spark-defaults.conf")

@@ -30,7 +30,7 @@ from spark_jobs.contracts.settings import PREFIX, Settings
 CLIENT = "client"
 CLUSTER = "cluster"
 RESULTS = ".results"
-"""Folder of the lake in which outcomes lie for a moment, where the connection names no other place."""
+"""Folder of the lake that holds outcomes for a moment, where the connection names no other place."""
 PROVIDED = "provided"
 _DRIVER_VARIABLES = {
     LaunchEngine.YARN: "spark.yarn.appMasterEnv.",

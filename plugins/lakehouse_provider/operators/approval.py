@@ -1,4 +1,4 @@
-"""Asks a person before history is rewritten: Airflow's own human-in-the-loop, with the plan to be approved."""
+"""A person approves a plan before history is rewritten: Airflow's own human-in-the-loop, which shows the plan."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class PlanApprovalOperator(ApprovalOperator):
     """Show the plan that an earlier task made and wait until a person approves or rejects it.
 
     A dry run ends here, and so does a plan that would change nothing: the task is skipped with what follows. A backfill
-    may be approved when it is asked for, with ``"approved": true`` in its ``--dag-run-conf``: nobody wants to be asked
-    once a month of history. In any other run that word counts for nothing. Without an answer within a day the plan is
+    may be approved when it is requested, with ``"approved": true`` in its ``--dag-run-conf``, so that no one has to
+    approve each month of history. In any other run that entry is ignored. Without an answer within a day the plan is
     rejected.
 
     :param plan_task_id: the task whose result is the plan.
@@ -40,7 +40,7 @@ class PlanApprovalOperator(ApprovalOperator):
         self.preview_task_id = preview_task_id
 
     def execute(self, context: Context) -> Any:
-        """Skip a dry run, let an approved backfill through, else ask and wait without holding a worker."""
+        """Skip a dry run, let an approved backfill through, else wait for a person without holding a worker."""
         if context["params"].get("dry_run", True):
             raise AirflowSkipException("a dry run ends with its plan")
         pull = context["ti"].xcom_pull

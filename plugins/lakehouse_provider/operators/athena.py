@@ -21,7 +21,7 @@ class AthenaQueryOperator(BaseOperator):
     What Athena refuses fails the task for good, what may pass is retried. A killed task cancels its query.
 
     :param sql: the statement (templated). Values go into ``parameters``, not into its text.
-    :param parameters: what ``?`` in it stand for, in order (templated): text, numbers, dates, times, None.
+    :param parameters: the values of ``?`` in it, in order (templated): text, numbers, dates, times, None.
     :param schema: the database that names without one are looked up in.
     :param most_rows: rows of the answer to hand on to later tasks.
     :param conn_id: see :mod:`lakehouse_provider.hooks.athena`.

@@ -1,4 +1,4 @@
-"""Runs one job of ``spark_jobs`` in a process of its own and tells the next layer which instants it committed."""
+"""Runs one job of ``spark_jobs`` in a process of its own and announces the instants it committed to the next layer."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ TERMINAL = TerminalError.exit_code
 class LakehouseJobOperator(BaseOperator):
     """Run ``python -m spark_jobs.entrypoint JOB …`` on the engine that ``conn_id`` names.
 
-    The job's clock is the run's own, so a retry asks for the same thing. Exit 1 or a killed process fails the task
+    The job's clock is the run's own, so a retry requests the same thing. Exit 1 or a killed process fails the task
     and may be retried; exit 2 fails it for good. A table whose instant moved gets an asset event that carries it, any
-    other gets none, and a run that has nothing to tell is skipped, so nothing downstream starts for nothing. Whatever
+    other gets none, and a run that has nothing to announce is skipped, so nothing downstream starts in vain. Whatever
     ends the task, SIGKILL included, ends the job's processes.
 
     :param job: the job's name on the command line, with its action where it has several: ``services plan``.
@@ -237,7 +237,7 @@ def _clock(dag_run: Any) -> datetime:
 
 
 def _attempt(context: Context) -> str:
-    """A name for this try of this task: no other has it, and it is the same however often it is asked for."""
+    """A name for this try of this task: no other has it, and every call gives the same."""
     task = context.get("ti")
     if task is None:
         return str(uuid4())

@@ -2,7 +2,7 @@
 
 The cache is an aggregate mart; the *cut* is its checkpoint on its source. The cells of the window are read from it, and
 what changed after the cut is added and taken away, and the stitch mart's SQL runs over that. So the
-answer at any moment is the one that recomputing everything would give, wherever the cut lies.
+answer at any moment is the one that recomputing everything would give, wherever the cut is.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def stitched_rows(refresh: Refresh, cache: Refresh, cells_df: DataFrame) -> Data
 
 
 def _cells_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFrame:
-    """The cells of the window as they would be if the cut lay at the newest instant."""
+    """The cells of the window as they would be if the cut were at the newest instant."""
     is_inside = window.holds(F.col(_time(cache)))
     cached_df = _cached_cells(refresh, cache, window)
     if not cache.sources[0].has_moved:

@@ -55,7 +55,7 @@ class Eraser(Search):
     """The erasure of one person from one lake."""
 
     def check_readers(self) -> None:
-        """Raise ConsumersBehindError when somebody would miss what they have not read."""
+        """Raise ConsumersBehindError when a reader would miss what it has not read."""
         if behind := self.readers_behind():
             raise ConsumersBehindError(readers=behind)
 
@@ -100,12 +100,12 @@ class Eraser(Search):
             return [*findings, *old], notes, proof
 
     def _check(self, landing_problems: Sequence[str]) -> None:
-        """Raise unless it may begin, or go on: one at a time, nobody misses anything, every file can be read."""
+        """Raise unless it may begin, or go on: one at a time, no reader misses anything, every file can be read."""
         check_beforehand(self.context.spec, self.context.settings)
         person, pending = self.person, Erasures(self.context.settings).pending()
         if pending and (pending.role, pending.id) != (person.spec.role, person.id):
             raise ErasureUnfinishedError(role=pending.role)
-        if not pending:  # else its own commits may lie before readers that had read everything
+        if not pending:  # else its own commits may be new to readers that had read everything
             self.check_readers()
             touched = [mart for mart in self.context.spec.marts if mart.name in self.touched]
             check_definitions(touched, self.context.spec, self.context.settings)
@@ -117,7 +117,7 @@ class Eraser(Search):
     def _erase_delivered(self, found: Places) -> tuple[Eraser, Places]:
         """Quarantine, log and landing files, and again while what was delivered meanwhile names the person.
 
-        What is ingested may call the person by a name that nobody knew: what comes back knows it.
+        What is ingested may have a name of the person that was not known: the eraser that is returned knows it.
         """
         ledger, is_named = self._know_files(), True
         while is_named:
@@ -190,7 +190,7 @@ class Eraser(Search):
         """The tables themselves, then what is new in the log, the stand-in's own row with it.
 
         The row index goes first: where two of its rows have a value of one order, it takes the greater one, and the
-        stand-in is of the same order as the key in whose place it stands.
+        stand-in is of the same order as the key that it replaces.
         """
         drop_row_index(self.context.spec, self.context.settings)
         for layout in all_layouts(self.context.spec):

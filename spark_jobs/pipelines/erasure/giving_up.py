@@ -1,8 +1,8 @@
 """An erasure that was cut off and cannot end, given up: what is erased stays so, what is left is named, ingest goes on.
 
-Files that were edited have other hashes than the log knows, and those that were not are not yet what it says. So the
-log is told what each file is now, as far as it was read, and none is read again. (A file that somebody replaced by one
-with other events since the erasure began counts as read: deliver such events under another name.)
+Files that were edited have other hashes than the log knows, and those that were not are not yet what it says. So a
+commit of the log records what each file is now, as far as it was read, and none is read again. (A file that was
+replaced by one with other events since the erasure began counts as read: deliver such events under another name.)
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def give_up(eraser: Eraser) -> tuple[list[Finding], list[str], str]:
         check_cut_off(eraser)
         check_nothing_kept(settings)  # committed again, they would say of the landing files what is so no more
         pending = erasures.pending()
-        _tell_log(eraser)
+        _record_files(eraser)
         found = {(place, what): count for place, what, count in pending.found} if pending else {}
         findings, clock = eraser.look_again(found), format_clock(eraser.context.clock)
         notes = [NOTE, *find_unreached(spec, settings)]
         return findings, notes, erasures.finish(person.spec.role, clock, findings, notes, is_given_up=True)
 
 
-def _tell_log(eraser: Eraser) -> None:
+def _record_files(eraser: Eraser) -> None:
     """A commit of the log without a row, which has the hashes that the landing files have now."""
     spec, settings = eraser.context.spec, eraser.context.settings
     timeline = settled_timeline(eraser.context.spark, spec.log, settings)

@@ -1,4 +1,4 @@
-"""Taking somebody out of the tables: the log, and the tables of newest values. Marts follow by themselves.
+"""Taking a person out of the tables: the log, and the tables of newest values. Marts follow by themselves.
 
 Rows keep their keys and the order of their events: what a table says afterwards is what it would say if the events had
 named the stand-in all along (:data:`spark_jobs.lake_spec.people.STAND_IN`).
@@ -73,9 +73,9 @@ def known_names(spark: SparkSession, spec: LakeSpec, person: Person, settings: S
 
 
 def is_stand_in_used(spark: SparkSession, spec: LakeSpec, person: Person, settings: Settings) -> bool:
-    """True when somebody of the source has the stand-in as their key: they have a name there."""
-    nobody = Person(spec=person.spec, id=str(STAND_IN))
-    return bool(known_names(spark, spec, nobody, settings))
+    """True when a person at the source has the stand-in as their key: they have a name there."""
+    stand_in = Person(spec=person.spec, id=str(STAND_IN))
+    return bool(known_names(spark, spec, stand_in, settings))
 
 
 def erase_in_log(
@@ -152,7 +152,7 @@ def count_in_files(
     """Rows that name the person in any file below a table's folder, whatever state it is of, and other files that do.
 
     ``conditions`` gives what is true for such rows. The table's Parquet files are read as such, without Hudi. A log
-    file that is still there counts: nothing can be said of it. What is no data file (the timeline) is searched for the
+    file that is still there counts: it cannot be searched. What is no data file (the timeline) is searched for the
     names.
     """
     files = Filesystem(path)
@@ -172,7 +172,7 @@ def count_in_files(
 
 
 def condition_in(person: Person, spec: LakeSpec, table: str) -> Callable[[DataFrame], Column | None]:
-    """Of rows of a table what is true for those that name the person; None when their columns can name nobody."""
+    """Of rows of a table what is true for those that name the person; None when their columns can name no one."""
     return lambda rows_df: _condition(person, spec, table, rows_df)
 
 
@@ -191,7 +191,7 @@ def _condition(person: Person, spec: LakeSpec, table: str, rows_df: DataFrame) -
 def _where_wide(events_df: DataFrame, naming: Naming, person: Person) -> DataFrame:
     """Events with the stand-in in the columns of the wide log, where those name the person.
 
-    What such an event has beside the declared columns goes as a whole: nobody said which of it is about a person.
+    What such an event has beside the declared columns goes as a whole: it is not known which of it is about a person.
     """
     is_about = names_person(person, naming, dict(events_df.dtypes))
     if is_about is None:

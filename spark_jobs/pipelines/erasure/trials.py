@@ -27,7 +27,7 @@ def check_beforehand(spec: LakeSpec, settings: Settings) -> None:
     Raises:
         RestoreUnfinishedError: a restore was cut off, which needs the savepoint that an erasure would delete.
         RowsKeptError: a repair was cut off, and rows that may name the person are in no table.
-        UndeclaredTablesError: tables that no entry declares may name the person, and nobody knows how.
+        UndeclaredTablesError: tables that no entry declares may name the person, and it is not known how.
     """
     check_erasure(settings, spec.table_names)
     if undeclared := find_undeclared_tables(spec, settings):

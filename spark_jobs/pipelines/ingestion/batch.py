@@ -84,7 +84,7 @@ class BatchRun:
         return self._batch
 
     def let_pass(self, verdicts: Sequence[Verdict]) -> None:
-        """Keep the verdicts of the batch; GateStoppedError when one stops it that nobody accepted."""
+        """Keep the verdicts of the batch; GateStoppedError when one stops it and was not accepted."""
         context, log = self.context, self.context.spec.log
         passed = let_pass({log: verdicts}, job=context.job, clock=context.clock, settings=context.settings)
         self.verdicts.extend(passed[log])

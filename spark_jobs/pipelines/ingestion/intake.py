@@ -88,8 +88,8 @@ class Intake(BatchRun):
         """For the job's result: what a person should know of the tables that the events are of."""
         batch, others = self.batch, sorted(self.batch.facts.others)
         skipped = (f"skipped: events of tables that no table of the lake is made of: {', '.join(others)}",)
-        said = (*batch.sources.messages, *column_messages(batch.columns, self.context.spec))
-        return (*(skipped if others else ()), *said, *batch.undeclared.messages(self.context.spec))
+        lines = (*batch.sources.messages, *column_messages(batch.columns, self.context.spec))
+        return (*(skipped if others else ()), *lines, *batch.undeclared.messages(self.context.spec))
 
     @property
     def alerts(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Intake(BatchRun):
         if limit := spec.quarantine_limit.expectation(spec.log):
             # A column or a source that changed is the trouble of one, which is reported by itself; the others go on.
             rejected = facts.rejected - facts.of_the_source
-            verdicts.append(judge_rows(limit, asked=facts.usable + rejected, broken=rejected))
+            verdicts.append(judge_rows(limit, checked=facts.usable + rejected, broken=rejected))
         self.let_pass(verdicts)
 
     def _commit_rejected(self) -> TableOutcome:
@@ -175,7 +175,7 @@ def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = Fals
     """One file for each day and task, rows in event order: later reads skip what they do not need.
 
     With ``has_repeats`` an event may be there more than once, always of the same day. One of them stays, found among
-    rows that lie as they are written: no shuffle and no sort is made for it.
+    rows that are placed as they are written: no shuffle and no sort is made for it.
     """
     placed_df = rows_df.repartition(settings.shuffle_partitions, "event_date")
     if has_repeats:

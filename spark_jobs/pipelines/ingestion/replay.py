@@ -77,8 +77,8 @@ class Replay(BatchRun):
     def messages(self) -> tuple[str, ...]:
         """For the job's result: what a person should know of columns and expectations."""
         batch, spec = self.batch, self.context.spec
-        said = (*batch.sources.messages, *column_messages(batch.columns, spec))
-        return (*said, *batch.undeclared.alerts(spec), *describe_verdicts(spec.log, self.verdicts))
+        lines = (*batch.sources.messages, *column_messages(batch.columns, spec))
+        return (*lines, *batch.undeclared.alerts(spec), *describe_verdicts(spec.log, self.verdicts))
 
     def _commit_log(self) -> TableOutcome:
         facts = self.batch.facts
@@ -136,7 +136,7 @@ def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) 
     A record that is none still keeps its state. Its reason is the new one where its own bytes were decoded.
     """
     is_event = F.col(_WHY).isNull()
-    outcome = F.when(is_event, F.lit("its event is in the log")).otherwise(_told())
+    outcome = F.when(is_event, F.lit("its event is in the log")).otherwise(_why_unusable())
     is_reported_again = ~is_event & F.lit(has_own_bytes) & (F.col(_WHY) != IGNORED) & ~F.col("reason").isin(*_OF_FILES)
     columns = {
         "reason": F.when(is_reported_again, F.col(_WHY)).otherwise(F.col("reason")),
@@ -147,7 +147,7 @@ def with_outcome(found_df: DataFrame, attempt: Attempt, *, has_own_bytes: bool) 
     return with_attempt(found_df, attempt, outcome).withColumns(columns).select(*QUARANTINE_COLUMNS)
 
 
-def _told() -> Column:
+def _why_unusable() -> Column:
     """Why it is no event; of the details only names of rules, because others may quote the record."""
     is_rule = F.col(_WHY) == Reason.BROKEN_RULE.value
     rules = F.concat(F.col(_WHY), F.lit(": "), F.col(_DETAIL))

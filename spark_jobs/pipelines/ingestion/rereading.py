@@ -92,7 +92,7 @@ def supplement(context: AnyContext, delivery: OnceMore, log_timeline: Timeline) 
 
 
 def _bounds(decoded_df: DataFrame) -> Mapping[str, Any]:
-    """Between which events, of which days, those lie that were read."""
+    """The first and the last event that were read, and the days of all of them."""
     row = (
         decoded_df.where(is_usable())
         .agg(

@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 class Merge:
     """One run over the tables of a lake, whose leases the caller holds; ``chosen`` are those that it merges into.
 
-    A table is settled once, and again after this run wrote to it, or tried to: nobody else does meanwhile.
+    A table is settled once, and again after this run wrote to it, or tried to: no other process does meanwhile.
     """
 
     context: AnyContext
@@ -270,7 +270,7 @@ class Merge:
         return outcome
 
     def _keep_histories(self, events_df: DataFrame, tables: Sequence[MergedTable], checkpoint: str) -> None:
-        """What the events said, after the tables that were made of them: nothing is in a history alone."""
+        """Write the histories after the tables that were made of these events: nothing is in a history alone."""
         names = {table.spec.history_name for table in tables}
         timelines = self.settled(names)
         self._touched.update(names)

@@ -21,7 +21,7 @@ def tables_with(spec: LakeSpec, columns: Sequence[ColumnSpec]) -> tuple[TableSpe
 def fill(merge: Merge, columns: Sequence[ColumnSpec]) -> MergeOutcome:
     """Merge the events again that have one of these columns beside those that were declared when they were read.
 
-    No table gets further on the log. What the events said otherwise is merged already, and changes nothing; a table
+    No table gets further on the log. What else the events have is merged already, and changes nothing; a table
     without a commit gets all of it from its first ``split``.
     """
     source = Timeline(table=merge.context.spec.log, path=merge.context.settings.table_path(merge.context.spec.log))

@@ -121,15 +121,15 @@ class Gates:
         Of tables at the source that is how many live rows are null in each slot.
         """
         is_live, values_df = F.col(ROW_ORDER).isNotNull(), changed_df
-        asked = [F.count("*").alias(_ROWS), F.count_if(is_live).alias(_LIVE)]
+        aggregates = [F.count("*").alias(_ROWS), F.count_if(is_live).alias(_LIVE)]
         mirrors = [table for table in tables if table.spec.is_mirror]
         slots = slot_names(width_of(mirrors))
-        asked += [F.count_if(is_live & F.col(name)["value"].isNull()).alias(_NULLS + name) for name in slots]
+        aggregates += [F.count_if(is_live & F.col(name)["value"].isNull()).alias(_NULLS + name) for name in slots]
         if wide:
             values_df = with_values(changed_df, wide)
             for name, gate in gates.items():
-                asked += gate.aggregates(values_df.schema, of=(F.col(TABLE) == name) & ~F.col(IS_DELETED))
-        rows = [row.asDict() for row in values_df.groupBy(TABLE).agg(*asked).collect()]
+                aggregates += gate.aggregates(values_df.schema, of=(F.col(TABLE) == name) & ~F.col(IS_DELETED))
+        rows = [row.asDict() for row in values_df.groupBy(TABLE).agg(*aggregates).collect()]
         return {each.pop(TABLE): each for each in rows}
 
 
@@ -161,8 +161,8 @@ def _judge(gate: Gate, table: MergedTable, counts: Mapping[str, int]) -> Sequenc
     def verdict(each: Expectation) -> Verdict:
         live, nulls = counts[_LIVE], counts[_NULLS + slots[each.columns[0]]]
         if each.kind is Kind.NOT_NULL:
-            return judge_rows(each, asked=live, broken=nulls)
-        return Verdict(expectation=each, asked=live, broken=nulls, outcome=Outcome.HELD)
+            return judge_rows(each, checked=live, broken=nulls)
+        return Verdict(expectation=each, checked=live, broken=nulls, outcome=Outcome.HELD)
 
     return tuple(map(verdict, gate.expectations))
 

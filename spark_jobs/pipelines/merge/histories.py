@@ -1,4 +1,4 @@
-"""Histories beside the tables that ask for one: what each event of a merge said, one commit for each that got rows."""
+"""Histories beside the tables that have one: the events of a merge, one commit for each history that got rows."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Histories:
     merged: MergeOutcome
 
     def write(self, events_df: DataFrame, tables: Sequence[MergedTable], metadata: Mapping[str, str]) -> None:
-        """Add what these events said to the histories of these tables; one that fails is reported, and stops no other.
+        """Add these events to the histories of these tables; one that fails is reported, and stops no other.
 
         Without ``metadata`` the events may have been read before: rows that are there just so are left out.
         """
-        said_df = event_versions(events_df, tables, width_of(tables))
-        with pinned(self.context.spark, said_df.sortWithinPartitions(TABLE), "said") as pinned_df:
+        versions_df = event_versions(events_df, tables, width_of(tables))
+        with pinned(self.context.spark, versions_df.sortWithinPartitions(TABLE), "history") as pinned_df:
             named = {row[TABLE] for row in pinned_df.select(TABLE).distinct().collect()}
 
             def write_one(table: MergedTable) -> None:
@@ -57,12 +57,12 @@ class Histories:
             with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
                 list(threads.map(write_one, [table for table in tables if table.name in named]))
 
-    def _write(self, said_df: DataFrame, table: MergedTable, metadata: Mapping[str, str]) -> None:
+    def _write(self, versions_df: DataFrame, table: MergedTable, metadata: Mapping[str, str]) -> None:
         name = table.spec.history_name
         timeline = self.timelines[name]
         layout = fit_layout(history_layout(table.spec), timeline)
         try:
-            rows_df = to_history(said_df, table)
+            rows_df = to_history(versions_df, table)
             if not metadata and timeline.last:
                 rows_df = _unlike(rows_df, read_snapshot(self.context.spark, timeline.path))
                 if rows_df.isEmpty():

@@ -74,7 +74,7 @@ class LogReading:
         return events_about(filled_df, self.tables, has_times=self.has_times)
 
     def _without_notes(self, window: InstantRange) -> list[str]:
-        """The commits in the window that did not note what did not travel; none where no table asks."""
+        """The commits in the window that did not note what did not travel; none where no table needs it."""
         wide = [table for table in self.tables if not table.spec.is_mirror]
         if not any(table.nulls_of(column) is Nulls.VALUE for table in wide for column in table.columns):
             return []
@@ -85,7 +85,7 @@ class LogReading:
 def apart(window: InstantRange, without: Iterable[str]) -> tuple[tuple[InstantRange, bool], ...]:
     """A window in one part or two, and of each whether its commits noted what did not travel.
 
-    The log began to note it at some commit: up to the last one ``without`` notes nobody can rely on them.
+    The log began to note it at some commit: up to the last one ``without`` notes they are incomplete.
     """
     last = max((instant for instant in without if window.after < instant <= window.up_to), default=BEGINNING)
     if last == BEGINNING:

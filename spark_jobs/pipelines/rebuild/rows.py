@@ -53,10 +53,10 @@ class LogRows:
             yield keyed_df
 
     @contextmanager
-    def said(self) -> Iterator[DataFrame]:
-        """What each event said of each row, for the table's history, pinned."""
-        said_df = event_versions(self._events(has_times=True), [self.table], width_of([self.table]))
-        with pinned(self.context.spark, said_df, "said") as pinned_df:
+    def history(self) -> Iterator[DataFrame]:
+        """The events about each row, for the table's history, pinned."""
+        versions_df = event_versions(self._events(has_times=True), [self.table], width_of([self.table]))
+        with pinned(self.context.spark, versions_df, "history") as pinned_df:
             yield pinned_df
 
     def _events(self, *, has_times: bool = False) -> DataFrame:

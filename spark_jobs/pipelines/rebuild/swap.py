@@ -121,7 +121,7 @@ class Rebuild:
         return timeline.newest_metadata(METADATA_PREFIX + REBUILT) == self.plan
 
     def _check(self, keyed_df: DataFrame, rows: LogRows) -> Mapping[str, str]:
-        """Ask the gate of the rows, before anything is written; what the commit says of it."""
+        """Check the rows before anything is written; gives what the commit records of it."""
         gates = Gates(context=self.context, tables=rows.every)
         passed = gates.check(keyed_df, [rows.table])
         for error in (passed.blocked, *passed.failed.values()):
@@ -133,8 +133,8 @@ class Rebuild:
         """Put what the events say in the place of the history; one of which nothing was written is begun by split."""
         if timeline.last is None or self._is_done(timeline):
             return _unchanged(timeline)
-        with rows.said() as said_df:
-            rows_df = to_history(said_df, rows.table)
+        with rows.history() as versions_df:
+            rows_df = to_history(versions_df, rows.table)
             return self._replace(rows_df, history_layout(rows.table.spec), timeline, metadata)
 
     def _replace(

@@ -1,4 +1,4 @@
-"""A database asked and read through Spark's JDBC source, so that no other driver is needed."""
+"""A database queried and read through Spark's JDBC source, so that no other driver is needed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _KEY = "part_key"
 PART, PLACE = "part", "place"
 _MOST_SHOWN = 200
 
-_SAID = re.compile(r"(?:\w+\.)+(?!Spark)\w*SQL\w*Exception[:)] ?([^\n]*)")
-"""How a driver's words stand in what Spark raises, in process or over Spark Connect."""
+_DRIVER_MESSAGE = re.compile(r"(?:\w+\.)+(?!Spark)\w*SQL\w*Exception[:)] ?([^\n]*)")
+"""A driver's message in what Spark raises, in process or over Spark Connect."""
 _NO_DRIVER = re.compile(r"ClassNotFoundException|No suitable driver")
 _REFUSED = re.compile(
     r"authentication failed|Access denied for user|Login failed|no pg_hba\.conf entry|not permitted to log in"
@@ -46,7 +46,7 @@ class JdbcDatabase:
     """The database that the settings name.
 
     Raises:
-        SettingsError: it does not let us in, or may not be asked.
+        SettingsError: it does not let us in, or does not let us query it.
         TransientError: it does not answer, or stops to.
     """
 
@@ -141,21 +141,21 @@ class JdbcDatabase:
         except LakehouseError:
             raise
         except Exception as error:
-            if (told := self._translated(str(error))) is None:
+            if (translated := self._translated(str(error))) is None:
                 raise
-            raise told from error
+            raise translated from error
 
     def _options(self, session_init: str) -> dict[str, str]:
         given = {"driver": self.address.driver, "user": self.user, "password": self.password}
         return {**given, **({"sessionInitStatement": session_init} if session_init else {})}
 
-    def _translated(self, said: str) -> LakehouseError | None:
+    def _translated(self, message: str) -> LakehouseError | None:
         where = self.address.shown
-        if _NO_DRIVER.search(said):
+        if _NO_DRIVER.search(message):
             return SettingsError(
                 f"Spark has no driver {self.address.driver}; put it beside its jars, or run: make setup"
             )
-        match = _SAID.search(said)
+        match = _DRIVER_MESSAGE.search(message)
         if not match:
             return None
         reason = spell(match[1].strip().rstrip("."))[:_MOST_SHOWN]

@@ -1,6 +1,6 @@
 """A table in parts: ranges of a column, each a query of its own, which together hold every row once.
 
-The first part has no lower end and the last no upper one, so that rows that came after the ends were asked for are in a
+The first part has no lower end and the last no upper one, so that rows that came after the ends were queried are in a
 part too; the first one has the rows without a value.
 """
 
@@ -30,7 +30,7 @@ class Part:
     end: int | None
 
     def predicate(self, column: str, kind: ColumnKind) -> str:
-        """As a condition in SQL on ``column``, which is written as it may stand there."""
+        """As a condition in SQL on ``column``, which is SQL already."""
         least = [] if self.start is None else [f"{column} >= {literal(kind, self.start)}"]
         below = [] if self.end is None else [f"{column} < {literal(kind, self.end)}"]
         if not least and not below:

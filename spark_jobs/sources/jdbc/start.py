@@ -15,7 +15,7 @@ from spark_jobs.sources.jdbc.database import JdbcDatabase
 from spark_jobs.sources.jdbc.parts import CUTTABLE, part_count, to_bound
 
 PART_ROWS = 50_000
-"""Rows of a part, where nobody says how many parts there are to be."""
+"""Rows of a part, where the number of parts is not given."""
 
 
 def begin(
@@ -30,7 +30,7 @@ def begin(
 
     Raises:
         ContractError: parts cannot be made by the column that was given.
-        SettingsError: the database has no position, or does not tell it.
+        SettingsError: the database has no position, or refuses to give it.
     """
     column = _partition_column(options.partition_column, columns, table)
     position = database.dialect.read_position(table, database.query)

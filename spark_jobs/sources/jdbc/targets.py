@@ -18,7 +18,7 @@ from spark_jobs.sources.jdbc.database import JdbcDatabase
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotTarget:
-    """A table of a database, by what the lake declares of it. The database is asked once for each thing, if at all."""
+    """A table of a database, by what the lake declares of it. The database is queried at most once for each thing."""
 
     spec: LakeSpec
     database: JdbcDatabase

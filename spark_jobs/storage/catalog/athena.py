@@ -1,4 +1,4 @@
-"""Statements run by Amazon Athena, one after another, and questions asked there."""
+"""Runs statements in Amazon Athena, one after another, and queries."""
 
 from __future__ import annotations
 

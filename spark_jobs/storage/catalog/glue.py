@@ -22,8 +22,8 @@ class Glue:
     """One database. Region, credentials and endpoint come from where every AWS client takes them.
 
     Raises, from every call:
-        TransientError: it does not answer, or refuses to be asked so often, after ten attempts.
-        SettingsError: it refuses what was asked: rights, region or names are wrong.
+        TransientError: it does not answer, or still throttles after ten attempts.
+        SettingsError: it refuses the call: rights, region or names are wrong.
     """
 
     def __init__(self, database: str) -> None:
@@ -40,7 +40,7 @@ class Glue:
 
     def has_database(self) -> bool:
         """Whether the database is there."""
-        with self._asking():
+        with self._translated_errors():
             try:
                 self._client.get_database(Name=self.database)
             except self._client.exceptions.EntityNotFoundException:
@@ -50,7 +50,7 @@ class Glue:
     def create_database(self, lake: str) -> None:
         """Make the database."""
         described = {"Name": self.database, "Description": f"lake {lake}", "Parameters": {OWNER: lake}}
-        with self._asking():
+        with self._translated_errors():
             self._client.create_database(DatabaseInput=described)
 
     def tables(self) -> dict[str, Mapping[str, Any]]:
@@ -59,17 +59,17 @@ class Glue:
 
     def create_table(self, described: Mapping[str, Any]) -> None:
         """Make a table of this ``TableInput``."""
-        with self._asking():
+        with self._translated_errors():
             self._client.create_table(DatabaseName=self.database, TableInput=described)
 
     def update_table(self, described: Mapping[str, Any]) -> None:
         """Update it, in the version that is there: a version for every commit would fill the catalog's quota."""
-        with self._asking():
+        with self._translated_errors():
             self._client.update_table(DatabaseName=self.database, TableInput=described, SkipArchive=True)
 
     def drop_table(self, name: str) -> None:
         """Take a table out of the catalog with its partitions; its files stay."""
-        with self._asking():
+        with self._translated_errors():
             self._client.delete_table(DatabaseName=self.database, Name=name)
 
     def partitions(self, table: str) -> dict[str, Mapping[str, Any]]:
@@ -93,12 +93,12 @@ class Glue:
             self._batch("batch_delete_partition", table, PartitionsToDelete=[{"Values": [value]} for value in some])
 
     def _pages(self, call: str, key: str, **given: Any) -> Iterator[Mapping[str, Any]]:
-        with self._asking():
+        with self._translated_errors():
             for page in self._client.get_paginator(call).paginate(DatabaseName=self.database, **given):
                 yield from page[key]
 
     def _batch(self, call: str, table: str, **given: Any) -> None:
-        with self._asking():
+        with self._translated_errors():
             answer = getattr(self._client, call)(DatabaseName=self.database, TableName=table, **given)
         details = [each.get("ErrorDetail") or {} for each in answer.get("Errors") or []]
         wrong = [each for each in details if each.get("ErrorCode") not in _DONE_ALREADY]
@@ -109,7 +109,7 @@ class Glue:
             )
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
@@ -117,11 +117,11 @@ class Glue:
         except NoCredentialsError as error:
             raise SettingsError(f"AWS Glue cannot be called ({error}); give the job a role or credentials") from error
         except ClientError as error:
-            said = error.response.get("Error", {})
-            told = f"Glue database {self.database}: {said.get('Code')}: {said.get('Message')}"
-            if said.get("Code") in _PASSING:
-                raise TransientError(f"{told}; run sync apply again") from error
-            raise SettingsError(f"{told}; correct the role's rights or the database's name") from error
+            details = error.response.get("Error", {})
+            message = f"Glue database {self.database}: {details.get('Code')}: {details.get('Message')}"
+            if details.get("Code") in _PASSING:
+                raise TransientError(f"{message}; run sync apply again") from error
+            raise SettingsError(f"{message}; correct the role's rights or the database's name") from error
         except BotoCoreError as error:
             raise TransientError(f"AWS Glue does not answer ({error}); run sync apply again") from error
 

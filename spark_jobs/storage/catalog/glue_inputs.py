@@ -1,6 +1,6 @@
 """A table and its partitions in the form that AWS Glue takes, and how what it has differs from that.
 
-Only what is said here is compared: what a crawler, Athena or a person added beside it stays.
+Only the fields that are set here are compared: what a crawler, Athena or a person added beside them stays.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def has_other_keys(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
 
 
 def partition_differs(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """True when a partition lies elsewhere or was written down with other columns."""
+    """True when a partition has another location or was registered with other columns."""
     mine, theirs = wanted["StorageDescriptor"], found.get("StorageDescriptor") or {}
     is_elsewhere = any(mine[key] != theirs.get(key) for key in _STORAGE)
     return is_elsewhere or _names_and_types(mine["Columns"]) != _names_and_types(theirs.get("Columns") or [])

@@ -34,7 +34,7 @@ class GlueSync:
         glue: the database.
         lake: the name that marks the lake's own entries.
         wanted: what the catalog should say, by name.
-        partitions_of: the partitions of a table, folder by value; asked for when a table moved.
+        partitions_of: the partitions of a table, folder by value; called for tables that changed.
         is_partial: ``wanted`` is not the whole lake: nothing is dropped.
         looks_again: partitions are compared also of tables that say they are up to date.
     """
@@ -82,11 +82,11 @@ class GlueSync:
             yield CatalogChange(name=table.name, action=Action.DROP, what="partitioned by other columns")
             yield from self._new(table)
             return
-        told = list(differences(wanted, found))
-        if told or self.looks_again:
+        details = list(differences(wanted, found))
+        if details or self.looks_again:
             yield from self._partitions(table, self.glue.partitions(table.name) if table.partition_keys else {})
-        if told:
-            yield CatalogChange(name=table.name, action=Action.UPDATE, what="; ".join(told))
+        if details:
+            yield CatalogChange(name=table.name, action=Action.UPDATE, what="; ".join(details))
 
     def _new(self, table: CatalogTable) -> Iterator[CatalogChange]:
         yield CatalogChange(name=table.name, action=Action.CREATE, what=f"{len(table.columns)} columns")

@@ -1,7 +1,7 @@
 """Brings a Hive metastore to what a lake's tables are: the metastore says what differs, Hudi's own sync does it.
 
-Hudi's sync (``CALL hive_sync``) makes and changes entries and finds new and vanished partitions itself. What it would
-do unasked is kept from it here: it would write over an entry of the same name whosever that is, show a merge-on-read
+Hudi's sync (``CALL hive_sync``) makes and changes entries and finds new and vanished partitions itself. What else it
+would do is prevented here: it would overwrite an entry of the same name that is not the lake's, show a merge-on-read
 table also under its plain name, and leave tables that are gone.
 """
 
@@ -83,8 +83,8 @@ class HiveSync:
             yield CatalogChange(name=table.name, action=Action.CREATE, what=f"{len(table.columns)} columns")
         elif refused := refuse_foreign(table.name, found["parameters"], self.lake):
             yield refused
-        elif told := [*_differences(table, found), *(["every partition"] if self.looks_again else [])]:
-            yield CatalogChange(name=table.name, action=Action.UPDATE, what="; ".join(told))
+        elif details := [*_differences(table, found), *(["every partition"] if self.looks_again else [])]:
+            yield CatalogChange(name=table.name, action=Action.UPDATE, what="; ".join(details))
 
     def _bring(self, table: CatalogTable) -> None:
         if self.spark is None:

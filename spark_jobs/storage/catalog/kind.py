@@ -27,7 +27,7 @@ class CatalogRequest:
     wanted: Mapping[str, CatalogTable]
     paths: Mapping[str, str]
     partitions_of: Callable[[CatalogTable], Mapping[str, str]]
-    """The partitions of a table, folder by value; asked for when a table moved."""
+    """The partitions of a table, folder by value; called for tables that changed."""
     session: SparkSession | None = None
     is_partial: bool = False
     looks_again: bool = False

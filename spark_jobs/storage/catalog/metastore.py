@@ -1,4 +1,4 @@
-"""A Hive metastore, asked by its Thrift interface: what a database has; dropping an entry, setting a parameter."""
+"""A Hive metastore, called by its Thrift interface: lists a database, drops an entry, sets a parameter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Metastore:
 
     Raises, from every call:
         TransientError: it does not answer.
-        SettingsError: it refuses what was asked.
+        SettingsError: it refuses the call.
     """
 
     def __init__(self, uri: str, database: str) -> None:
@@ -58,7 +58,7 @@ class Metastore:
             try:
                 client.drop_table(self.database, name, False)
             except NoSuchObjectException:
-                return  # somebody else was quicker
+                return  # another process was quicker
 
     @contextmanager
     def client(self) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Which entries of a catalog are the lake's own; the others are nobody's business."""
+"""Which entries of a catalog are the lake's own; the others are never touched."""
 
 from __future__ import annotations
 

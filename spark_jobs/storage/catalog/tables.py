@@ -13,7 +13,7 @@ from typing import Any
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.versions import HISTORY_KEY, HISTORY_TIME, HISTORY_UNSAID
+from spark_jobs.lake_spec.versions import HISTORY_ABSENT, HISTORY_KEY, HISTORY_TIME
 from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
 from spark_jobs.storage.layouts import HUDI_COLUMNS, TableLayout, all_layouts
 from spark_jobs.storage.services.state import TableState
@@ -35,7 +35,7 @@ _COMMENTS = {
     "is_deleted": "the row was deleted at the source; views leave it out",
     HISTORY_KEY: "place of the event with the row's key",
     HISTORY_TIME: "when the event happened at the source",
-    HISTORY_UNSAID: "columns that the event said nothing of, each between commas",
+    HISTORY_ABSENT: "columns that the event did not have, each between commas",
 }
 
 

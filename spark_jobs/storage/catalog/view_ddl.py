@@ -22,7 +22,7 @@ from spark_jobs.storage.catalog.tables import find_tables
 from spark_jobs.storage.layouts import all_layouts
 
 MASK = "***"
-"""What stands in place of a person's name. The column is not read: who may not read it can ask the view."""
+"""Shown in place of a person's name. The column is not read: users without rights on it can query the view."""
 
 
 class ViewEngine(StrEnum):
@@ -34,13 +34,13 @@ class ViewEngine(StrEnum):
 
     @property
     def quote(self) -> str:
-        """What stands around a name."""
+        """The character that quotes a name."""
         return "`" if self is ViewEngine.SPARK else '"'
 
     def merged_suffix(self, types: Collection[str]) -> str:
         """Which entry of a merge-on-read table it reads rightly, when readers are shown columns of these Hive types.
 
-        Trino reads base files, whichever entry is asked ("Hudi connector" of its documentation: "Merge on read:
+        Trino reads base files, whichever entry is queried ("Hudi connector" of its documentation: "Merge on read:
         Read-optimized queries"). Athena reads log files too, but "queries that attempt to read timestamp columns in
         Hudi real time tables either fail or produce empty results" (its user guide, "Considerations and limitations").
         """

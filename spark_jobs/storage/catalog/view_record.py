@@ -1,8 +1,8 @@
 """Which views have to be made: what was made, and what the catalog says of it since, against what is wanted now.
 
-An engine keeps a view in words of its own, so what is there cannot be laid beside the statement that made it. A small
-file of the lake, ``.views/<database>.json``, remembers for each view the fingerprint of its statement and of what the
-catalog said of it afterwards: a view that was changed or dropped by another user is recreated too.
+An engine stores a view in its own form, so what is there cannot be compared with the statement that made it. A small
+file of the lake, ``.views/<database>.json``, keeps for each view the fingerprint of its statement and of what the
+catalog had of it afterwards: a view that was changed or dropped by another user is recreated too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ViewRecord:
     def changes(self, views: ViewDdl) -> tuple[list[str], list[str]]:
         """Names of those to be made, each after what it reads, and of those to be dropped, each before it.
 
-        Made are those that are new, other or gone, and what stands on them: a view keeps the types of what it reads.
+        Made are those that are new, changed or gone, and views that read them: a view keeps the types of what it reads.
         Dropped are those that have no text any more and are still as they were made.
         """
         made, there = self._made(), self._there()

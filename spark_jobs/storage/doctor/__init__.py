@@ -1,1 +1,1 @@
-"""What can be wrong with a lake that nobody notices, what it means, and what can be put right safely."""
+"""What can be wrong with a lake unnoticed, what it means, and what can be repaired safely."""

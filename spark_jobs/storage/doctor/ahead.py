@@ -1,8 +1,8 @@
 """Commits that are later than now, taken off a table's timeline; what cannot be read again is committed again first.
 
 The rows of the log, of the quarantine and of quality's results are kept beside the lake until they are committed again,
-with what their commit said. All other tables are made of the log: their commits are rolled back, and the next run reads
-again what they had. Rows of loaded files are no business of a repair: the same files may be there no more.
+with the metadata of their commit. All other tables are made of the log: their commits are rolled back, and the next
+run reads again what they had. Rows of loaded files are no business of a repair: the same files may be there no more.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from spark_jobs.storage.recovery import roll_back_dead_writes
 from spark_jobs.storage.timeline import Instant, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
 
-_ROWS, _SAID = "rows", "commit.json"
+_ROWS, _METADATA = "rows", "commit.json"
 _MOVED_KEY = "moved_from"
 
 log = logging.getLogger(__name__)
 
 
 class WayBack(StrEnum):
-    """What becomes of the rows of a commit that is later than now."""
+    """What happens to the rows of a commit that is later than now."""
 
     COMMITTED_AGAIN = "committed again"
     COMPUTED_AGAIN = "computed again by the next run"
@@ -95,8 +95,8 @@ def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: S
     _commit_kept(spark, layout, settings)
 
 
-def said_again(metadata: Mapping[str, str], instant: str) -> dict[str, str]:
-    """What the new commit says of itself, by what the old one said: all but what every commit has of its own."""
+def carry_metadata(metadata: Mapping[str, str], instant: str) -> dict[str, str]:
+    """The metadata of the new commit: that of the old one without what every commit has of its own."""
     own = {RUN_KEY, BUCKETS_KEY}
     kept = {key: text for key, text in metadata.items() if key.startswith(METADATA_PREFIX) and key not in own}
     return {**{key.removeprefix(METADATA_PREFIX): text for key, text in kept.items()}, _MOVED_KEY: instant}
@@ -120,13 +120,13 @@ def check_kept(settings: Settings) -> Iterator[Finding]:
 
 
 def _keep(spark: SparkSession, layout: TableLayout, timeline: Timeline, write: Instant, settings: Settings) -> None:
-    """Write the rows of a commit beside the lake, and what it says: the last file makes it whole.
+    """Write the rows and metadata of a commit beside the lake. The metadata comes last: it marks the copy as complete.
 
     Raises:
         ContractError: the rows are not those that the commit counts, so that taking it off would lose some.
     """
     files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{timeline.table}/{write.time}"
-    if files.read(f"{folder}/{_SAID}") is not None:
+    if files.read(f"{folder}/{_METADATA}") is not None:
         return
     rows_df = spark.read.format("hudi").load(timeline.path).where(F.col(COMMIT_TIME) == write.time)
     stored_df = rows_df.select(*read_stored(spark, timeline.path).columns)
@@ -142,21 +142,21 @@ def _keep(spark: SparkSession, layout: TableLayout, timeline: Timeline, write: I
             f"{layout.name}: commit {write.time} counts {counted} rows, and {found} have its time, so it was not taken "
             f"off; rename its files back if they were renamed, or restore the lake to a savepoint of before"
         )
-    files.write(f"{folder}/{_SAID}", json.dumps(dict(timeline.metadata(write))).encode())
+    files.write(f"{folder}/{_METADATA}", json.dumps(dict(timeline.metadata(write))).encode())
 
 
 def _commit_kept(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:
     files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{layout.name}"
     for instant in files.folders(folder):
-        said = files.read(f"{folder}/{instant}/{_SAID}")
+        stored = files.read(f"{folder}/{instant}/{_METADATA}")
         timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
-        if said is not None and not timeline.holds(instant) and not was_committed(timeline, instant):
+        if stored is not None and not timeline.holds(instant) and not was_committed(timeline, instant):
             rows_df = spark.read.parquet(f"{settings.base_path.rstrip('/')}/{folder}/{instant}/{_ROWS}")
             if layout.form is StorageForm.APPENDED and timeline.last:
                 # A run may have read the same again since the repair was cut off.
                 known_df = read_stored(spark, timeline.path).select(layout.record_key)
                 rows_df = rows_df.join(known_df, layout.record_key, "left_anti")
-            commit(rows_df, layout, metadata=said_again(json.loads(said), instant), settings=settings)
+            commit(rows_df, layout, metadata=carry_metadata(json.loads(stored), instant), settings=settings)
         files.delete_tree(f"{folder}/{instant}")
     if files.changed_ns(folder) is not None:
         files.delete_tree(folder)

@@ -58,7 +58,7 @@ def check_version(timeline: Timeline) -> Iterator[Finding]:
 
 
 def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterator[Finding]:
-    """What a table's own folder tells."""
+    """Findings from a table's own folder."""
     files = Filesystem(state.timeline.path)
     yield from _pending(state.timeline)
     yield from _ahead(state.timeline)
@@ -163,7 +163,7 @@ def check_undeclared_tables(spec: LakeSpec, settings: Settings) -> Iterator[Find
             table=name,
             ailment=Ailment.UNDECLARED_TABLE,
             what="no entry of the lake spec declares it: no service, restore or erasure reaches it, and erase refuses",
-            then="declare it again, or move or delete the folder when nobody needs it",
+            then="declare it again, or move or delete the folder when it is not needed",
         )
 
 
@@ -274,5 +274,5 @@ def _locks(timeline: Timeline, files: Filesystem, clock: datetime) -> Iterator[F
 
 
 def is_old(changed_ns: int, clock: datetime) -> bool:
-    """True for a file that nobody can still be writing."""
+    """True for a file that no process can still be writing."""
     return clock.timestamp() - changed_ns / 1e9 > GRACE.total_seconds()

@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 def check_deep(spark: SparkSession, state: TableState, clock: datetime) -> Iterator[Finding]:
-    """Keys that stand in the table more than once, and files that a clean should have removed."""
+    """Keys that are in the table more than once, and files that a clean should have removed."""
     table, key = state.layout.name, state.layout.record_key
     if state.timeline.last is None:
         return

@@ -73,7 +73,7 @@ class Finding:
 def plan_repair(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """What is repaired by itself, by table: of each all that was found; "" is the lake itself.
 
-    What is of the whole lake comes first: a restore of it that nobody can end any more would keep tables waiting. A
+    What is of the whole lake comes first: a restore of it that cannot end any more would keep tables waiting. A
     table whose restore was cut off is left until that has ended, but for the times of its files, without which it
     cannot end.
     """

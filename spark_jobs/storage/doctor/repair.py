@@ -1,4 +1,4 @@
-"""Puts right what can be put right without asking, under the leases of the table."""
+"""Repairs what can be repaired without a person's decision, under the leases of the table."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def purge(spark: SparkSession, layout: TableLayout, settings: Settings, clock: d
 
     The caller holds the leases of the table and of its services, and has seen that no savepoint and no consumer needs
     an older state. The cleaner always spares the version before the oldest state it retains, so an empty commit comes
-    first: as of it, everything else is old. It changes no row, and consumers stand where they stood.
+    first: as of it, everything else is old. It changes no row, and consumers stay where they are.
 
     Raises:
         TransientError: something of an older state is still there; run it again.
@@ -74,7 +74,7 @@ def _merge_files(spark: SparkSession, layout: TableLayout, settings: Settings) -
 def _commit_nothing(
     spark: SparkSession, layout: TableLayout, timeline: Timeline, settings: Settings, clock: datetime
 ) -> None:
-    """A commit without rows. Whoever remembers the table's instant is told its new name.
+    """A commit without rows. A consumer that is at the table's newest instant is moved to the new one.
 
     The lake's own readers that have read everything before it have read it too: it keeps no changes to be read.
     """

@@ -41,7 +41,7 @@ class TableState:
     def read_slices(self, group: FileGroup) -> tuple[Slice, ...]:
         """What a reader opens of a live group: its newest base file of a finished commit, and all log files since.
 
-        These lie in several slices while a compaction is planned: what is written meanwhile begins a new one.
+        These are in several slices while a compaction is planned: what is written meanwhile begins a new one.
         """
         finished = [at for at, _ in self._finished(group)]
         return tuple(
@@ -54,8 +54,8 @@ class TableState:
     def unmerged_since(self) -> str:
         """The oldest write that is in log files alone, at the latest; "" when base files have everything.
 
-        A log file is named by the slice that it lies over, and not by its write: that is one after the slice's own, or
-        it when the slice has no base file.
+        A log file is named by its slice, and not by its write: that is one after the slice's own, or this
+        one when the slice has no base file.
         """
         begun = [
             (each.instant, each.base is None)

@@ -1,1 +1,1 @@
-"""The serving store: a relational database that dashboards ask, with every mart as a table of its own."""
+"""The serving store: a relational database that dashboards query, with every mart as a table of its own."""

@@ -1,4 +1,4 @@
-"""Where the serving store is: its URL with the driver that is installed, and what of it may be told."""
+"""Where the serving store is: its URL with the driver that is installed, and what of it may be shown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DRIVERS = {Database.POSTGRESQL: "psycopg2", Database.MYSQL: "pymysql", Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingAddress:
-    """A URL that can be connected to. ``name`` is what messages call it; ``secrets`` must stand in none."""
+    """A URL that can be connected to. ``name`` is what messages call it; ``secrets`` must be in none."""
 
     url: URL = field(repr=False)
     database: Database
@@ -73,7 +73,7 @@ def parse_address(settings: Settings) -> ServingAddress:
     return ServingAddress(
         url=url.set(drivername=f"{database}+{_DRIVERS[database]}"),
         database=database,
-        name=_tell(url, database),
+        name=_public_name(url, database),
         secrets=tuple(sorted(_secrets(url), key=len, reverse=True)),
     )
 
@@ -104,7 +104,7 @@ def _make_file(settings: Settings) -> str:
     return str(file)
 
 
-def _tell(url: URL, database: Database) -> str:
+def _public_name(url: URL, database: Database) -> str:
     if database is Database.SQLITE:
         return str(url.database)
     port = f":{url.port}" if url.port else ""

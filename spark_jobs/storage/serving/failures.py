@@ -21,13 +21,13 @@ _WRONG_SETTINGS = frozenset({
     *("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_READONLY_DIRECTORY", "SQLITE_NOTADB", "SQLITE_PERM"),
 })  # fmt: skip
 _LOST_A_RACE = frozenset({"42P07", "40001", "40P01", "55P03", "57P01", 1050, 1205, 1213})
-"""Another session made the same table, won a deadlock or holds a lock, or the server was told to end ours."""
+"""Another session made the same table, won a deadlock or holds a lock, or an administrator ended our session."""
 _REFUSED_AT_THE_DOOR = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted to log in")
 """PostgreSQL's driver gives no code for an error while connecting, only the server's words."""
 
 
 @contextmanager
-def telling_failures(address: ServingAddress) -> Iterator[None]:
+def translated_failures(address: ServingAddress) -> Iterator[None]:
     """Raise the database's errors of the block as ours, on one line and without the password."""
     from sqlalchemy.exc import DBAPIError
 

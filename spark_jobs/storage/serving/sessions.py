@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contracts.errors import SettingsError, TableBusyError
 from spark_jobs.storage.serving.address import VARIABLE, Database, ServingAddress
-from spark_jobs.storage.serving.failures import telling_failures
+from spark_jobs.storage.serving.failures import translated_failures
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 _CONNECT_SECONDS = 10
 _DDL_WAIT_SECONDS = 10
-"""How long a change of a table waits for its readers: everybody who comes after it waits behind it."""
+"""How long a change of a table waits for its readers: all who come after it wait behind it."""
 _SQLITE_PAUSE_SECONDS = 0.02
 _TRANSPORT_SECONDS = 60
 """After which what was sent and never acknowledged ends a connection, which takes the system minutes by default."""
@@ -43,7 +43,7 @@ class ServingSessions:
     @contextmanager
     def open(self) -> Iterator[Connection]:
         """A session for reading, and for changing what no other writer can change at the same time."""
-        with telling_failures(self.address), self._connect() as connection:
+        with translated_failures(self.address), self._connect() as connection:
             yield connection
 
     @contextmanager
@@ -162,7 +162,7 @@ def _connect_defaults(database: Database, wait_seconds: int) -> dict[str, Any]:
 def _prepare_sqlite(connection: sqlite3.Connection, wait_seconds: int) -> None:
     """Readers go on while a writer writes; transactions begin where we say so and hold changes of tables too."""
     connection.isolation_level = None
-    connection.execute("PRAGMA legacy_alter_table = ON")  # a view may stand on a swapped table
+    connection.execute("PRAGMA legacy_alter_table = ON")  # a view may read a swapped table
     deadline = time.monotonic() + wait_seconds
     while not _turned_to_write_ahead_log(connection):
         # SQLite does not wait here by itself when others change a new file's mode at the same moment.

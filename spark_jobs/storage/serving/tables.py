@@ -91,7 +91,7 @@ class ServingTables:
         )
 
     def _columns(self, connection: Connection, name: str) -> frozenset[str]:
-        """Names of the columns of a table, none when it is not there; ContractError when it is somebody else's."""
+        """Names of the columns of a table, none when it is not there; ContractError when it is not the store's."""
         import sqlalchemy as sa
 
         try:

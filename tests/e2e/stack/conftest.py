@@ -42,7 +42,7 @@ class Running:
     spec: LakeSpec
     environ: dict[str, str]
     chain: Chain
-    runs: list[DagRun]  # every run that ended, as the chain told it
+    runs: list[DagRun]  # every run that ended, as the chain reported it
     serving_url: str
     canaries: dict[str, str]  # every secret that the stack was given or made, by what it opens
     command_lines: set[str]  # of every process on the machine, as they were seen since before the start
@@ -66,7 +66,7 @@ class Running:
         """Marts that are not what the oracles say, as of the clock that their last event carried."""
         marts = [mart.name for mart in self.spec.marts]
         events = {name: self.stack.airflow.api.asset_events(f"{self.spec.lake}/{name}") for name in marts}
-        clocks = {name: parse_clock(told[-1]["extra"]["clock"]) for name, told in events.items() if told}
+        clocks = {name: parse_clock(own[-1]["extra"]["clock"]) for name, own in events.items() if own}
         return differing_marts(self.spec, self.settings, clocks, overrides)
 
 
@@ -108,7 +108,7 @@ def running(
         generate(events, environ)
         stack.start(ingest_cron="0 0 * * *")
         serving_url = make_connections(stack, postgresql, canaries)
-        chain = Chain(stack.airflow.api, tell=runs.append)
+        chain = Chain(stack.airflow.api, report=runs.append)
         chain.wait_for_first()
         chain.run_once("slow_layer")
         spec = load_lake_spec(settings.lake_spec)
@@ -134,7 +134,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def make_connections(stack: Stack, postgresql: Server, canaries: Mapping[str, str]) -> str:
-    """Connections with passwords that nobody else has, as a person makes them; gives the serving store's URL."""
+    """Connections with passwords that are used nowhere else, as a person makes them; gives the serving store's URL."""
     name, password = postgresql.new_database(), canaries["lakehouse_serving"]
     postgresql.admin(f"CREATE USER {SERVING_USER} SUPERUSER PASSWORD '{password}'")
     store = {

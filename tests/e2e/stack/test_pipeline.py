@@ -61,8 +61,8 @@ def test_the_live_answers_are_served(running: Running) -> None:
     rows = read_marts(running.spec, running.settings)
     with sa.create_engine(running.serving_url, poolclass=sa.NullPool).connect() as store:
         for mart in ("fast_hourly_events", "fast_daily_deals", "stitch_agent_contracts"):
-            asked = store.exec_driver_sql(f'SELECT count(*), min(true_for), max(true_for) FROM "{mart}"')
-            served = tuple(asked.one())
+            counted = store.exec_driver_sql(f'SELECT count(*), min(true_for), max(true_for) FROM "{mart}"')
+            served = tuple(counted.one())
             instant = Timeline(table=mart, path=running.settings.table_path(mart)).last
             assert served == (len(rows[mart]), instant, instant), mart
             assert rows[mart], mart
@@ -156,15 +156,15 @@ def test_asset_events_carry_the_instants(running: Running) -> None:
     for name in running.spec.table_names:
         if instant := Timeline(table=name, path=running.settings.table_path(name)).last:
             last[name] = instant
-    told = {name: [event["extra"] for event in api.asset_events(f"sales/{name}")] for name in last}
+    extras = {name: [event["extra"] for event in api.asset_events(f"sales/{name}")] for name in last}
     for name, instant in last.items():
-        instants = [extra["instant"] for extra in told[name]]
-        # Each layer asks its own tables, side by side: whose event comes last, the clock of no commit says.
+        instants = [extra["instant"] for extra in extras[name]]
+        # The layers validate their own tables side by side: whose event is last does not follow from instants.
         newest = max(instants) if name == running.spec.quality.table else instants[-1]
         assert newest == instant, name
-        assert len({extra["instant"] for extra in told[name]}) == len(told[name]), f"{name} was announced twice"
+        assert len({extra["instant"] for extra in extras[name]}) == len(extras[name]), f"{name} was announced twice"
     split = [event["extra"] for event in api.asset_events("sales/sales_log/split")]
-    assert [extra["source"]["up_to"] for extra in split] == [extra["instant"] for extra in told["sales_log"]]
+    assert [extra["source"]["up_to"] for extra in split] == [extra["instant"] for extra in extras["sales_log"]]
     assert split[-1]["instants"] == {table.name: last[table.name] for table in running.spec.tables}
 
 

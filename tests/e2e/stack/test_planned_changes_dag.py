@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from local_stack.demos.layer_changes import read_marts
-from tests.support.approvals import ask, decide, states
+from tests.support.approvals import decide, run_to_approval, states
 
 if TYPE_CHECKING:
     from tests.e2e.stack.conftest import Running
@@ -55,7 +55,7 @@ def form(**more: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("edited")
 def test_a_plan_without_a_preview_is_shown_and_may_be_rejected(running: Running) -> None:
     before = running.snapshot()
-    run_id = ask(running, DAG, form(marts=None, preview=False))
+    run_id = run_to_approval(running, DAG, form(marts=None, preview=False))
     question = running.stack.airflow.api.question(DAG, run_id, "approve")
     assert "every mart and table that changed" in question["subject"]
     assert r"| slow\_agent\_success | sql | recompute |" in question["body"]
@@ -71,7 +71,7 @@ def test_an_approved_change_is_applied_and_taken_back(running: Running, edited: 
     api, before = running.stack.airflow.api, read_marts(running.spec, running.settings)
     rows = before[MART]
     total = sum(row[COLUMN] for row in rows.values())
-    run_id = ask(running, DAG, form())
+    run_id = run_to_approval(running, DAG, form())
     question = api.question(DAG, run_id, "approve")
     assert MART in question["subject"]
     sums = rf"{total:,} | {total + len(rows):,} | {len(rows):,} | 100.00 |"
@@ -86,7 +86,7 @@ def test_an_approved_change_is_applied_and_taken_back(running: Running, edited: 
 
     (way_back,) = [m for m in api.result(DAG, run_id, "apply")["messages"] if m.startswith("to undo: ")]
     plan = way_back.removeprefix("to undo: undo --plan ").removesuffix(" --yes")
-    run_id = ask(running, WAY_BACK, {"plan": plan, "dry_run": False})
+    run_id = run_to_approval(running, WAY_BACK, {"plan": plan, "dry_run": False})
     assert r"slow\_agent\_success: restored to its rows of " in api.question(WAY_BACK, run_id, "approve")["body"]
     decide(running, WAY_BACK, run_id, "Approve")
     assert states(running, WAY_BACK, run_id) == dict.fromkeys(("plan", "approve", "apply"), "success")

@@ -12,7 +12,7 @@ import pytest
 
 from local_stack.demos.chain import ChainError
 from local_stack.demos.layer_changes import read_marts
-from tests.support.approvals import ask, decide, states
+from tests.support.approvals import decide, run_to_approval, states
 from tests.support.backfills import backfill_states, create_backfill
 from tests.support.commands import run_well
 from tests.support.processes import wait_until
@@ -54,7 +54,7 @@ def test_a_dry_run_plans_and_changes_nothing(running: Running, months: list[str]
 
 def test_a_rejected_plan_changes_nothing(running: Running, months: list[str]) -> None:
     before, api = running.snapshot(), running.stack.airflow.api
-    run_id = ask(running, DAG, form(months, approved=True))
+    run_id = run_to_approval(running, DAG, form(months, approved=True))
     question = api.question(DAG, run_id, "approve")
     assert "the slow layer" in question["subject"]
     assert r"slow\_agent\_performance" in question["body"]
@@ -67,7 +67,7 @@ def test_a_rejected_plan_changes_nothing(running: Running, months: list[str]) ->
 def test_an_approved_plan_is_applied_and_can_be_taken_back(running: Running, months: list[str]) -> None:
     api = running.stack.airflow.api
     before = read_marts(running.spec, running.settings)
-    run_id = ask(running, DAG, form(months))
+    run_id = run_to_approval(running, DAG, form(months))
     decide(running, DAG, run_id, "Approve")
     assert states(running, DAG, run_id) == dict.fromkeys(("plan", "approve", "apply"), "success")
     assert running.differing_marts(dict.fromkeys(months, "v2")) == {}

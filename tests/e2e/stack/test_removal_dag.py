@@ -10,7 +10,7 @@ import pytest
 
 from local_stack.demos.lake_view import read_with_rust
 from local_stack.demos.layer_changes import read_marts
-from tests.support.approvals import ask, decide, states
+from tests.support.approvals import decide, run_to_approval, states
 
 if TYPE_CHECKING:
     from tests.e2e.stack.conftest import Running
@@ -29,7 +29,7 @@ def test_an_approved_erasure_leaves_nothing_and_every_layer_right(running: Runni
     victim = min(agents)
     performance = read_marts(running.spec, running.settings)["slow_agent_performance"].values()
     rules = {row["month"]: row["rules_version"] for row in performance}  # of some months not the one that counts
-    run_id = ask(running, DAG, {"agent": str(victim), "dry_run": False})
+    run_id = run_to_approval(running, DAG, {"agent": str(victim), "dry_run": False})
     question = running.stack.airflow.api.question(DAG, run_id, "approve")
     assert "| findings |" in question["body"]
     assert agents[victim] not in question["body"]

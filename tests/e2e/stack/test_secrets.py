@@ -70,7 +70,7 @@ def test_in_no_line_about_what_went_wrong(running: Running) -> None:
     }
     for code, environment in cases.items():
         ended, output, errors = run("serve", "--layer", "fast", environment={**running.environ, **environment})
-        said = "\n".join([output, *errors])
-        assert ended == abs(code), said
-        assert errors[-1].startswith(("error: ", "try again: ")), said
-        assert canaries_in(said.encode(), canary) == []
+        shown = "\n".join([output, *errors])
+        assert ended == abs(code), shown
+        assert errors[-1].startswith(("error: ", "try again: ")), shown
+        assert canaries_in(shown.encode(), canary) == []

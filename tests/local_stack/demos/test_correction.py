@@ -1,4 +1,4 @@
-"""A correction is chosen, landed as a record the product takes, and what it changed is told.
+"""A correction is chosen, landed as a record the product takes, and what it changed is reported.
 
 The lake: agents 1 to 3; sale 10 signed yesterday by agent 3, sale 11 signed two years ago, sale 12 not signed. The
 correction gives sale 10 a tenth more and to agent 1, who comes after 3. Before it agent 3 had two contracts of 300.
@@ -138,7 +138,7 @@ def test_a_layer_that_it_did_not_reach_is_named(mart: str) -> None:
     assert {line.partition(":")[0] for line in wrong} == {mart}
 
 
-def test_what_changed_is_told_layer_by_layer() -> None:
+def test_what_changed_is_reported_layer_by_layer() -> None:
     text = build_changes(SPEC, CORRECTION, marts(is_corrected=False), marts(is_corrected=True))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert lines[0] == "layer table row column before after"
@@ -154,7 +154,7 @@ def test_what_changed_is_told_layer_by_layer() -> None:
     assert layers.index("fast") < layers.index("stitch") < layers.index("slow")
 
 
-def test_nothing_changed_is_told_too() -> None:
+def test_nothing_changed_is_reported_too() -> None:
     same = marts(is_corrected=True)
     assert len(build_changes(SPEC, CORRECTION, same, same).splitlines()) == 2
 
@@ -176,5 +176,5 @@ def test_a_row_is_the_corrections_when_it_is_about_its_sale() -> None:
         {"customer_id": None},
     ]
     assert not any(CORRECTION.concerns(row) for row in others)
-    nobody = replace(CORRECTION, sale={**SALE, "customer_id": None})
-    assert not nobody.concerns({"day": "2026-03-02"})
+    anonymous = replace(CORRECTION, sale={**SALE, "customer_id": None})
+    assert not anonymous.concerns({"day": "2026-03-02"})

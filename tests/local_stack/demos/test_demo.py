@@ -114,9 +114,9 @@ def test_the_report_shows_answers_of_the_layers_that_ran() -> None:
 
 def test_the_end_says_what_was_set_aside_and_what_is_broken() -> None:
     rows = [{"reason": reason} for reason in ("not_json", "broken_rule", "not_json")]
-    told = ("sales: warned: is_so (a not null): 1 of 9 rows broke it", "Data Docs: /lake/.quality/docs/index.html")
+    messages = ("sales: warned: is_so (a not null): 1 of 9 rows broke it", "Data Docs: /lake/.quality/docs/index.html")
     counts = {"tables": 9, "expectations": 20, "broken": 1}
-    asked = JobResult(job="validate", status="done", clock="", counters=counts, messages=told)
-    lines = [" ".join(line.split()) for line in build_quality(asked, rows).splitlines()]
+    validated = JobResult(job="validate", status="done", clock="", counters=counts, messages=messages)
+    lines = [" ".join(line.split()) for line in build_quality(validated, rows).splitlines()]
     assert lines[0] == "Quarantine by reason"
-    assert lines[3:] == ["not_json 2", "broken_rule 1", "", "Quality: 20 expectations of 9 tables, 19 hold", *told]
+    assert lines[3:] == ["not_json 2", "broken_rule 1", "", "Quality: 20 expectations of 9 tables, 19 hold", *messages]

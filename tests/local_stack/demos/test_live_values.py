@@ -1,4 +1,4 @@
-"""The row of large values: what is sent to the database, the lake that takes it, and what is said of each value."""
+"""The row of large values: what is sent to the database, the lake that takes it, and how each value compares."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
 def test_each_type_has_one_value_that_is_stored_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    executed: list[str] = []
 
     def note(documents: Documents, *statements: Any) -> None:
-        said.extend(str(each.compile(dialect=postgresql.dialect())) for each in statements)
+        executed.extend(str(each.compile(dialect=postgresql.dialect())) for each in statements)
 
     monkeypatch.setattr(Documents, "_run", note)
     server: Any = None
     Documents(server=server, database="x").create()
-    _, create, apart, insert = said
+    _, create, apart, insert = executed
     for name, (kind, value) in COLUMNS.items():
         assert f"{name} {kind}" in create
         assert f"ALTER {name} SET STORAGE EXTERNAL" in apart

@@ -45,7 +45,7 @@ def test_an_environment_made_from_the_locks_is_ready():
 
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
-def test_a_changed_lock_asks_for_an_update(project, lock):
+def test_a_changed_lock_needs_an_update(project, lock):
     (project / lock).write_text(DEV_LOCK.replace("4.70.1", "4.70.2"))
     assert not environment.is_environment_ready()
 

@@ -41,7 +41,7 @@ def test_java_reads_every_certificate_of_the_bundle(tmp_path):
 
 
 def test_a_resolver_that_fails_says_why_in_one_line(tmp_path, monkeypatch):
-    """A Java that cannot start stands for any failure of spark-submit; the log it left is named."""
+    """A Java that cannot start is an example of any failure of spark-submit; the log it left is named."""
     java = Java(home=tmp_path / "no-java", version="17", specification="17", origin="JAVA_HOME")
     jar_set = JarSet(folder=Path("jars"), coordinates=("a:b:1",), excludes=("c:d",))
     with pytest.raises(DownloadError) as caught:

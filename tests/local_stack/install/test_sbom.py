@@ -1,6 +1,6 @@
 """How old a pin may be, and the list that says how old each is.
 
-The rule in plain words: of a known newest version, nothing is asked; else a day is needed, and it is at most 730 days
+The rule in plain words: a known newest version may have any age; else a day is needed, and it is at most 730 days
 before the list's own; what a reason is given for may be older, and a reason that nothing needs is reported.
 """
 

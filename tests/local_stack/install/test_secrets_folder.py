@@ -69,11 +69,11 @@ def test_two_runs_never_choose_the_same(tmp_path: Path):
     assert not set(texts(tmp_path / "a").values()) & set(texts(tmp_path / "b").values())
 
 
-def test_nothing_secret_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_nothing_secret_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["--folder", str(tmp_path)]) == 0
-    said = "".join(capsys.readouterr())
-    assert "admin_password" in said
-    assert not [name for name, text in texts(tmp_path).items() if text.strip() in said]
+    printed = "".join(capsys.readouterr())
+    assert "admin_password" in printed
+    assert not [name for name, text in texts(tmp_path).items() if text.strip() in printed]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""The client asks for every page: a server gives at most so many entries at a time, as Airflow's does."""
+"""The client gets every page: a server gives at most so many entries at a time, as Airflow's does."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def running_server(dag_ids: list[str]) -> Iterator[AirflowApi]:
             self.answer({"access_token": "a"})
 
         def do_GET(self) -> None:
-            asked = parse_qs(urlsplit(self.path).query)
-            begin, count = int(asked.get("offset", ["0"])[0]), int(asked.get("limit", ["50"])[0])
+            query = parse_qs(urlsplit(self.path).query)
+            begin, count = int(query.get("offset", ["0"])[0]), int(query.get("limit", ["50"])[0])
             page = dag_ids[begin : begin + min(count, MOST)]
             self.answer({"dags": [{"dag_id": dag_id} for dag_id in page], "total_entries": len(dag_ids)})
 

@@ -23,8 +23,8 @@ def test_each_kind_of_database_has_one_and_it_holds_no_secret(name: str) -> None
     assert shipped["connector.class"] == f"io.debezium.connector.{package}.{KINDS[name]}Connector"
     assert shipped["database.password"] == "${PASSWORD}"
     assert shipped["decimal.handling.mode"] == "string"
-    asked = {word for value in shipped.values() for word in re.findall(r"\$\{(\w+)\}", value)}
-    assert asked <= {"HOST", "PORT", "USER", "PASSWORD", "DATABASE", "TABLES", "KAFKA"}
+    names = {word for value in shipped.values() for word in re.findall(r"\$\{(\w+)\}", value)}
+    assert names <= {"HOST", "PORT", "USER", "PASSWORD", "DATABASE", "TABLES", "KAFKA"}
     assert sorted(path.stem for path in CONNECTORS.iterdir()) == sorted(KINDS)
 
 

@@ -1,4 +1,4 @@
-"""Ports for servers that are about to start: free, and nobody else's until they listen."""
+"""Ports for servers that are about to start: free, and given to no other until they listen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_port_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [free_port(), free_port()] == [20_000, 20_001]
 
 
-def test_where_the_system_does_not_tell_it_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_the_systems_range_is_unknown_the_system_chooses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ports, "_GIVEN_OUT", tmp_path / "none")
     assert is_port_free(free_port())
 

@@ -1,4 +1,4 @@
-"""Servers that take a process's place: the words they are asked for by, and what becomes of the process."""
+"""Servers that take a process's place: their command lines, and how they replace the process."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_words_become_the_servers_own(words: list[str], ends: list[str], tmp_pat
 def test_a_server_that_is_not_known_lists_the_known(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         serve.parse(["dance"])
-    said = capsys.readouterr().err
-    assert all(name in said for name in ("connect", "metastore", "master", "worker"))
+    message = capsys.readouterr().err
+    assert all(name in message for name in ("connect", "metastore", "master", "worker"))
 
 
 def test_a_worker_needs_its_master(capsys: pytest.CaptureFixture[str]):

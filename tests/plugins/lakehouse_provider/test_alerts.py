@@ -1,4 +1,4 @@
-"""Alerts: to a service that listens, to one that refuses, and to nobody."""
+"""Alerts: to a service that listens, to one that refuses, and without a connection."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def failed(**more: Any) -> dict[str, Any]:
     return {"ti": task, "run_id": "manual__1", "exception": RuntimeError("no room left"), **more}
 
 
-def test_a_failure_is_told_with_its_reason(service: AlertService):
+def test_a_failure_is_reported_with_its_reason(service: AlertService):
     failure_alert()(failed())
-    assert service.told == [("fast_layer.fast failed", "no room left\n\nrun manual__1, try 2")]
+    assert service.received == [("fast_layer.fast failed", "no room left\n\nrun manual__1, try 2")]
 
 
-def test_a_process_that_ended_without_a_word_is_told_of_too(service: AlertService):
+def test_a_process_that_ended_without_a_message_is_reported_too(service: AlertService):
     failure_alert()(failed(exception=None))
-    assert service.told[0][1].startswith("its process exited without an error message")
+    assert service.received[0][1].startswith("its process exited without an error message")
 
 
 def test_what_a_reason_says_is_no_template(service: AlertService):
     failure_alert()(failed(exception=RuntimeError("{{ 7 * 7 }}")))
-    assert service.told[0][1].startswith("{{ 7 * 7 }}")
+    assert service.received[0][1].startswith("{{ 7 * 7 }}")
 
 
 def test_a_very_long_reason_is_cut_off(service: AlertService):
     failure_alert()(failed(exception=RuntimeError("x" * 100_000)))
-    assert len(service.told[0][1]) == MOST_CHARACTERS
+    assert len(service.received[0][1]) == MOST_CHARACTERS
 
 
 def test_an_alert_that_was_not_taken_is_no_alert(service: AlertService):
@@ -66,34 +66,36 @@ def test_an_alert_that_was_not_taken_is_no_alert(service: AlertService):
         failure_alert()(failed())
 
 
-def test_without_a_connection_the_log_says_that_nobody_is_told(monkeypatch: pytest.MonkeyPatch, service: AlertService):
+def test_without_a_connection_the_log_says_that_no_alert_was_sent(
+    monkeypatch: pytest.MonkeyPatch, service: AlertService
+):
     monkeypatch.delenv(VARIABLE)
-    alert, said = LakehouseAlert(title="a title", body="a body"), list[str]()
-    monkeypatch.setattr(type(alert), "log", SimpleNamespace(warning=lambda text, *words: said.append(text % words)))
+    alert, warnings = LakehouseAlert(title="a title", body="a body"), list[str]()
+    monkeypatch.setattr(type(alert), "log", SimpleNamespace(warning=lambda text, *words: warnings.append(text % words)))
     alert(failed())
-    assert said == ["no alert was sent, there is no connection lakehouse_alerts: a title: a body"]
-    assert service.told == []
+    assert warnings == ["no alert was sent, there is no connection lakehouse_alerts: a title: a body"]
+    assert service.received == []
 
 
-def test_what_somebody_has_to_decide_is_told_line_by_line(service: AlertService):
+def test_decisions_are_sent_line_by_line(service: AlertService):
     send_decisions("ingest_sales.ingest", ("column a came as string", "column b came as int"))
     title = "ingest_sales.ingest: a decision is needed"
-    assert service.told == [(title, "column a came as string"), (title, "column b came as int")]
+    assert service.received == [(title, "column a came as string"), (title, "column b came as int")]
 
 
 def test_a_service_that_does_not_take_it_fails_no_task(service: AlertService):
     service.is_refusing = True
     send_decisions("ingest_sales.ingest", ["column a came as string"])
-    assert service.told == []
+    assert service.received == []
 
 
 @pytest.mark.parametrize(("run_type", "count"), [("scheduled", 1), ("asset_triggered", 1), ("backfill", 0)])
-def test_a_late_run_is_told_of_unless_it_waits_in_a_backfill(service: AlertService, run_type: str, count: int):
+def test_a_late_run_is_reported_unless_it_waits_in_a_backfill(service: AlertService, run_type: str, count: int):
     callback = deadline_alert("fast_layer", minutes=15).callback
     assert callback.path == f"{LateRunAlert.__module__}.{LateRunAlert.__name__}"
     LateRunAlert(**callback.kwargs)({"dag_run": {"dag_run_id": "run 7", "run_type": run_type}})
-    said = "run run 7 is not at its end 15 minutes after it was queued; docs/runbooks/late-run.md says what to look at"
-    assert service.told == [("fast_layer is late", said)] * count
+    body = "run run 7 is not at its end 15 minutes after it was queued; docs/runbooks/late-run.md says what to look at"
+    assert service.received == [("fast_layer is late", body)] * count
 
 
 @pytest.fixture
@@ -103,30 +105,30 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> KeptVariables:
     return kept
 
 
-def test_what_lasts_is_told_once_until_it_changes_or_a_day_went_by(service: AlertService, variables: KeptVariables):
+def test_what_lasts_is_reported_once_until_it_changes_or_a_day_went_by(service: AlertService, variables: KeptVariables):
     for reason, count in (("units late", 1), ("units late", 1), ("agents late", 2), ("agents late", 2)):
         ongoing_alert()(failed(exception=RuntimeError(reason)))
-        assert len(service.told) == count, reason
+        assert len(service.received) == count, reason
     (key,) = variables.kept
     assert key == "lakehouse_told_fast_layer_fast"
     yesterday = {**json.loads(variables.kept[key]), "at": "2026-01-01T00:00:00+00:00"}
     variables.set(key, yesterday, serialize_json=True)
     ongoing_alert()(failed(exception=RuntimeError("agents late")))
-    assert len(service.told) == 3
+    assert len(service.received) == 3
 
 
-def test_that_it_is_over_is_told_once_and_then_it_is_news_again(service: AlertService, variables: KeptVariables):
+def test_that_it_is_over_is_reported_once_and_then_it_is_news_again(service: AlertService, variables: KeptVariables):
     all_clear()(failed())
-    assert service.told == []
+    assert service.received == []
     ongoing_alert()(failed())
     all_clear()(failed())
     all_clear()(failed())
     ongoing_alert()(failed())
-    titles = [title for title, _ in service.told]
+    titles = [title for title, _ in service.received]
     assert titles == ["fast_layer.fast failed", "fast_layer.fast recovered", "fast_layer.fast failed"]
 
 
-def test_what_nobody_was_told_of_is_news_as_soon_as_somebody_listens(
+def test_an_alert_that_reached_no_one_is_sent_as_soon_as_a_service_takes_it(
     monkeypatch: pytest.MonkeyPatch, service: AlertService, variables: KeptVariables
 ):
     monkeypatch.delenv(VARIABLE)
@@ -142,28 +144,28 @@ def test_what_nobody_was_told_of_is_news_as_soon_as_somebody_listens(
 
 
 @pytest.mark.parametrize(("hours", "count"), [(0.1, 0), (12, 0), (23.9, 0), (24.1, 1), (48, 1)])
-def test_what_lasts_is_told_again_after_a_day_and_not_before(
+def test_what_lasts_is_reported_again_after_a_day_and_not_before(
     service: AlertService, variables: KeptVariables, hours: float, count: int
 ):
     ongoing_alert()(failed())
     (key,) = variables.kept
     at = datetime.now(UTC) - timedelta(hours=hours)
     variables.set(key, {**json.loads(variables.kept[key]), "at": at.isoformat()}, serialize_json=True)
-    service.told.clear()
+    service.received.clear()
     ongoing_alert()(failed())
-    assert len(service.told) == count
+    assert len(service.received) == count
     again = datetime.fromisoformat(json.loads(variables.kept[key])["at"])
-    assert (again > at) == bool(count), "the day begins with what was told last"
+    assert (again > at) == bool(count), "the day begins with the last alert"
 
 
-def test_each_task_is_told_of_by_itself(service: AlertService, variables: KeptVariables):
+def test_each_task_has_its_own_alerts(service: AlertService, variables: KeptVariables):
     tasks = [(dag, name) for dag in ("freshness", "fast_layer") for name in ("check", "fast")]
     for dag_id, task_id in tasks:
         ongoing_alert()(failed(ti=SimpleNamespace(dag_id=dag_id, task_id=task_id, try_number=1)))
-    assert [title for title, _ in service.told] == [f"{dag_id}.{task_id} failed" for dag_id, task_id in tasks]
-    service.told.clear()
+    assert [title for title, _ in service.received] == [f"{dag_id}.{task_id} failed" for dag_id, task_id in tasks]
+    service.received.clear()
     all_clear()(failed(ti=SimpleNamespace(dag_id="freshness", task_id="check", try_number=1)))
-    assert [title for title, _ in service.told] == ["freshness.check recovered"]
+    assert [title for title, _ in service.received] == ["freshness.check recovered"]
     assert len(variables.kept) == 3
 
 
@@ -176,9 +178,9 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AlertService]]:
         yield found
 
 
-def test_every_service_of_the_connection_is_told(services: list[AlertService]):
+def test_every_service_of_the_connection_gets_the_alert(services: list[AlertService]):
     failure_alert()(failed())
-    assert [len(each.told) for each in services] == [1, 1, 1]
+    assert [len(each.received) for each in services] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("refusing", [0, 1, 2])
@@ -188,9 +190,9 @@ def test_one_service_that_does_not_take_it_keeps_none_of_the_others_from_it(
     services[refusing].is_refusing = True
     with pytest.raises(AirflowException, match="did not take the alert"):
         failure_alert()(failed())
-    assert [len(each.told) for each in services] == [int(number != refusing) for number in range(3)]
+    assert [len(each.received) for each in services] == [int(number != refusing) for number in range(3)]
 
 
-def test_of_several_things_to_decide_one_that_is_not_taken_keeps_the_others_from_nobody(service: AlertService):
+def test_a_decision_that_is_not_taken_does_not_hold_back_the_others(service: AlertService):
     send_decisions("ingest_sales.ingest", [f"column {name}" for name in "abc"])
-    assert [body for _, body in service.told] == ["column a", "column b", "column c"]
+    assert [body for _, body in service.received] == ["column a", "column b", "column c"]

@@ -1,7 +1,8 @@
 """Assets are announced when their instant moved.
 
-History of the fixture: the last events told units@1, sales@1 and the log split up to 5. Then a run of split read the
-log up to 7; it committed units at 3, and found that an earlier try had committed sales at 2 and died. agents stayed.
+History of the fixture: the last events announced units@1, sales@1 and the log split up to 5. Then a run of split read
+the log up to 7; it committed units at 3, and found that an earlier try had committed sales at 2 and died. agents did
+not change.
 """
 
 from __future__ import annotations
@@ -68,20 +69,20 @@ def test_what_moved_is_announced_whoever_committed_it(assets: LakeAssets) -> Non
     }
 
 
-def test_what_was_told_is_not_told_again(assets: LakeAssets) -> None:
-    told = {**LAST, **plan(assets, LAST)}
-    assert plan(assets, told) == {}
+def test_what_was_announced_is_not_announced_again(assets: LakeAssets) -> None:
+    announced = {**LAST, **plan(assets, LAST)}
+    assert plan(assets, announced) == {}
 
 
-def test_a_first_run_tells_every_table_that_exists(assets: LakeAssets) -> None:
+def test_a_first_run_announces_every_table_that_exists(assets: LakeAssets) -> None:
     assert set(plan(assets, {})) == {"sales/units", "sales/sales", "sales/agents", "sales/sales_log/split"}
 
 
-def test_a_backfill_tells_its_tables_but_not_how_far_the_log_is_split(assets: LakeAssets) -> None:
+def test_a_backfill_announces_its_tables_but_not_how_far_the_log_is_split(assets: LakeAssets) -> None:
     assert set(plan(assets, LAST, is_interval=True)) == {"sales/units", "sales/sales"}
 
 
-def test_a_job_that_brings_on_one_layer_tells_of_this_layer_alone(assets: LakeAssets) -> None:
+def test_a_job_that_refreshes_one_layer_announces_this_layer_alone(assets: LakeAssets) -> None:
     result = JobResult(
         job="mart",
         status=DONE,
@@ -121,54 +122,54 @@ def test_a_run_that_got_further_and_left_something_starts_the_next_one(
     assert ("sales/sales_log/backlog" in planned) is is_announced
 
 
-def remind(assets: LakeAssets, told: dict[str, Any], split: dict[str, Any], at: str) -> Any:
-    return plan_reminder(ingested(at), assets["sales_log"], told, split, run_id="r")
+def remind(assets: LakeAssets, announced: dict[str, Any], split: dict[str, Any], at: str) -> Any:
+    return plan_reminder(ingested(at), assets["sales_log"], announced, split, run_id="r")
 
 
 def test_a_split_that_failed_on_friday_is_started_on_friday_without_new_data(assets: LakeAssets) -> None:
     """The log moved to 9 at ten o'clock and split is at 7: reminders come more and more seldom, at least every hour."""
-    told: dict[str, Any] = {"instant": instant(9), "rows": 5, "clock": "2026-11-27T10:00:00Z"}
+    announced: dict[str, Any] = {"instant": instant(9), "rows": 5, "clock": "2026-11-27T10:00:00Z"}
     reminded = []
     for minute in range(0, 300, 5):
         at = f"2026-11-27T{10 + minute // 60}:{minute % 60:02d}:00Z"
-        if facts := remind(assets, told, {"source": {"up_to": instant(7)}}, at):
-            told = dict(facts)
+        if facts := remind(assets, announced, {"source": {"up_to": instant(7)}}, at):
+            announced = dict(facts)
             reminded.append(minute)
     assert reminded == [10, 30, 70, 130, 190, 250]
-    assert (told["instant"], told["rows"]) == (instant(9), 5)
+    assert (announced["instant"], announced["rows"]) == (instant(9), 5)
 
 
-def test_nobody_is_reminded_of_a_log_that_is_split_or_that_was_announced_just_now(assets: LakeAssets) -> None:
-    late, told = "2026-11-27T18:00:00Z", {"instant": instant(9), "clock": "2026-11-27T10:00:00Z"}
-    assert remind(assets, told, {}, late) is not None, "it was never split"
-    assert remind(assets, told, {"source": {"up_to": instant(9)}}, late) is None
-    assert remind(assets, {**told, "instant": instant(8)}, {}, late) is None, "it moved, so it is announced anyway"
+def test_there_is_no_reminder_of_a_log_that_is_split_or_that_was_announced_just_now(assets: LakeAssets) -> None:
+    late, announced = "2026-11-27T18:00:00Z", {"instant": instant(9), "clock": "2026-11-27T10:00:00Z"}
+    assert remind(assets, announced, {}, late) is not None, "it was never split"
+    assert remind(assets, announced, {"source": {"up_to": instant(9)}}, late) is None
+    assert remind(assets, {**announced, "instant": instant(8)}, {}, late) is None, "it moved, so it is announced anyway"
     assert remind(assets, {}, {}, late) is None
-    assert remind(assets, told, {}, "2026-11-27T10:05:00Z") is None
+    assert remind(assets, announced, {}, "2026-11-27T10:05:00Z") is None
 
 
 TABLES = ("units", "buildings", "projects", "statuses", "agents", "customers", "sales")
 INSTANTS = st.dictionaries(st.sampled_from(TABLES), st.one_of(st.none(), st.integers(1, 3)))
 
 
-@given(now=INSTANTS, told=INSTANTS, up_to=st.integers(0, 3), told_up_to=st.one_of(st.none(), st.integers(0, 3)))
+@given(now=INSTANTS, before=INSTANTS, up_to=st.integers(0, 3), split_up_to=st.one_of(st.none(), st.integers(0, 3)))
 def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
-    assets: LakeAssets, now: dict[str, int | None], told: dict[str, int | None], up_to: int, told_up_to: int | None
+    assets: LakeAssets, now: dict[str, int | None], before: dict[str, int | None], up_to: int, split_up_to: int | None
 ) -> None:
     window = SourceWindow(table="sales_log", after=instant(0), up_to=instant(up_to) if up_to else "0" * 17)
     tables = tuple(outcome(table, number, rows=number or 0) for table, number in now.items())
     result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=tables, source=window)
-    last: dict[str, dict[str, Any]] = {f"sales/{t}": {"instant": instant(n)} if n else {} for t, n in told.items()}
-    if told_up_to is not None:
-        last["sales/sales_log/split"] = {"source": {"up_to": instant(told_up_to)}}
+    last: dict[str, dict[str, Any]] = {f"sales/{t}": {"instant": instant(n)} if n else {} for t, n in before.items()}
+    if split_up_to is not None:
+        last["sales/sales_log/split"] = {"source": {"up_to": instant(split_up_to)}}
     outlets = [*assets.tables, assets.split]
     planned = plan_announcements(result, outlets, last, run_id="r", is_interval=False)
-    moved = {table: n for table, n in now.items() if n and n != told.get(table)}
+    moved = {table: n for table, n in now.items() if n and n != before.get(table)}
     assert {name: facts["instant"] for name, facts in planned.items() if "instant" in facts} == {
         f"sales/{table}": instant(n) for table, n in moved.items()
     }
     assert {name: facts["rows"] for name, facts in planned.items() if "rows" in facts} == {
         f"sales/{table}": n for table, n in moved.items()
     }
-    assert ("sales/sales_log/split" in planned) == (up_to > 0 and up_to != told_up_to)
+    assert ("sales/sales_log/split" in planned) == (up_to > 0 and up_to != split_up_to)
     assert all(facts["run_id"] == "r" and facts["clock"] == result.clock for facts in planned.values())

@@ -1,4 +1,4 @@
-"""The lakes of an Airflow: which are served, which are left out, and what is said of those.
+"""The lakes of an Airflow: which are served, which are left out, and what is reported of those.
 
 The folder of each test is made of specs of one table, `items`, and its log.
 """
@@ -85,19 +85,19 @@ def test_a_file_more_is_a_lake_more_and_a_file_less_one_less(folder: Path) -> No
     ],
     ids=["no YAML", "empty", "unknown column", "no marts there", "another lake's name", "unknown entry"],
 )
-def test_a_broken_lake_is_left_out_and_its_place_is_told(folder: Path, text: str, line: str) -> None:
+def test_a_broken_lake_is_left_out_and_its_place_is_reported(folder: Path, text: str, line: str) -> None:
     (folder / "torn.yaml").write_text(text, encoding="utf-8")
     assert served() == ["ingest_sales", "shop_ingest"]
     assert re.search(line, problems())
     assert problems().endswith("(what is not named here goes on)")
 
 
-def test_every_broken_lake_is_told(folder: Path) -> None:
+def test_every_broken_lake_is_reported(folder: Path) -> None:
     for name in ("torn", "worn", "Not A Lake"):
         (folder / f"{name}.yaml").write_text("lake: 7\n", encoding="utf-8")
     assert served() == ["ingest_sales", "shop_ingest"]
-    said = problems()
-    assert all(f"{name}.yaml:1" in said for name in ("torn", "worn", "Not A Lake"))
+    reported = problems()
+    assert all(f"{name}.yaml:1" in reported for name in ("torn", "worn", "Not A Lake"))
 
 
 def test_a_lake_with_a_wrong_setting_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,18 +113,18 @@ def test_a_lake_at_the_place_of_another_is_left_out(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"),
+    ("variable", "message"),
     [
         ("LAKEHOUSE_BASE_PTH__SHOP", "there is no setting 'base_pth'; write 'base_path'"),
         ("LAKEHOUSE_BASE_PATH__SHOPP", "there is no lake 'shopp'; write 'shop'"),
     ],
 )
-def test_a_variable_of_no_lake_or_setting_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, variable: str, said: str
+def test_a_variable_of_no_lake_or_setting_is_reported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, variable: str, message: str
 ) -> None:
     monkeypatch.setenv(variable, "/elsewhere")
     assert served() == ["ingest_sales", "shop_ingest"]
-    assert f"{variable}: {said}" in problems()
+    assert f"{variable}: {message}" in problems()
 
 
 def test_tables_of_a_lake_that_was_alone_are_not_left_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,10 +167,10 @@ def test_a_folder_that_has_no_lakes_is_an_error_of_every_dag_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
     monkeypatch.setenv("LAKEHOUSE_LAKES", str(tmp_path if is_there else tmp_path / "gone"))
-    asked: tuple[Callable[[], object], ...] = (served, check_lakes)
-    for ask in asked:
+    readers: tuple[Callable[[], object], ...] = (served, check_lakes)
+    for read in readers:
         with pytest.raises(SettingsError, match="LAKEHOUSE_LAKES="):
-            ask()
+            read()
 
 
 @pytest.fixture

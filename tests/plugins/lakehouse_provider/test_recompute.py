@@ -1,4 +1,4 @@
-"""The form of `recompute`, and which of its runs ask a person."""
+"""The form of `recompute`, and which of its runs need a person."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def test_a_dry_run_ends_with_its_plan(run: Run) -> None:
         approve(run, dry_run=True)
 
 
-def test_a_backfill_may_be_approved_when_it_is_asked_for() -> None:
+def test_a_backfill_may_be_approved_when_it_is_requested() -> None:
     assert approve(Run("backfill", conf={"approved": True}))["chosen_options"] == ["Approve"]
 
 
 @pytest.mark.parametrize("run", [Run(), Run("backfill", conf={"approved": True})], ids=["form", "backfill"])
-def test_a_plan_that_changes_nothing_asks_nobody(run: Run) -> None:
+def test_a_plan_that_changes_nothing_needs_no_approval(run: Run) -> None:
     with pytest.raises(AirflowSkipException, match="nothing would change"):
         approve(run, rows=0)
 
@@ -112,9 +112,9 @@ def test_a_plan_that_changes_nothing_asks_nobody(run: Run) -> None:
         Run("backfill", conf={"approved": False}),
         Run("backfill", conf={"approved": "false"}),
     ],
-    ids=["a form that says so itself", "silent", "no", "a word"],
+    ids=["a form that says so itself", "silent", "no", "text"],
 )
-def test_any_other_run_asks_a_person(run: Run) -> None:
-    """It gets as far as asking, for which this task instance has no id."""
+def test_any_other_run_needs_a_person(run: Run) -> None:
+    """It gets as far as the question to a person, for which this task instance has no id."""
     with pytest.raises(AttributeError, match="no attribute 'id'"):
         approve(run)

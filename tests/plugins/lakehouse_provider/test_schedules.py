@@ -36,7 +36,7 @@ NEXT_DAY = datetime(2026, 3, 2, tzinfo=UTC)
 RUN_TYPES = ("scheduled", "manual", "asset_triggered", "backfill")
 
 
-def test_ingest_runs_every_five_minutes_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ingest_runs_every_five_minutes_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     assert ingest_schedule().expression == DEFAULT_INGEST_CRON == "*/5 * * * *"
 

@@ -40,7 +40,7 @@ def test_an_address_says_whose_sql_it_is(text, dialect, url, shown):
         "jdbc:sqlserver://db;databaseName=erp;user=me;password=hidden-word",
     ],
 )
-def test_no_address_and_one_with_a_login_are_refused_without_being_told(text):
+def test_no_address_and_one_with_a_login_are_refused_and_not_shown(text):
     with pytest.raises(SettingsError, match="LAKEHOUSE_JDBC_URL") as caught:
         JdbcAddress.parse(text)
     assert "hidden-word" not in str(caught.value)

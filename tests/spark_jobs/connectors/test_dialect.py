@@ -1,6 +1,6 @@
 """The SQL of each dialect: names are quoted whatever is in them, and each kind of value has its text.
 
-SQL Server cannot be asked here: its SQL is what its documentation says. PostgreSQL and MariaDB are asked in
+SQL Server cannot be queried here: its SQL is what its documentation says. PostgreSQL and MariaDB are queried in
 tests/spark_jobs/jobs/snapshot/test_values.py.
 """
 
@@ -119,7 +119,7 @@ def test_parts_are_made_by_what_the_database_compares(dialect, type_, kind):
     assert dialect.cut_kind(column) is kind
 
 
-def test_sqlserver_is_asked_for_its_rows_and_ends():
+def test_sqlserver_is_queried_for_its_rows_and_ends():
     sql = sqlserver.DIALECT
     assert sql.extent(TABLE, sql.column("Day", "date")) == (
         "SELECT CONVERT(varchar(20), COUNT_BIG(*)) AS counted, CONVERT(varchar(10), MIN([Day]), 23) AS low, "
@@ -127,15 +127,15 @@ def test_sqlserver_is_asked_for_its_rows_and_ends():
     )
 
 
-def test_every_dialect_is_asked_for_the_key_of_one_table_and_for_nothing_that_is_no_primary_key():
-    asked = {dialect: dialect.primary_key(TABLE) for dialect in DIALECTS}
-    assert asked[sqlserver.DIALECT].endswith("WHERE s.name = 'dbo' AND t.name = 'SALES'")
-    assert "i.is_primary_key = 1" in asked[sqlserver.DIALECT]
-    assert asked[mysql.DIALECT].endswith(
+def test_every_dialect_selects_the_primary_key_of_one_table_and_no_other_constraint():
+    queries = {dialect: dialect.primary_key(TABLE) for dialect in DIALECTS}
+    assert queries[sqlserver.DIALECT].endswith("WHERE s.name = 'dbo' AND t.name = 'SALES'")
+    assert "i.is_primary_key = 1" in queries[sqlserver.DIALECT]
+    assert queries[mysql.DIALECT].endswith(
         "WHERE s.index_name = 'PRIMARY' AND s.table_schema = 'dbo' AND s.table_name = 'SALES'"
     )
-    assert asked[postgresql.DIALECT].endswith("WHERE c.contype = 'p' AND n.nspname = 'dbo' AND t.relname = 'SALES'")
-    assert "information_schema" not in asked[postgresql.DIALECT], "a user who may only read sees no constraints there"
+    assert queries[postgresql.DIALECT].endswith("WHERE c.contype = 'p' AND n.nspname = 'dbo' AND t.relname = 'SALES'")
+    assert "information_schema" not in queries[postgresql.DIALECT], "a user who may only read sees no constraints there"
 
 
 def answering(*answers: Mapping[str, Any]) -> Query:
@@ -156,7 +156,7 @@ def test_the_position_of_sqlserver_is_its_newest_captured_commit():
     assert before < place < later
 
 
-def test_mysql_is_asked_in_its_own_way():
+def test_mysql_is_queried_in_its_own_way():
     table = SourceTable(schema="erp", name="SALES")
     answers = answering({"version": "8.4.3"}, {"file": "binlog.000007", "pos": "1543"})
     found = mysql.DIALECT.read_position(table, answers)
@@ -165,7 +165,7 @@ def test_mysql_is_asked_in_its_own_way():
 
 
 @pytest.mark.parametrize(
-    ("dialect", "answers", "said"),
+    ("dialect", "answers", "message"),
     [
         (sqlserver.DIALECT, [{"db": "erp", "lsn": None}], "change data capture"),
         (mysql.DIALECT, [{"version": "8.0"}, {"file": None, "pos": None}], "no binlog"),
@@ -173,12 +173,12 @@ def test_mysql_is_asked_in_its_own_way():
         (postgresql.DIALECT, [{"db": "erp", "lsn": None}], "standby"),
     ],
 )
-def test_a_database_without_a_position_is_refused(dialect, answers, said):
-    with pytest.raises(SettingsError, match=said):
+def test_a_database_without_a_position_is_refused(dialect, answers, message):
+    with pytest.raises(SettingsError, match=message):
         dialect.read_position(TABLE, answering(*answers))
 
 
-def test_postgresql_is_asked_until_the_transactions_of_before_have_ended():
+def test_postgresql_is_polled_until_earlier_transactions_have_ended():
     """What has begun since does not matter."""
     place = {"db": "erp", "lsn": "26371016"}
     found = postgresql.DIALECT.read_position(TABLE, answering(place, *({"number": n} for n in ("729", "727", "730"))))

@@ -1,4 +1,4 @@
-"""What holds for every connector and dialect that is registered, and for events of a connector that nobody knows."""
+"""What holds for every connector and dialect that is registered, and for events of an unknown connector."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_place_is_digits_that_sort_and_is_needed(name: str) -> None:
         connector.position_of({**without, "ts_ms": 1}, {"ts_ms": 1})
 
 
-def test_changes_of_a_connector_that_nobody_knows_are_ordered_by_time() -> None:
+def test_changes_of_an_unknown_connector_are_ordered_by_time() -> None:
     unknown = connector_of("oracle")
     assert unknown.position_of({"ts_ms": 255}, {"ts_ms": 1}) == f"{255:016x}"
     assert unknown.position_of({}, {"ts_ms": 16}) == f"{16:016x}"

@@ -28,7 +28,7 @@ def within(after: int, begun: int, files: int) -> Checkpoint:
 def read_by(checkpoint: Checkpoint) -> set[tuple[int, int]]:
     """By plain sets: the files (commit, number) that were read of nine commits with twelve files each."""
     whole = {number for number in range(1, 10) if at(number) <= checkpoint.instant}
-    # What lies between the instant and the commit that was begun has no rows of its own.
+    # What is between the instant and the commit that was begun has no rows of its own.
     whole |= {number for number in range(1, 10) if checkpoint.begun and at(number) < checkpoint.begun}
     files = {(number, file) for number, file in product(whole, range(12))}
     return files | {(int(checkpoint.begun), file) for file in range(checkpoint.files) if checkpoint.begun}
@@ -50,7 +50,7 @@ def test_less_is_what_holds_fewer_files(one: Checkpoint, other: Checkpoint) -> N
 
 
 @given(st.lists(checkpoints, min_size=1, max_size=5))
-def test_who_goes_on_from_the_furthest_behind_skips_nothing_of_anybody(found: list[Checkpoint]) -> None:
+def test_a_consumer_that_starts_at_the_furthest_behind_skips_nothing(found: list[Checkpoint]) -> None:
     slowest = Checkpoint.parse(furthest_behind(map(str, found)))
     assert slowest in found
     assert all(read_by(slowest) <= read_by(each) for each in found)

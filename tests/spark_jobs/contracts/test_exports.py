@@ -51,7 +51,7 @@ def test_a_path_is_made_absolute_and_a_uri_is_one_for_spark(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("path", "format_name", "said"),
+    ("path", "format_name", "message"),
     [
         ("sales", "", "does not say its format; let the name end in .parquet, .csv, .csv.gz, or give --format"),
         ("sales.parquet.gz", "", "does not say its format"),
@@ -66,8 +66,8 @@ def test_a_path_is_made_absolute_and_a_uri_is_one_for_spark(tmp_path: Path, monk
         ("a\nb.csv", "", "is no name for an export"),
     ],
 )
-def test_what_makes_no_sense_is_refused(path: str, format_name: str, said: str) -> None:
-    with pytest.raises(ContractError, match=re.escape(said)):
+def test_what_makes_no_sense_is_refused(path: str, format_name: str, message: str) -> None:
+    with pytest.raises(ContractError, match=re.escape(message)):
         parse_target(path, format_name=format_name)
 
 

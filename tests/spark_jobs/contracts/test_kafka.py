@@ -1,4 +1,4 @@
-"""What a person says of Kafka: read when it can be done, refused with what can be said instead when it cannot."""
+"""Settings of Kafka: parsed when they are valid, else refused with a message that gives the valid forms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_places_to_begin():
         "{} x",
     ],
 )
-def test_a_place_that_is_none_is_refused_with_what_can_be_said(text):
+def test_an_invalid_start_is_refused_with_the_valid_forms(text):
     with pytest.raises(SettingsError, match=r"LAKEHOUSE_KAFKA_START=.*give earliest, latest, a time such as"):
         Start.parse(text)
 
@@ -70,7 +70,7 @@ def test_what_would_change_what_is_read_or_load_code_is_refused(text):
         parse_properties(text)
 
 
-def test_no_value_is_told_when_properties_are_refused():
+def test_no_value_is_shown_when_properties_are_refused():
     with pytest.raises(SettingsError) as caught:
         parse_properties('{"sasl.password": "canary-1234", "group.id": "canary-5678"}')
     assert "canary" not in str(caught.value)

@@ -87,7 +87,7 @@ VARIABLES = st.dictionaries(
 def test_a_lakes_variables_are_its_own_and_those_of_all(
     folder: Path, given: dict[tuple[str, str], str], lake: str
 ) -> None:
-    """Against an account by setting: what is said of the lake, else of all, and of all only where it is not of one."""
+    """Against a plain rule by setting: the lake's own value, else the common one unless it is of one lake only."""
     variables = {f"LAKEHOUSE_{setting}{f'__{of.upper()}' if of else ''}": text for (setting, of), text in given.items()}
     found = lake_environment({**environment(folder), **variables, "HOME": "/h"}, lake)
     expected = {}

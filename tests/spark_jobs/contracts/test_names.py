@@ -43,7 +43,7 @@ def test_an_error_is_one_line_whatever_it_quotes(text):
     assert show_path(text).isprintable()
 
 
-def test_a_name_is_shown_so_that_nobody_is_fooled():
+def test_a_name_is_shown_so_that_no_one_is_fooled():
     assert show("sales") == "'sales'"
     assert show("s\u0430les") == r"'s\u0430les'"
     assert show("a\nb\u202e") == r"'a\nb\u202e'"
@@ -53,7 +53,7 @@ def test_a_name_is_shown_so_that_nobody_is_fooled():
     assert show_all(range(30)).endswith("7, and 22 more]")
 
 
-def test_words_that_harm_nobody_are_left_as_they_are():
+def test_harmless_words_are_left_as_they_are():
     assert plain("v1.yaml") == "v1.yaml"
     assert plain("v\u0661.yaml") == r"'v\u0661.yaml'"
     assert show_path("/data/Gr\u00f6\u00dfe/v1.yaml") == "/data/Gr\u00f6\u00dfe/v1.yaml"

@@ -70,7 +70,7 @@ def test_no_way_to_choose_takes_a_hostile_name(what):
             Selection.of(**{**NOTHING, what: name})
 
 
-def test_words_that_nobody_knows_are_refused_with_those_that_are():
+def test_unknown_words_are_refused_with_the_known_ones():
     for reason in Reason:
         check_reason(reason.value)
     for state in State:

@@ -66,6 +66,6 @@ def test_another_line_is_no_result(line):
         JobResult.from_json(line)
 
 
-def test_a_status_nobody_knows_is_refused():
+def test_an_unknown_status_is_refused():
     with pytest.raises(ContractError, match="'fine' is neither"):
         JobResult(job="split", status="fine", clock="2026-11-21T10:00:00Z")

@@ -63,12 +63,12 @@ def test_a_log_line_has_no_secret_nor_has_its_traceback():
         raise ValueError(f"cannot reach mysql://me:{WRITTEN}@host")
     except ValueError:
         record = logging.LogRecord("x", logging.ERROR, __file__, 1, "tried %s", (CANARY,), sys.exc_info())
-    said = formatter.format(record)
-    assert "tried ***" in said
-    assert "mysql://me:***@host" in said
+    logged = formatter.format(record)
+    assert "tried ***" in logged
+    assert "mysql://me:***@host" in logged
 
 
-def test_what_of_an_address_may_be_told():
+def test_an_address_is_shown_without_its_secrets():
     assert without_secrets("sc://host:15002/;token=x;user_id=y") == "sc://host:15002/"
     assert without_secrets("mysql://me:x@y@host/db?password=z") == "mysql://host/db"
 

@@ -16,7 +16,7 @@ def test_every_setting_of_a_session_is_fixed_or_tunable():
     assert not FIXED & TUNABLE
 
 
-def test_what_hudi_is_told_is_fixed_too():
+def test_options_of_hudis_procedures_are_fixed_too():
     names = set(build_procedure_options())
     assert names
     assert own_settings([*names, "spark.executor.cores", *TUNABLE]) == sorted(names)

@@ -39,7 +39,7 @@ VALID = {
     "catalog": "thrift://host:9083",
     "athena_results": "s3://bucket/folder/",
 }
-"""Of settings that take no other word; all others are given a word or number of their own."""
+"""Of settings that take only certain values; each other one gets a text or number of its own."""
 
 
 def test_every_setting_is_read_from_its_own_variable_and_no_other():
@@ -61,7 +61,7 @@ def test_relative_paths_are_taken_from_here_and_addresses_left_alone():
     assert settings.table_path("units") == "s3a://bucket/lake/units"
 
 
-def test_a_table_lies_below_the_base_however_it_is_written():
+def test_a_table_is_below_the_base_however_it_is_written():
     assert Settings(base_path="/lake/").table_path("units") == "/lake/units"
 
 
@@ -143,5 +143,5 @@ def test_in_a_zip_there_is_no_default_for_where_the_lake_is(packed: ModuleType, 
     given = environment(**{each: place for each, place in PLACES.items() if each != name})
     with pytest.raises(SettingsError) as caught:
         packed.Settings.from_environment(given)
-    told = f"LAKEHOUSE_{name.upper()} is not set, and the zip has no default for it; set it"
-    assert str(caught.value) == told
+    message = f"LAKEHOUSE_{name.upper()} is not set, and the zip has no default for it; set it"
+    assert str(caught.value) == message

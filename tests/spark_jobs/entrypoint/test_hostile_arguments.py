@@ -159,6 +159,6 @@ def test_every_job_that_takes_a_name_is_tried():
     assert {command.split()[0] for command in COMMANDS} >= JOBS.keys() - without_names
 
 
-def test_what_was_given_is_shown_so_that_it_can_be_told_from_what_was_meant(empty_lake, capsys):
+def test_what_was_given_is_shown_so_that_it_can_be_compared_with_what_was_meant(empty_lake, capsys):
     assert end(["mart", "--layer=f\u0430st"]) == 2
     assert r"no mart is of layer 'f\u0430st'; layers are ['fast', " in capsys.readouterr().err

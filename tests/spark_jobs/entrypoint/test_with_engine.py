@@ -37,9 +37,9 @@ def refused(environment: dict[str, str]) -> str:
 
 def test_a_lake_that_cannot_be_written(tmp_path, environment):
     (tmp_path / "lake" / ".leases").write_text("")
-    said = refused(environment)
-    assert said.startswith(f"error: no permission to write {tmp_path}/lake/.leases")
-    assert said.endswith("give the user write access or set LAKEHOUSE_BASE_PATH")
+    error = refused(environment)
+    assert error.startswith(f"error: no permission to write {tmp_path}/lake/.leases")
+    assert error.endswith("give the user write access or set LAKEHOUSE_BASE_PATH")
 
 
 @LATER
@@ -55,8 +55,8 @@ def test_a_table_of_another_version(tmp_path, environment):
 @LATER
 def test_a_landing_path_that_is_a_file(tmp_path, environment):
     (tmp_path / "file").write_text("")
-    said = refused({**environment, "LAKEHOUSE_LANDING_PATH": str(tmp_path / "file")})
-    assert said.startswith(f"error: cannot read {tmp_path}/file (Not a directory)")
+    error = refused({**environment, "LAKEHOUSE_LANDING_PATH": str(tmp_path / "file")})
+    assert error.startswith(f"error: cannot read {tmp_path}/file (Not a directory)")
 
 
 def test_the_last_line_of_standard_output_is_the_result(environment):

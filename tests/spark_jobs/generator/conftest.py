@@ -24,7 +24,7 @@ DEEPEST = 20
 
 @dataclass
 class Topic:
-    """What stands in a topic: every line, the good ones in order of delivery, tombstones, broken lines by reason."""
+    """What is in a topic: every line, the good ones in order of delivery, tombstones, broken lines by reason."""
 
     lines: list[bytes] = field(default_factory=list)
     good: list[dict[str, Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Order, lateness, redelivery, deletes and their rates, as they stand in the files. 8,000 events, see ``life``."""
+"""Order, lateness, redelivery, deletes and their rates, as they are in the files. 8,000 events, see ``life``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_positions_are_unique_and_times_rise_with_them(life):
     assert {len(part) for event in events for part in _position(event)[:2]} == {len("00000027:000001d8:0003")}
 
 
-def test_events_lie_between_start_and_end_and_come_to_both(life):
+def test_events_are_between_start_and_end_and_come_to_both(life):
     plan, times = life.outcome.plan, [event["source"]["ts_ms"] for event in life.topic.distinct]
     assert times[0] == plan.start_ms
     assert plan.end_ms - 120_000 < times[-1] < plan.end_ms
@@ -66,7 +66,7 @@ def test_a_changed_key_is_a_delete_and_an_insert_in_one_place(life):
     ("rate", "share"),
     [("delete", 0.04), ("late", 0.1), ("redelivery", 0.05), ("broken", 0.01)],
 )
-def test_rates_are_about_what_was_asked(life, rate, share):
+def test_rates_are_about_what_was_requested(life, rate, share):
     distinct, good = life.topic.distinct, life.topic.good
     found = {
         "delete": sum(event["op"] == "d" for event in distinct),
@@ -130,7 +130,7 @@ def test_nothing_is_without_a_name_from_its_first_record_on(make, seed):
     assert all(None in {row[f"{kind}Name"] for row in rows} for kind in kinds)
 
 
-def test_deletes_have_no_after_and_a_tombstone_follows_when_asked(life, make):
+def test_deletes_have_no_after_and_a_tombstone_follows_when_requested(life, make):
     deletes = [event for event in life.topic.distinct if event["op"] == "d"]
     assert all(event["after"] is None and event["before"]["SaleId"] for event in deletes)
     assert life.topic.tombstones == len(deletes)

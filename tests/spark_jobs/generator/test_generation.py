@@ -63,7 +63,7 @@ def test_the_life_does_not_depend_on_its_delivery(make):
     assert len(calm.topic.lines) == 1_000 < len(rough.topic.lines)
 
 
-def test_files_are_cut_as_asked_and_named_by_offset(make):
+def test_files_are_cut_as_requested_and_named_by_offset(make):
     run = make(events=1_000, files=3, is_gzip=True, rates=RATES)
     offsets = [
         int(path.name.removesuffix(".jsonl.gz").rpartition("+")[2]) for path in sorted(run.outcome.folder.iterdir())
@@ -102,7 +102,7 @@ def test_a_topic_that_is_not_its_own_is_left_alone(make, tmp_path):
         make(tmp_path, events=10, topic="foreign", is_resume=True)
 
 
-def test_a_damaged_state_and_a_folder_that_is_none_are_told(life, tmp_path):
+def test_a_damaged_state_and_a_folder_that_is_none_are_refused(life, tmp_path):
     request = Request(clock=life.outcome.plan.end, events=10, is_resume=True)
     state = tmp_path / "_generator" / "erp.dbo.SALES.state.json.gz"
     state.parent.mkdir()
@@ -123,7 +123,7 @@ def test_a_state_of_another_version_is_not_gone_on_with(make, tmp_path):
     assert _files(tmp_path) == before
 
 
-def test_long_runs_tell_how_far_they_are(make, monkeypatch, caplog):
+def test_long_runs_report_their_progress(make, monkeypatch, caplog):
     monkeypatch.setattr(generation, "_PROGRESS_SECONDS", 0.0)
     with caplog.at_level(logging.INFO):
         make(events=2_000)

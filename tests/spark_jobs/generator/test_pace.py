@@ -1,4 +1,4 @@
-"""Times of events, for runs of any length: they never fall, and lie between the run's start and its end."""
+"""Times of events, for runs of any length: they never fall, and are between the run's start and its end."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def _overwrite(
     table: dict[str, dict[str, Any]], key: int, row: dict[str, Any], columns: dict[str, str], *, is_value: bool
 ) -> None:
     stored = table.setdefault(str(key), dict.fromkeys(columns))
-    said = {name: row[source] for name, source in columns.items() if source in row}
-    stored.update({name: value for name, value in said.items() if is_value or value is not None})
+    given = {name: row[source] for name, source in columns.items() if source in row}
+    stored.update({name: value for name, value in given.items() if is_value or value is not None})
 
 
 Folded = tuple[dict[str, dict[str, Any]], set[int], Counter[tuple[str, str, str]]]

@@ -107,7 +107,7 @@ def write_mart(folder: Path, name: str, sql: str, declared: dict[str, Any]) -> N
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SpecLake:
-    """The lake with the history and its marts; nobody writes to it."""
+    """The lake with the history and its marts; no test writes to it."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "marts").mkdir()
     for name, sql in SQL.items():
@@ -182,9 +182,9 @@ def test_a_changed_mart_is_blocked_previewed_applied_and_taken_back(shop: Shop, 
     assert set(shop.stored("agent_bands")) == {5, 6}, "the mart that reads it follows"
 
     states = shop.lake.instants()
-    asked = shop.run("undo", plan=PLAN)
-    assert (asked.status, asked.counters) == (NOTHING_TO_DO, {"tables_planned": 1, "rows_written": 0})
-    assert re.search(r"agent_sums: restored to its rows of \S+ \S+ UTC, commits since: 1$", asked.messages[1])
+    shown = shop.run("undo", plan=PLAN)
+    assert (shown.status, shown.counters) == (NOTHING_TO_DO, {"tables_planned": 1, "rows_written": 0})
+    assert re.search(r"agent_sums: restored to its rows of \S+ \S+ UTC, commits since: 1$", shown.messages[1])
     assert shop.lake.instants() == states
     shop.run("undo", yes=True)
     assert shop.stored() == before

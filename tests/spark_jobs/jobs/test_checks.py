@@ -44,7 +44,7 @@ def test_they_can_be_listed_without_an_engine(tmp_path: Path, capsys: pytest.Cap
         run(HandMadeLake(tmp_path), "run", "--tables", "sales, sails")
 
 
-def test_one_that_cannot_be_asked_has_not_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_one_that_cannot_be_run_has_not_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ChecksUndecidedError, match=r"3 of 3 checks cannot be run: .* sales_log, statuses yet") as error:
         run(HandMadeLake(tmp_path), "run", "--engine", "athena", "--tables", "statuses")
     assert error.value.exit_code == 1
@@ -54,7 +54,7 @@ def test_one_that_cannot_be_asked_has_not_passed(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.services
-def test_athena_is_asked_once_a_table_and_for_keys_where_rows_were_found(
+def test_athena_gets_one_query_a_table_and_others_for_keys_where_rows_were_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     lake = HandMadeLake(tmp_path / "lake")
@@ -67,13 +67,15 @@ def test_athena_is_asked_once_a_table_and_for_keys_where_rows_were_found(
         for rows in (counts, [{"status_id": 3}, {"status_id": 5}]):
             answer_as(rows, endpoint=api.url, region="eu-west-1")
         assert main(["checks", "run", "--engine", "athena", "--tables", "statuses"]) == 2
-        asked = [given for name, given in api.asked if name == "StartQueryExecution"]
-        assert [each["QueryExecutionContext"]["Database"] for each in asked] == ["sales_views"] * 2
-    told = capsys.readouterr()
-    assert re.search(r"statuses.name_is_known +broken +4 +status_id=3; status_id=5\n", told.out)
-    result = JobResult.from_json(told.out.splitlines()[-1])
+        started = [given for name, given in api.calls if name == "StartQueryExecution"]
+        assert [each["QueryExecutionContext"]["Database"] for each in started] == ["sales_views"] * 2
+    printed = capsys.readouterr()
+    assert re.search(r"statuses.name_is_known +broken +4 +status_id=3; status_id=5\n", printed.out)
+    result = JobResult.from_json(printed.out.splitlines()[-1])
     assert result.counters == {"checks": 3, "held": 2, "broken": 1, "missing": 0, "rows": 4}
-    assert told.err.splitlines()[-1].startswith("error: 1 of 3 checks found rows: statuses.name_is_known (4); look at")
+    assert printed.err.splitlines()[-1].startswith(
+        "error: 1 of 3 checks found rows: statuses.name_is_known (4); look at"
+    )
 
 
 FOR_SMALL_QUERIES = {

@@ -36,7 +36,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     return [line.split() for line in lines[2:]]
 
 
-def test_nobody_has_read_anything(settings: Settings, capsys: pytest.CaptureFixture[str]):
+def test_without_consumers_the_list_is_empty(settings: Settings, capsys: pytest.CaptureFixture[str]):
     assert run(settings, "list").counters == {"consumers": 0}
     assert capsys.readouterr().out == "no consumer has read anything yet\n"
 

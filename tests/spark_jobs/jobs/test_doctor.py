@@ -33,7 +33,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Damag
         schedule.land(lake.folder / "landing", number)
         lake.run("ingest")
         lake.run("split")
-    # A plan that nobody carried out.
+    # A plan that was not carried out.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TableServices, "_carry_out", _die)
         with pytest.raises(CrashError):
@@ -69,7 +69,7 @@ def file_names(lake: SpecLake) -> set[Path]:
 
 def ailments(lake: SpecLake, action: str, **options: Any) -> set[tuple[str, str]]:
     result = lake.run("doctor", clock=LATER, action=action, **options)
-    return {(said.split(": ")[0], said.split(": ")[1]) for said in result.messages}
+    return {(message.split(": ")[0], message.split(": ")[1]) for message in result.messages}
 
 
 def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: Damaged):
@@ -98,7 +98,7 @@ def test_each_damage_is_named_and_what_is_safe_is_repaired(damaged: Damaged):
     assert lake.run("doctor", clock=LATER, action="check", deep=True).status == "nothing_to_do"
 
 
-def test_rows_that_stand_twice_are_found_by_looking_at_them(damaged: Damaged):
+def test_duplicate_rows_are_found_by_looking_at_them(damaged: Damaged):
     """The same file, once it counts: a second base file in a group of its own, of the instant of a commit."""
     lake, _ = damaged
     agents = Path(lake.path("agents"))

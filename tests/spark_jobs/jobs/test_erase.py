@@ -1,4 +1,4 @@
-"""Somebody taken out of a lake: it is as if the events had never named them, and no file below it does any more."""
+"""A person is erased from a lake: it is as if the events had never named them, and no file below it does any more."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def test_one_that_dies_again_and_again_is_finished_by_the_last(people: PeopleLak
         people.lake.run("split", clock=people.clock)
         with pytest.raises((ContractError, ErasureUnfinishedError), match="cut off; run"):
             people.lake.run("erase", clock=people.clock, customer=CUSTOMER, yes=True)
-        assert people.lake.run("erase", clock=people.clock, agent=AGENT).counters["findings"] > 0, "or nobody is asked"
+        assert people.lake.run("erase", clock=people.clock, agent=AGENT).counters["findings"] > 0, (
+            "or no one would run it again"
+        )
     people.land_late()
     people.lake.run("erase", clock=people.clock, agent=AGENT, yes=True)
     assert traces(people.lake.folder, (*WORDS_OF_AGENT, LATE_NAME)) == []
@@ -201,7 +203,7 @@ def test_what_is_refused(people: PeopleLake):
         ({}, "name one person: --agent ID or --customer ID"),
         ({"agent": 7, "customer": 8}, "name one person"),
         ({"agent": "Ann"}, "agent_id is a whole number"),
-        ({"agent": "0"}, "stand-in for everybody who was erased before"),
+        ({"agent": "0"}, "that is the stand-in of erased people"),
     ):
         with pytest.raises(ContractError, match=message):
             people.lake.run("erase", clock=people.clock, **options)

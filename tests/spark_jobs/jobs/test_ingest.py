@@ -47,7 +47,7 @@ def test_a_folder_written_by_someone_else(lake):
 
 
 def test_names_of_files_and_fields_are_data_whatever_they_are(lake):
-    """One sale a file, each with a field of a hostile name: the position has the file's name, nobody has the field."""
+    """One sale a file, each with a field of a hostile name: the position has the file's name, no table the field."""
     names = [name for name in HOSTILE.values() if fits_file_name(name) and "\ud800" not in name]
     records = [sqlserver("c", {**sale(n), name: name}, n) for n, name in enumerate(names, start=1)]
     for name, record in zip(names, records, strict=True):
@@ -128,7 +128,7 @@ def test_what_comes_again_within_a_batch_is_one_row_also_with_the_time_of_anothe
     assert sorted(row["sale_id"] for row in lake.rows("sales_log")) == [*range(1, 11)]
 
 
-def test_half_a_line_nobody_finishes_is_kept_in_quarantine(lake):
+def test_half_a_line_that_is_never_finished_is_kept_in_quarantine(lake):
     whole = line(sqlserver("c", sale(1), 1))
     path = lake.land("a.jsonl", [whole])
     path.write_bytes(whole + b"\n" + whole[:50])

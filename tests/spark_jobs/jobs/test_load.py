@@ -220,7 +220,7 @@ def test_a_bulk_insert_of_a_key_that_is_there_is_refused_as_a_whole(spark: Spark
     assert lake.instants() == before
 
 
-def test_what_is_expected_of_a_load_is_asked_before_it_is_committed(spark: SparkSession, tmp_path: Path) -> None:
+def test_expectations_of_a_load_are_checked_before_it_is_committed(spark: SparkSession, tmp_path: Path) -> None:
     rules = {
         "rate_is_positive": {"column": "rate", "between": [0, None], "action": "quarantine"},
         "rates_are_many": {"rows": [2, None], "action": "stop"},
@@ -233,8 +233,8 @@ def test_what_is_expected_of_a_load_is_asked_before_it_is_committed(spark: Spark
     rows = [rate("EUR", DAYS[0], "1"), rate("USD", DAYS[0], "-1"), rate("CHF", DAYS[0], "2")]
     result = load(lake, "copied_rates", rows, name="2.csv")
     assert "copied_rates: quarantined: rate_is_positive" in result.messages[0]
-    said = "1 of 3 rows of copied_rates cannot be used and are in the quarantine, 2 were written"
-    assert result.alerts == (f"{said}; quarantine list says why",)
+    message = "1 of 3 rows of copied_rates cannot be used and are in the quarantine, 2 were written"
+    assert result.alerts == (f"{message}; quarantine list says why",)
     check_rates(lake, "copied_rates", {("EUR", DAYS[0]): Decimal(1), ("CHF", DAYS[0]): Decimal(2)})
     assert broken_rules(lake, "copied_rates") == {"rate_is_positive": 1}
     (kept,) = lake.rows("quarantine")

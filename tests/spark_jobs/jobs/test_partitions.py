@@ -1,4 +1,4 @@
-"""partitions: what is listed is what lies there, what is old goes by the run's clock, and changes stay where they are.
+"""partitions: what is listed is what is there, what is old goes by the run's clock, and changes stay where they are.
 
 The rates are of four days; the lake has tables of changes beside them.
 """
@@ -49,7 +49,7 @@ def context(settings: Settings, command: str, clock: datetime = CLOCK) -> JobCon
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("list --table=units", "units has no partitions"),
         ("list --table=rates", "has no table 'rates'"),
@@ -65,10 +65,10 @@ def context(settings: Settings, command: str, clock: datetime = CLOCK) -> JobCon
         ("retain --partition=2026-01-01", "retain takes no --partition"),
     ],
 )
-def test_what_may_not_go_is_refused_on_one_line(settings: Settings, command: str, told: str) -> None:
+def test_what_may_not_go_is_refused_on_one_line(settings: Settings, command: str, message: str) -> None:
     with pytest.raises(ContractError) as refusal:
         partitions.check(context(settings, command))
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
@@ -124,7 +124,7 @@ def folders(lake: Lake, table: str) -> set[str]:
 
 @pytest.mark.hudi
 @pytest.mark.parametrize("table", ["copied_rates", "merged_rates"])
-def test_old_days_go_by_the_clock_and_the_listing_is_what_lies_there(
+def test_old_days_go_by_the_clock_and_the_listing_is_what_is_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str
 ) -> None:
     lake = make_loading_lake(spark, tmp_path)

@@ -21,7 +21,7 @@ CLOCK = datetime(2026, 1, 2, tzinfo=UTC)
 
 def verdict(table: str, name: str, broken: int) -> Verdict:
     each = Expectation(table=table, name=name, kind=Kind.NOT_NULL, columns=("id",), action=Action.STOP)
-    return Verdict(expectation=each, asked=9, broken=broken, outcome=Outcome.STOPPED)
+    return Verdict(expectation=each, checked=9, broken=broken, outcome=Outcome.STOPPED)
 
 
 def run(own: Settings, action: str, **options: Any) -> JobResult:
@@ -72,7 +72,7 @@ def test_rows_that_are_there_are_accepted_by_their_number_and_published_at_once(
         ({"table": "sales"}, "accept needs --because"),
     ],
 )
-def test_what_is_not_said_in_full_changes_nothing(own: Settings, options: dict[str, str], message: str):
+def test_an_incomplete_acceptance_changes_nothing(own: Settings, options: dict[str, str], message: str):
     with pytest.raises(ContractError, match=message):
         run(own, "accept", by="Ada", **options)
     assert held(own) == ["agents", "sales", "units"]

@@ -1,7 +1,7 @@
 """quarantine: broken records replayed, repaired, discarded and delivered again, in any order; nothing lost or doubled.
 
 Broken records are those of tests.support.broken: each is a good change of a sale of its own key, made unusable, so its
-repaired form is that good change. The oracle is told what was delivered and what was repaired, in any order.
+repaired form is that good change. The oracle gets what was delivered and what was repaired, in any order.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def test_a_person_is_erased_from_records_and_histories(lake):
     raw, repaired = line(sqlserver("c", named, 7)), line(sqlserver("c", {**named, "SaleId": 7}, 7))
     lake.land("a.jsonl", [line(good(1)), raw])
     lake.run("ingest")
-    act(lake, "replay", record=hash_of(raw), because=f"{AGENT_NAMES[0]} asked for it")
+    act(lake, "replay", record=hash_of(raw), because=f"requested by {AGENT_NAMES[0]}")
     repair(lake, raw, repaired)
     (lake.folder / "repaired.json").unlink()
     lake.run("split")

@@ -50,7 +50,7 @@ def deals() -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def made(spark, tmp_path_factory) -> SpecLake:
-    """The lake as it is before each test; nobody writes to it."""
+    """The lake as it is before each test; no test writes to it."""
     layers, folder = ("fast", "stitch", "slow"), tmp_path_factory.mktemp("made")
     lake = make_mart_lake(spark, folder, layers=layers, without=WITHOUT_RULES)
     lake.land("deals.jsonl", deals())
@@ -94,7 +94,7 @@ def test_a_plan_changes_nothing_and_says_what_would(lake, capsys):
     assert (dry.counters["rows_written"], lake.instants()) == (0, before)
 
 
-def test_another_rule_counts_the_months_asked_for_and_the_way_back_is_right(lake):
+def test_another_rule_counts_the_requested_months_and_undo_is_right(lake):
     before = cells(lake, PERFORMANCE, "month", "agent_id")
     assert {row["rules_version"] for row in before.values()} == {"v1"}
     assert {agent for _, agent in before} == {5, 6}

@@ -78,7 +78,7 @@ def test_a_query_reads_the_state_of_that_name(lake: SpecLake, capsys: pytest.Cap
 
 
 def test_the_documented_procedures_are_there(lake: SpecLake):
-    """What docs/time-travel.md tells people to call, on the table `sales`."""
+    """The calls that docs/time-travel.md shows, on the table `sales`."""
     text = (PROJECT_ROOT / "docs" / "time-travel.md").read_text(encoding="utf-8")
     calls = re.findall(r"CALL (show_\w+)\(table => 'sales'(.*)\);", text)
     assert len(calls) > 5

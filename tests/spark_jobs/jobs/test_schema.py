@@ -68,8 +68,8 @@ def test_a_column_more_and_a_wider_type_reach_the_table_by_themselves(shop, caps
     assert rows_of(shop)[3] == {"total": None, "note": "y"}
     capsys.readouterr()
     assert shop.run("schema", action="history").status == "nothing_to_do"
-    told = capsys.readouterr().out
-    lines = [line.split() for line in told.splitlines()[2:]]
+    printed = capsys.readouterr().out
+    lines = [line.split() for line in printed.splitlines()[2:]]
     assert [(words[2], words[3]) for words in lines].count(("added", "id")) == 1
     assert {words[2] for words in lines} == {"added", "widened", "dropped"}
     widened = next(words for words in lines if words[2] == "widened")
@@ -85,8 +85,8 @@ def test_what_does_not_fit_waits_for_a_person_and_the_rest_goes_on(shop, capsys)
     other = change("u", "orders", {"id": 2, "total": "a lot"}, 20, fields=as_text)
     shop.land("three", [line_of(good), line_of(other)], topic=TOPIC)
     done = shop.run("ingest")
-    (told,) = done.alerts
-    assert told.startswith("shop.orders: column total came as string and is decimal(10,2)")
+    (alert,) = done.alerts
+    assert alert.startswith("shop.orders: column total came as string and is decimal(10,2)")
     assert (done.counters["events_new"], done.counters["records_quarantined"]) == (1, 1)
     shop.run("split")
     assert rows_of(shop) == {1: {"total": Decimal("0.05")}, 2: {"total": Decimal("0.02")}}

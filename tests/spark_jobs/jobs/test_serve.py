@@ -1,4 +1,4 @@
-"""serve puts what stands in a mart's Hudi table into the serving store, each commit as it was, and reads no mart twice.
+"""serve copies the rows of a mart's Hudi table to the serving store, each commit as it was, and reads no mart twice.
 
 The mart fast_daily_deals gets two commits of its own form on storage. The first: agents 1, 2 and 3 with 1, 2 and 3
 deals. The second: agent 2 has 5 deals, agent 3 none any more, agent 4 is new. fast_hourly_events has no commit.
@@ -52,7 +52,7 @@ def write(lake: Lake, rows: Sequence[tuple[int, int, bool]], *, clock: datetime 
     return commit(rows_df, mart_layout(mart), metadata=metadata, settings=lake.settings, is_first=is_first).instant
 
 
-def ask(lake: Lake, sql: str) -> list[Any]:
+def query(lake: Lake, sql: str) -> list[Any]:
     file = f"{lake.settings.base_path}/.serving/serving.sqlite"
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         return connection.execute(sql).fetchall()
@@ -60,7 +60,7 @@ def ask(lake: Lake, sql: str) -> list[Any]:
 
 def served(lake: Lake) -> tuple[set[str], list[tuple[int, int]]]:
     """Instants and deals by agent."""
-    rows = ask(lake, f"SELECT true_for, agent_id, deals FROM {MART} ORDER BY agent_id")
+    rows = query(lake, f"SELECT true_for, agent_id, deals FROM {MART} ORDER BY agent_id")
     return {row[0] for row in rows}, [row[1:] for row in rows]
 
 
@@ -75,9 +75,9 @@ def test_the_newest_commit_is_served_once(lake: Lake):
     assert result.messages == (f"{EMPTY} has no commit yet: nothing to serve",)
     assert result.status == DONE
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
-    columns = [row[1] for row in ask(lake, f"PRAGMA table_info({MART})")]
+    columns = [row[1] for row in query(lake, f"PRAGMA table_info({MART})")]
     assert columns == ["day", "project_id", "agent_id", "deals", "contract_total", "true_for", "true_at"]
-    assert ask(lake, f"SELECT DISTINCT contract_total, project_id FROM {MART}") == [(str(TOTAL), None)]
+    assert query(lake, f"SELECT DISTINCT contract_total, project_id FROM {MART}") == [(str(TOTAL), None)]
 
     again = lake.run("serve", layer=["fast"], mart=[MART])
     assert (again.status, [o.is_committed for o in again.tables]) == (NOTHING_TO_DO, [False])
@@ -120,7 +120,7 @@ def test_a_restored_mart_and_a_clock_that_moves_on(lake: Lake):
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
 
     def clock() -> datetime:
-        ((text,),) = ask(lake, f"SELECT clock FROM served_marts WHERE mart = '{MART}'")
+        ((text,),) = query(lake, f"SELECT clock FROM served_marts WHERE mart = '{MART}'")
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
     assert clock() == CLOCK

@@ -56,7 +56,7 @@ def limits_of(*, gb: float, day: int, minutes: int = 5, is_advised: bool = False
 
 
 @pytest.mark.parametrize(
-    ("load", "said"),
+    ("load", "message"),
     [
         ({"gb": 10, "day": 365}, "sales: 47,104 files, listed by every plan"),
         ({"gb": 10, "day": 365}, "sales: 229 times what landed is written"),
@@ -67,8 +67,8 @@ def limits_of(*, gb: float, day: int, minutes: int = 5, is_advised: bool = False
         ({"gb": 10_000, "day": 365}, "PUT/s to one prefix"),
     ],
 )
-def test_a_passed_limit_is_told(load: dict[str, Any], said: str):
-    assert any(said in warning for warning in limits_of(**load))
+def test_a_passed_limit_is_reported(load: dict[str, Any], message: str):
+    assert any(message in warning for warning in limits_of(**load))
 
 
 def test_advice_writes_less_into_fewer_buckets():
@@ -89,15 +89,15 @@ def test_what_landed_a_day_is_in_the_log_and_every_new_row_in_its_table():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--gb-per-day", "-1"], "more than 0 GB a day"),
         (["--gb-per-day", "1", "2", "3", "--batch-minutes", "5", "6"], "has 2 numbers for 3 sizes"),
         (["--gb-per-day", "1", "--days", "0"], "--days 0"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(words: list[str], said: str):
-    with pytest.raises(ContractError, match=said):
+def test_numbers_that_make_no_sense_are_refused(words: list[str], message: str):
+    with pytest.raises(ContractError, match=message):
         sizing(*words)
 
 

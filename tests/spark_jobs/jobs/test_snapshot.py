@@ -117,7 +117,7 @@ def test_begun_again_it_brings_what_changed_since(spark, tmp_path, source):
 
 
 def test_a_database_that_has_not_moved_is_not_read_once_more(spark, tmp_path, mariadb):
-    """Its rows would be the same events. PostgreSQL moves by being asked."""
+    """Its rows would be the same events. PostgreSQL's position moves when it is queried."""
     source = SalesSource(mariadb, seed=15)
     source.change(50)
     lake = make_lake(spark, tmp_path, mariadb, source.database)
@@ -181,11 +181,11 @@ def test_an_empty_table_is_read_once_too(spark, tmp_path, postgresql):
 def refusal(error: type[LakehouseError], lake: SnapshotLake, table: str, **options: Any) -> str:
     with pytest.raises(error) as caught:
         lake.take(table, **options)
-    told = str(caught.value)
-    assert "\n" not in told
-    assert PASSWORD not in told
-    assert lake.password not in told
-    return told
+    message = str(caught.value)
+    assert "\n" not in message
+    assert PASSWORD not in message
+    assert lake.password not in message
+    return message
 
 
 def test_what_cannot_be_read_is_one_line(spark, tmp_path, source):

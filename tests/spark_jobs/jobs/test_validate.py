@@ -34,7 +34,7 @@ MORE: dict[str, dict[str, Any]] = {
     "sales": {"of_a_unit": {"column": "unit_id", "refers_to": "units.unit_id", "action": "stop"}},
     "fast_daily_deals": {"one_a_day": {"columns": ["day", "project_id"], "unique": True, "action": "stop"}},
 }
-TOLD = "one_a_day (day, project_id unique): 2 of 2 rows broke it"
+BROKEN = "one_a_day (day, project_id unique): 2 of 2 rows broke it"
 
 
 def sale(key: int, agent: int, *, at: int = 0, **more: Any) -> bytes:
@@ -72,10 +72,10 @@ def test_what_is_found_is_held_until_it_is_right(
         validate(lake)
     result = found.value.result
     assert result is not None
-    assert found.value.failed == {"fast_daily_deals": [TOLD]}
+    assert found.value.failed == {"fast_daily_deals": [BROKEN]}
     assert sorted(line for line in result.messages if "warned" in line or "stopped" in line) == [
         "agents: warned: named_apart (agent_name unique): 2 of 2 rows broke it",
-        f"fast_daily_deals: stopped: {TOLD}",
+        f"fast_daily_deals: stopped: {BROKEN}",
         "units: warned: named (unit_name matches ^Unit): 2 of 2 rows broke it",
     ]
     hold = Holds(lake.settings).hold_of("fast_daily_deals")
@@ -85,10 +85,10 @@ def test_what_is_found_is_held_until_it_is_right(
 
     with pytest.raises(AuditFailedError):
         validate(lake, "fast_daily_deals")
-    assert Holds(lake.settings).hold_of("fast_daily_deals") == hold, "asked twice it is the same"
+    assert Holds(lake.settings).hold_of("fast_daily_deals") == hold, "checked twice it is the same"
     lake.land("second.jsonl", [sale(2, 2, at=9, ProjectId=2)])
     refresh(lake)
-    assert Holds(lake.settings).hold_of("fast_daily_deals"), "a commit that nobody asked yet"
+    assert Holds(lake.settings).hold_of("fast_daily_deals"), "a commit that was not checked yet"
     assert validate(lake).status == DONE
     assert Holds(lake.settings).held() == []
 
@@ -110,10 +110,10 @@ def test_what_a_person_accepted_is_held_again_when_more_rows_break_it(spark: Spa
         validate(lake)
     accept(lake, "fast_daily_deals")
     assert Holds(lake.settings).held() == []
-    assert f"fast_daily_deals: accepted: {TOLD}" in validate(lake).messages
+    assert f"fast_daily_deals: accepted: {BROKEN}" in validate(lake).messages
     lake.land("fourth.jsonl", [sale(3, 3, at=11, ProjectId=3)])
     refresh(lake)
-    assert f"fast_daily_deals: accepted: {TOLD.replace('of 2', 'of 3')}" in validate(lake).messages, "known rows"
+    assert f"fast_daily_deals: accepted: {BROKEN.replace('of 2', 'of 3')}" in validate(lake).messages, "known rows"
     lake.land("fifth.jsonl", [sale(3, 3, at=12, ProjectId=1)])
     refresh(lake)
     with pytest.raises(AuditFailedError, match=r"3 of 3 rows broke it"):

@@ -92,7 +92,7 @@ def test_what_decides_versions_decides_the_marts_that_read_them() -> None:
 
 
 def test_the_digest_of_earlier_releases_stays_what_it_was() -> None:
-    """It stands in the commits of lakes that are there: with another one, all of their marts would be blocked."""
+    """It is in the commits of lakes that are there: with another one, all of their marts would be blocked."""
     assert MART.definition == "3360311d15d8b1ba"
 
 

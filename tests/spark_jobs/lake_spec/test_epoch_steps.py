@@ -44,15 +44,15 @@ def test_a_stream_that_goes_on_is_left_in_its_epoch():
 
 
 @pytest.mark.parametrize(
-    ("stream", "since", "after", "told"),
+    ("stream", "since", "after", "message"),
     [
         ("sqlserver/erp/Erp", 1, "", "is no stream that the log knows"),
         (ERP, None, "", "--since is missing"),
         (MOVED, None, "nowhere", "'nowhere' is no stream"),
     ],
 )
-def test_what_cannot_be_is_refused(stream: str, since: int | None, after: str, told: str):
-    with pytest.raises(ContractError, match=told):
+def test_what_cannot_be_is_refused(stream: str, since: int | None, after: str, message: str):
+    with pytest.raises(ContractError, match=message):
         open_epoch(BOOK, stream, since=since, after=after)
 
 

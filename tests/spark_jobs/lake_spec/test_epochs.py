@@ -44,9 +44,9 @@ KNOWN = judged(SourceBook(), came()).book
 def test_the_first_origin_is_the_tables_and_another_is_refused_by_its_name():
     first = judged(SourceBook(), came(B, at=3), came(A, at=1))
     assert first.book.origins == {WIDE: (A,)}
-    assert first.refused == first.told == ((WIDE, B),)
+    assert first.refused == first.newly_refused == ((WIDE, B),)
     again = judged(first.book, came(B, at=90))
-    assert (again.refused, again.told) == (((WIDE, B),), ())
+    assert (again.refused, again.newly_refused) == (((WIDE, B),), ())
     assert "ERP_B" not in str(again.book.streams)
 
 
@@ -144,12 +144,12 @@ def test_a_few_wait_and_more_stop_the_run_with_the_facts_and_both_ways():
     check_falls([fall(10**6)], may_stop=False)
     with pytest.raises(PositionsFellError) as caught:
         check_falls([fall(MOST_FALLEN + 1)], may_stop=True)
-    for told in (
+    for text in (
         "4 events from 1970-01-01T00:01:00.000Z to 1970-01-01T00:01:01.000Z have positions 05 to 09, below 32",
         f"source new-epoch --stream '{STREAM}' --since 1970-01-01T00:01:00.000Z --yes",
         f"source same-epoch --stream '{STREAM}' --until 1970-01-01T00:01:01.000Z --yes",
     ):
-        assert told in str(caught.value)
+        assert text in str(caught.value)
 
 
 def test_a_name_in_a_command_is_one_word_of_it():

@@ -33,7 +33,7 @@ def test_a_load_is_a_table_of_the_lake():
     assert {layout.name for layout in all_layouts(SPEC)} == set(SPEC.table_names)
 
 
-def test_what_is_not_said_has_a_default():
+def test_what_is_not_declared_has_a_default():
     rates, budgets, countries = (SPEC.load(name) for name in ("merged_rates", "budgets", "countries"))
     assert (rates.operation, rates.type, rates.buckets) == (LoadOperation.UPSERT, TableType.MERGE_ON_READ, 2)
     assert (rates.record_key, rates.partition_column, rates.is_by_day) == ("cell_id", "day", True)
@@ -45,7 +45,7 @@ def test_what_is_not_said_has_a_default():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"name": "units"}, "table names used twice: ['units']"),
         ({"name": "Rates"}, "load 'Rates' is not a snake_case identifier"),
@@ -69,10 +69,10 @@ def test_what_is_not_said_has_a_default():
         ({"speed": 1}, "unknown entries ['speed']"),
     ],
 )
-def test_a_mistake_is_one_line(changes: dict[str, Any], told: str):
+def test_a_mistake_is_one_line(changes: dict[str, Any], message: str):
     with pytest.raises(ContractError) as refusal:
         parse(**changes)
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
@@ -105,7 +105,7 @@ def test_a_load_that_is_none():
         SPEC.load("units")
 
 
-def test_rows_of_a_load_can_be_asked_and_set_aside_one_by_one():
+def test_rows_of_a_load_can_be_checked_and_set_aside_one_by_one():
     rule = Expectation(
         table="merged_rates", name="r", kind=Kind.BETWEEN, columns=("rate",), least="0", action=Action.QUARANTINE
     )

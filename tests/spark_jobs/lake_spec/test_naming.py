@@ -92,7 +92,7 @@ def test_a_lake_may_have_people_in_tables_alone():
         ("client", {"key": "Id"}, "people: customer: client is no table with from or load; write 'clients'"),
         ("sales", {"key": "customer_id"}, "people: customer: sales is no table with from or load"),
         ("clients", {}, "people: customer: clients: missing key; name the column"),
-        ("clients", {"key": "Id", "columns": ["Phone"]}, "column 'Phone' is masked, so it names nobody; take it out"),
+        ("clients", {"key": "Id", "columns": ["Phone"]}, "column 'Phone' is masked, so it names no one; take it out"),
         ("clients", {"key": "No", "columns": ["Id"]}, "'Id' is of the table's key, which cannot be empty"),
         ("orders", {"key": "Month"}, "'Month' is the table's partition; partition otherwise"),
         ("scores", {"key": "clients"}, "scores has no column 'clients'; write 'client'"),

@@ -118,7 +118,7 @@ def test_names_and_keys_are_for_good():
         (Kind.REKEYED, "id", "id, tenant")
     ]
     assert tables_of(LAKE, again.book)["shop_a"] == (("shop.a",), ("id",))
-    assert not taken_in(LAKE, again.book, [arrived("shop.a", ["id", "tenant"])]).changes, "each is told once"
+    assert not taken_in(LAKE, again.book, [arrived("shop.a", ["id", "tenant"])]).changes, "each is reported once"
     other = lake_of({**EVERY, "name": "other_{database}_{table}", "key": ["k"]}, ORDERS)
     assert tables_of(other, again.book)["shop_a"] == (("shop.a",), ("id",))
     assert resolve(other, again.book).unresolved == (("shop.a", "keeps the key id that it was made with"),)
@@ -147,7 +147,9 @@ def test_shards_have_the_columns_of_all_with_types_that_hold_them():
     ]
     batch = [replace(each, names={ORIGIN: "shard"}) for each in batch]
     evolution = taken_in(LAKE, {}, batch)
-    assert [(each.origin, each.told) for each in evolution.refusals] == [("shop.orders_3", "b came as int and is date")]
+    assert [(each.origin, each.reason) for each in evolution.refusals] == [
+        ("shop.orders_3", "b came as int and is date")
+    ]
     (orders,) = (table for table in resolve(LAKE, evolution.book).tables if table.name == "orders")
     assert {column.name: (column.source, column.type) for column in columns_of(orders, evolution.book)} == {
         "shard": (ORIGIN, "string"),

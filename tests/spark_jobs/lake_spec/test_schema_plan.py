@@ -1,4 +1,4 @@
-"""Reviewed changes of columns: what the declared ones of two mirrors ask for, and what the book is afterwards."""
+"""Reviewed changes of columns: what the declared ones of two mirrors need, and what the book is afterwards."""
 
 from __future__ import annotations
 

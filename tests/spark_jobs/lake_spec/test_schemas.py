@@ -56,7 +56,7 @@ def kinds_of(evolution: Evolution) -> list[tuple[Kind, str]]:
     return [(change.kind, change.column) for _, change in evolution.changes]
 
 
-def test_a_table_that_is_new_and_what_is_told_of_it():
+def test_a_table_that_is_new_and_what_is_reported_of_it():
     done = take({}, (7, {"Id": "int", "CustomerID": "string"}))
     assert [(c.source, c.name, c.type, c.added) for c in done.book[ORIGIN].columns] == [
         ("CustomerID", "customer_id", "string", "000007"),
@@ -82,11 +82,11 @@ def test_a_wider_type_is_taken_and_a_narrower_one_is_old_or_refused():
     narrower = take(wider.book, (4, {"a": "int"}), (9, {"a": "int"}))
     (refusal,) = narrower.refusals
     assert (refusal.column, refusal.type, refusal.since) == ("a", "int", "000005")
-    assert refusal.told == "a came as int and is decimal(12,2)"
+    assert refusal.reason == "a came as int and is decimal(12,2)"
     assert types_of(narrower.book) == {"a": "decimal(12,2)"}
 
 
-def test_a_type_that_does_not_fit_is_refused_and_told_once():
+def test_a_type_that_does_not_fit_is_refused_and_reported_once():
     book = take({}, (1, {"a": "int", "b": "string"})).book
     first = take(book, (5, {"a": "string", "b": "string", "c": "date"}))
     assert [refusal.since for refusal in first.refusals] == [""]

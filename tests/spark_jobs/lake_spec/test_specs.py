@@ -126,7 +126,7 @@ def test_decimals_that_cannot_be(precision, scale):
 @pytest.mark.parametrize(
     ("spec", "change", "message"),
     [
-        (SOURCE, {"key": "nobody"}, "source key 'nobody'"),
+        (SOURCE, {"key": "unknown"}, "source key 'unknown'"),
         (SOURCE, {"topics": ()}, "at least one pattern"),
         (SOURCE, {"columns": (NUMBER, NUMBER)}, "declared twice"),
         (SOURCE, {"columns": (NUMBER, replace(BUYER, source="No"))}, "declared twice"),
@@ -172,11 +172,11 @@ def test_lakes_whose_parts_do_not_fit(change, message):
         replace(SHOP, **change)
 
 
-def test_tables_of_a_source_whose_columns_nobody_declared():
+def test_tables_of_a_source_whose_columns_are_not_declared():
     with pytest.raises(ContractError) as caught:
         replace(SHOP, source=replace(SOURCE, key="", columns=()), marts=())
-    told = "the tables' columns are not declared; add them below source: columns, and its key"
-    assert [error.at for error in caught.value.each if str(error) == told] == [("source",)]
+    message = "the tables' columns are not declared; add them below source: columns, and its key"
+    assert [error.at for error in caught.value.each if str(error) == message] == [("source",)]
 
 
 def test_what_null_means_in_columns_of_the_source_counts_in_tables_that_say_nothing_else():

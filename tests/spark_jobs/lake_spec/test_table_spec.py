@@ -59,7 +59,7 @@ def units(**changes: Any) -> TableSpec:
     return TableSpec(**{"name": "units", "key": ("unit_id",), "columns": ("name", "project_id"), **changes})
 
 
-def test_what_is_not_said_follows_from_where_the_rows_come_from():
+def test_what_is_not_declared_follows_from_where_the_rows_come_from():
     assert (units().deletes, orders().deletes) == (Deletes.IGNORE, Deletes.TOMBSTONE)
     assert (units().nulls, orders().nulls) == (None, Nulls.VALUE)
     assert (units().has_row_order, units(partition="name").has_row_order) == (False, True)
@@ -120,7 +120,7 @@ def test_a_table_with_another_key_than_one_of_the_same_source_says_what_a_delete
         "write deletes: ignore, or deletes: tombstone if this is the key of the rows there",
         ("deletes",),
     )
-    assert [*lines.mistakes_of_deletes([heads])], "which of the two keys is that of the rows, nobody knows"
+    assert [*lines.mistakes_of_deletes([heads])], "which of the two keys is that of the rows is not known"
     assert not [*orders(key=("Line", "Id")).mistakes_of_deletes([lines])]
     for deletes in Deletes:
         assert not [*replace(heads, deletes=deletes).mistakes_of_deletes([lines])]

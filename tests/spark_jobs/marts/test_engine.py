@@ -1,4 +1,4 @@
-"""What an engine refuses before it reads a row; a timeline is written by hand, and no Spark is asked."""
+"""What an engine refuses before it reads a row; a timeline is written by hand, and Spark is not used."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.support.refreshes import MART, NOON, SPEC, settings_of
 
 
 def engine_of(folder: Path, **request: Any) -> Engine:
-    no_spark: Any = "nobody"
+    no_spark: Any = "no session"
     context = context_of("mart", settings_of(folder), spark=no_spark, spec=SPEC, clock=NOON, layer=MART.layer)
     return Engine(context=context, request=RefreshRequest(**request))
 
 
 def test_a_mart_of_a_time_that_has_not_come_is_blocked_until_a_full_refresh(tmp_path: Path):
-    """One ``mart --clock 2236-01-01`` of an earlier release emptied its window until then, and said nothing."""
+    """One ``mart --clock 2236-01-01`` of an earlier release emptied its window until then, without a message."""
     made = MadeTable(mart_layout(MART), tmp_path / "lake" / MART.name)
-    said = {"lakehouse.clock": "2236-01-01T00:00:00Z", "lakehouse.definition": MART.definition}
-    made.commits(4, action="commit", extraMetadata=said)
+    metadata = {"lakehouse.clock": "2236-01-01T00:00:00Z", "lakehouse.definition": MART.definition}
+    made.commits(4, action="commit", extraMetadata=metadata)
     command = f"mart --layer {MART.layer} --mart {MART.name} --full"
     with pytest.raises(MartAheadError, match=command), engine_of(tmp_path).refreshing(MART):
         pass

@@ -11,7 +11,7 @@ from spark_jobs.marts.scopes import cut_at_gaps
 
 
 @given(st.sets(st.integers(-(2**63), 2**63 - 1)), st.integers(1, 5))
-def test_every_number_lies_in_a_range_and_no_other_cut_leaves_less_between(numbers, most):
+def test_every_number_is_in_a_range_and_no_other_cut_leaves_less_between(numbers, most):
     values = sorted(numbers)
     ranges = cut_at_gaps(values, most)
     assert len(ranges) <= most

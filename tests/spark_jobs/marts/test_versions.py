@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.marts.versions import FROM, KEY, TO, changed_spans
-from tests.support.oracle_versions import Said, Version, versions_of
+from tests.support.oracle_versions import RowChange, Version, versions_of
 
 pytestmark = pytest.mark.spark
 
@@ -34,14 +34,14 @@ def values_at(versions: Iterable[Version], moment: int) -> dict[int, str]:
     return {key: a for key, a, begin, end in versions if begin <= moment and (end is None or moment < end)}
 
 
-def random_events(rng: random.Random, key: int) -> list[Said]:
+def random_events(rng: random.Random, key: int) -> list[RowChange]:
     return [
-        Said(
+        RowChange(
             key=(key,),
             order=order,
             time=max(0, order + rng.choice((0, 0, -3))),
             is_delete=rng.random() < 0.2,
-            says={"a": rng.choice("xy")},
+            values={"a": rng.choice("xy")},
         )
         for order in rng.sample(MOMENTS, rng.randint(1, 7))
     ]

@@ -57,7 +57,7 @@ def decoded(spark: SparkSession) -> DataFrame:
 
 
 def refusal(table: str, column: str, type_: str, since: str = "") -> Refusal:
-    return Refusal(origin=f"shop.{table}", column=column, type=type_, since=since, told=f"{table}: {column}: {type_}")
+    return Refusal(origin=f"shop.{table}", column=column, type=type_, since=since, reason=f"{table}: {column}: {type_}")
 
 
 A_TEXT, B_DATE = refusal("orders", "a", "string"), refusal("orders", "b", "date")
@@ -105,7 +105,7 @@ def test_what_arrived_of_each_table_is_what_its_usable_rows_had(spark):
     }
 
 
-def test_the_keys_that_records_say_are_those_of_the_first_events_and_shards_are_told(spark):
+def test_the_keys_of_records_are_those_of_the_first_events_and_shards_are_reported(spark):
     entries = [
         {"name": "s_{table}", "from": {"database": "shop", "table": "*"}},
         {"name": "all_orders", "from": {"database": "shop", "table": "orders*"}, "key": ["id"], "origin": "shard"},

@@ -35,7 +35,7 @@ def test_both_jobs_have_the_same_options(tmp_path: Path, job: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"overwrite": True}, r"--overwrite is for files; say where they go with --output"),
         ({"format": "csv"}, r"--format is for files"),
@@ -48,9 +48,9 @@ def test_both_jobs_have_the_same_options(tmp_path: Path, job: list[str]) -> None
     ],
 )
 def test_what_does_not_fit_together_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.csv").touch()
-    with pytest.raises(ContractError, match=said):
+    with pytest.raises(ContractError, match=message):
         find_target(QueryOptions(sql="SELECT 1", **options), settings_of(tmp_path))

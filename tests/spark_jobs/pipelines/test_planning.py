@@ -91,7 +91,7 @@ def planned(spec: LakeSpec, settings: Settings) -> tuple[DefinitionChange, ...]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """The shipped lake; nobody writes to it."""
+    """The shipped lake; no test writes to it."""
     return make_lake(tmp_path_factory.mktemp("made"))
 
 

@@ -23,9 +23,9 @@ def test_kinds_and_records_are_listed_and_one_is_shown_with_its_history(lake: La
     repair(lake, REPLAYED, line(good(7)))
     act(lake, "discard", record=hash_of(DISCARDED))
     assert act(lake, "discard", record=hash_of(DISCARDED)).messages == ("the record is discarded already",)
-    (told,) = repair(lake, REPLAYED, line(good(7))).messages
+    (message,) = repair(lake, REPLAYED, line(good(7))).messages
     (event,) = (row["event_id"] for row in lake.rows("sales_log") if row["sale_id"] == 7)
-    assert told == f"the record is an event of sales_log already: {event}"
+    assert message == f"the record is an event of sales_log already: {event}"
     with pytest.raises(ContractError, match="is corrected at its source"):
         act(lake, "discard", record=hash_of(REPLAYED))
 

@@ -2,7 +2,7 @@
 
 ERP_A is known up to position 32 (hexadecimal) at minute 50. The batch has: a change at position 33, a late one at 10,
 one that fell (position 05 at minute 60), a row of a snapshot that was read long after its position (30 at minute 90),
-one of a company that nobody declared (ERP_B), one that was rejected before, and one with a time that has not come.
+one of a company that is not declared (ERP_B), one that was rejected before, and one with a time that has not come.
 """
 
 from __future__ import annotations

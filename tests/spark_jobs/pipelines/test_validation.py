@@ -1,4 +1,4 @@
-"""What ``validate`` knows without an engine: the day that a state is of, what is asked, what it holds and lets go."""
+"""What ``validate`` knows without an engine: the day that a state is of, what is checked, what it holds and lets go."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_state_is_of_a_day_of_the_lakes_time_zone(moment: datetime, zone: str)
 
 def verdict(table: str, name: str, outcome: Outcome) -> Verdict:
     each = Expectation(table=table, name=name, kind=Kind.NOT_NULL, columns=("id",), action=Action.STOP)
-    return Verdict(expectation=each, asked=5, broken=2, outcome=outcome)
+    return Verdict(expectation=each, checked=5, broken=2, outcome=outcome)
 
 
 def found(table: str, *outcomes: Outcome) -> AuditFinding:
@@ -81,7 +81,7 @@ def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_a
     assert {hold.since for hold in holds.held()} == {format_clock(CLOCK)}
 
 
-def test_a_table_that_was_not_asked_stays_held(tmp_path: Path):
+def test_a_table_that_was_not_checked_stays_held(tmp_path: Path):
     own = Settings(base_path=str(tmp_path))
     holds = Holds(own)
     holds.hold("units", "validate", [verdict("units", "rule_0", Outcome.STOPPED)], CLOCK, instant="1")
@@ -96,8 +96,8 @@ def made(folder: Path, table: str, *numbers: int, **metadata: str) -> None:
 
 
 @pytest.mark.parametrize("is_increment", [False, True])
-def test_increments_are_asked_of_tables_that_are_due_and_have_commits_since(tmp_path: Path, is_increment: bool):
-    """``sales`` was asked up to its newest commit, ``units`` has one more, ``agents`` was asked just now."""
+def test_increments_are_checked_of_tables_that_are_due_and_have_commits_since(tmp_path: Path, is_increment: bool):
+    """``sales`` was checked up to its newest commit, ``units`` has one more, ``agents`` was checked just now."""
     minutes = SPEC.quality.every_minutes
     for table in TABLES:
         made(tmp_path, table, 1, 2)

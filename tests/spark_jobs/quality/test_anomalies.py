@@ -116,7 +116,7 @@ def test_wild_days_in_the_past_hide_nothing_and_are_not_expected_again():
         assert judge(series, is_count=True).is_anomaly
 
 
-def test_a_trend_is_told_as_one():
+def test_a_trend_is_reported_as_one():
     growing, level = (judge(history(3, grow=grow), is_count=True) for grow in (8.0, 0.0))
     assert (growing.has_trend, level.has_trend) == (True, False)
     assert growing.slope == pytest.approx(8, abs=1.5)

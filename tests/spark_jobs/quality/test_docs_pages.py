@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.quality.docs_pages import Line, first_page, stand_alone
+from spark_jobs.quality.docs_pages import Line, first_page, self_contained
 
 PAGE = """<html><head><title>Result</title>
 <link rel="stylesheet" href="https://cdn.example.com/a.css"/><link rel="shortcut icon" href="./static/favicon.ico"/>
@@ -17,11 +17,11 @@ PAGE = """<html><head><title>Result</title>
 def line(table: str, name: str, *, broken: int) -> Line:
     outcome = "warned" if broken else "held"
     facts = {"table": table, "instant": "20260101000000000", "expected": "a < b & c", "page": "v/a.html"}
-    return Line(**facts, name=name, asked=1234, broken=broken, outcome=outcome)
+    return Line(**facts, name=name, checked=1234, broken=broken, outcome=outcome)
 
 
 def test_a_page_fetches_nothing_and_says_the_same():
-    page = stand_alone(PAGE)
+    page = self_contained(PAGE)
     assert "https://" not in page
     assert "<script" not in page
     for kept in ("keys_are_known", "./static/favicon.ico", "../static/own.png", "<title>Result</title>", "<style>"):

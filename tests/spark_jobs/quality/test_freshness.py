@@ -210,7 +210,7 @@ def test_a_quiet_lake_is_not_behind_however_old_its_commits_are(history: History
     assert late_of(history, history.now + timedelta(minutes=EVENT - 60), "sales_log", *TABLES, MART) == set()
 
 
-def test_what_is_the_matter_is_said(history: History, capsys: pytest.CaptureFixture[str]):
+def test_a_late_table_is_reported_with_its_reason(history: History, capsys: pytest.CaptureFixture[str]):
     history.now += timedelta(minutes=10)
     history.land(0)
     with pytest.raises(StaleTablesError, match=r"^1 tables are older .* sales_log: behind: something waits since") as e:

@@ -77,7 +77,7 @@ def expectations(draw: st.DrawFn) -> tuple[Expectation, ...]:
     return tuple(made)
 
 
-def is_asked(each: Expectation, row: Row) -> bool:
+def applies(each: Expectation, row: Row) -> bool:
     return not each.where or CONDITIONS[each.where](row) is True
 
 
@@ -102,32 +102,32 @@ def within(value: Decimal, each: Expectation) -> bool:
 
 
 def expected_outcome(each: Expectation, batch: list[Row]) -> Outcome:
-    asked = [row for row in batch if is_asked(each, row)]
+    checked = [row for row in batch if applies(each, row)]
     if each.kind is Kind.ROWS:
-        is_held = within(Decimal(len(asked)), each)
+        is_held = within(Decimal(len(checked)), each)
     elif each.kind is Kind.MEAN:
-        amounts = [row["amount"] for row in asked if row["amount"] is not None]
-        is_held = len(asked) < each.from_rows or not amounts or within(sum(amounts) / len(amounts), each)
+        amounts = [row["amount"] for row in checked if row["amount"] is not None]
+        is_held = len(checked) < each.from_rows or not amounts or within(sum(amounts) / len(amounts), each)
     else:
-        broken = sum(breaks(each, row) for row in asked)
-        is_small = len(asked) < each.from_rows and each.action is not Action.QUARANTINE
-        is_held = is_small or broken * 100 <= each.tolerate_percent * len(asked)
+        broken = sum(breaks(each, row) for row in checked)
+        is_small = len(checked) < each.from_rows and each.action is not Action.QUARANTINE
+        is_held = is_small or broken * 100 <= each.tolerate_percent * len(checked)
     failed = {Action.WARN: Outcome.WARNED, Action.QUARANTINE: Outcome.QUARANTINED, Action.STOP: Outcome.STOPPED}
     return Outcome.HELD if is_held else failed[each.action]
 
 
 @hypothesis_settings(max_examples=15)
-@given(batch=rows, asked=expectations())
-def test_the_gate_says_what_the_words_say(spark: SparkSession, batch: list[Row], asked: tuple[Expectation, ...]):
-    gate = Gate(table="sales", expectations=asked)
+@given(batch=rows, declared=expectations())
+def test_the_gate_says_what_the_words_say(spark: SparkSession, batch: list[Row], declared: tuple[Expectation, ...]):
+    gate = Gate(table="sales", expectations=declared)
     rows_df = spark.createDataFrame([(n, *(row[name] for name in COLUMNS)) for n, row in enumerate(batch)], SCHEMA)
     (facts,) = rows_df.agg(*gate.aggregates(rows_df.schema)).collect()
     verdicts = gate.judge(facts.asDict())
-    assert [v.outcome for v in verdicts] == [expected_outcome(each, batch) for each in asked]
+    assert [v.outcome for v in verdicts] == [expected_outcome(each, batch) for each in declared]
     for verdict in verdicts:
         each = verdict.expectation
-        mine = [row for row in batch if is_asked(each, row)]
-        assert verdict.asked == len(mine)
+        mine = [row for row in batch if applies(each, row)]
+        assert verdict.checked == len(mine)
         if each.kind not in (Kind.ROWS, Kind.MEAN):
             assert verdict.broken == sum(breaks(each, row) for row in mine)
     aside = {
@@ -135,15 +135,15 @@ def test_the_gate_says_what_the_words_say(spark: SparkSession, batch: list[Row],
         for row in rows_df.select("n", gate.broken_rules(rows_df.schema).alias("rules")).collect()
     }
     for number, row in enumerate(batch):
-        names = [e.name for e in asked if e.action is Action.QUARANTINE and is_asked(e, row) and breaks(e, row)]
+        names = [e.name for e in declared if e.action is Action.QUARANTINE and applies(e, row) and breaks(e, row)]
         assert aside[number] == names
 
 
-def test_rows_outside_are_not_asked(spark: SparkSession):
+def test_rows_outside_are_not_checked(spark: SparkSession):
     each = Expectation(table="sales", name="is_known", kind=Kind.NOT_NULL, columns=("name",))
     rows_df = spark.createDataFrame([("a", True), (None, False), (None, True)], "name string, is_live boolean")
     gate = Gate(table="sales", expectations=(each,))
     (facts,) = rows_df.agg(*gate.aggregates(rows_df.schema, of=F.col("is_live"))).collect()
     (verdict,) = gate.judge(facts.asDict())
-    assert (verdict.asked, verdict.broken, verdict.outcome) == (2, 1, Outcome.WARNED)
-    assert verdict.told == "is_known (name not null): 1 of 2 rows broke it"
+    assert (verdict.checked, verdict.broken, verdict.outcome) == (2, 1, Outcome.WARNED)
+    assert verdict.summary == "is_known (name not null): 1 of 2 rows broke it"

@@ -55,26 +55,26 @@ def test_the_newest_whole_day_is_one_of_the_lakes_time_zone(clock: datetime, zon
 
 
 @pytest.mark.parametrize(("action", "outcome"), [(Action.WARN, Outcome.WARNED), (Action.STOP, Outcome.STOPPED)])
-def test_a_day_with_half_the_events_is_told_with_what_was_expected(action: Action, outcome: Outcome):
+def test_a_day_with_half_the_events_is_reported_with_what_was_expected(action: Action, outcome: Outcome):
     chance = random.Random(1)
     before = {day: 1000 + chance.randrange(-40, 41) for day in days_before(28)}
-    ((found, told),) = judge(usual(Figure.ROWS, action), volumes({**before, DAY: 500}))
+    ((found, figure),) = judge(usual(Figure.ROWS, action), volumes({**before, DAY: 500}))
     assert found is outcome
-    assert told.startswith("500 on 2026-03-10, where ")
+    assert figure.startswith("500 on 2026-03-10, where ")
 
 
 def test_a_growing_table_is_no_anomaly_and_one_that_stopped_growing_is():
     chance = random.Random(2)
     before = {day: 1000 + 50 * at + chance.randrange(-20, 21) for at, day in enumerate(days_before(28))}
-    ((found, told),) = judge(usual(Figure.ROWS), volumes({**before, DAY: 2400}))
-    assert (found, "with a trend of 5" in told or "with a trend of 49" in told) == (Outcome.HELD, True)
+    ((found, figure),) = judge(usual(Figure.ROWS), volumes({**before, DAY: 2400}))
+    assert (found, "with a trend of 5" in figure or "with a trend of 49" in figure) == (Outcome.HELD, True)
     assert judge(usual(Figure.ROWS), volumes({**before, DAY: 1700}))[0][0] is Outcome.WARNED
 
 
 def test_a_day_on_which_nothing_was_written_counts_as_none():
     before = {day: 1000 + at % 7 for at, day in enumerate(days_before(28))}
-    ((found, told),) = judge(usual(Figure.ROWS), volumes(before))
-    assert (found, told[:16]) == (Outcome.WARNED, "0 on 2026-03-10,")
+    ((found, figure),) = judge(usual(Figure.ROWS), volumes(before))
+    assert (found, figure[:16]) == (Outcome.WARNED, "0 on 2026-03-10,")
 
 
 def test_weekends_without_events_are_usual():
@@ -93,13 +93,13 @@ def test_shares_and_means_are_judged_on_days_that_have_them():
     each = usual(Figure.NULLS)
     assert judge(each, shares) == [], "the day has no rows to be null in"
     assert judge(each, {**shares, DAY: DayFigure(value=0.102, rows=900)})[0][0] is Outcome.HELD
-    ((found, told),) = judge(each, {**shares, DAY: DayFigure(value=0.5, rows=900)})
-    assert (found, told[:9]) == (Outcome.WARNED, "50.00% on")
+    ((found, figure),) = judge(each, {**shares, DAY: DayFigure(value=0.5, rows=900)})
+    assert (found, figure[:9]) == (Outcome.WARNED, "50.00% on")
     means = {day: DayFigure(value=250_000 + chance.uniform(-900, 900), rows=900) for day in days_before(28)}
     assert judge(usual(Figure.MEAN), {**means, DAY: DayFigure(value=25_000.0, rows=900)})[0][0] is Outcome.WARNED
 
 
-def test_a_day_of_fewer_rows_than_asked_for_is_not_judged():
+def test_a_day_of_fewer_rows_than_required_is_not_judged():
     means = {day: DayFigure(value=100.0 + math.sin(day.day), rows=900) for day in days_before(28)}
     few = DayFigure(value=1.0, rows=9)
     assert judge(usual(Figure.MEAN, from_rows=10), {**means, DAY: few}) == []

@@ -1,7 +1,7 @@
 """Great Expectations and the gate on 300 seeded batches, against plain Python: the same rows, the same counts.
 
 Batches have a few rows of ``sales`` with nulls, and amounts on and around borders that no floating-point number is.
-Those of a group lie side by side, each in columns of its own, so that a suite asks thirty at a time.
+Those of a group are side by side, each in columns of its own, so that a suite checks thirty at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TYPES = {"sale_id": "bigint", "unit_id": "bigint", "name": "string", "amount": "
 DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
 CENT = Decimal("0.0001")
 BORDER = Decimal("12345678901234.5678")
-"""Not a floating-point number: the nearest one lies beside it."""
+"""Not a floating-point number: the nearest one is beside it."""
 UNITS = (1, 2, 3)
 Row = dict[str, Any]
 Oracle = Callable[[Row], bool | None]
@@ -99,7 +99,7 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Suites:
     return Suites(tmp_path_factory.mktemp("docs"))
 
 
-def nobody(table: str) -> DataFrame:
+def no_others(table: str) -> DataFrame:
     raise AssertionError(table)
 
 
@@ -111,36 +111,38 @@ def test_the_gate_and_great_expectations_count_the_same(spark: SparkSession, sui
     size = rng.randint(0, 12)
     batches = [[make_row(rng) for _ in range(size)] for _ in range(BATCHES)]
     conditions = {rng.randrange(BATCHES): condition for condition in CONDITIONS}
-    asked: list[Expectation] = []
+    declared: list[Expectation] = []
     expected: list[tuple[int, int]] = []
     for number, rows in enumerate(batches):
         where = conditions.get(number, "")
-        rows_asked = [row for row in rows if not where or CONDITIONS[where](row)]
+        rows_checked = [row for row in rows if not where or CONDITIONS[where](row)]
         for name in rng.sample(sorted(ORACLES), 2):
             facts, holds = ORACLES[name]
-            said: dict[str, Any] = {
+            fields: dict[str, Any] = {
                 key: of_batch(value, number) if key == "condition" else value for key, value in facts.items()
             }
-            said["columns"] = tuple(of_batch(column, number) for column in facts.get("columns", ()))
-            asked.append(Expectation(table="sales", name=f"{name}_{number}", where=of_batch(where, number), **said))
-            expected.append((len(rows_asked), sum(holds(row) is False for row in rows_asked)))
+            fields["columns"] = tuple(of_batch(column, number) for column in facts.get("columns", ()))
+            declared.append(
+                Expectation(table="sales", name=f"{name}_{number}", where=of_batch(where, number), **fields)
+            )
+            expected.append((len(rows_checked), sum(holds(row) is False for row in rows_checked)))
     rows_df = frame_of(spark, batches).cache()
-    gate = Gate(table="sales", expectations=tuple(asked))
+    gate = Gate(table="sales", expectations=tuple(declared))
     (counted,) = rows_df.agg(*gate.aggregates(rows_df.schema)).collect()
     by_gate = gate.judge(counted.asDict())
-    by_suite = suites.check(f"sales_{group}", rows_df, asked, nobody)
+    by_suite = suites.check(f"sales_{group}", rows_df, declared, no_others)
     rows_df.unpersist()
-    assert [(verdict.asked, verdict.broken) for verdict in by_suite] == expected
-    assert [(each.asked, each.broken, each.outcome) for each in by_gate] == [
-        (each.asked, each.broken, each.outcome) for each in by_suite
+    assert [(verdict.checked, verdict.broken) for verdict in by_suite] == expected
+    assert [(each.checked, each.broken, each.outcome) for each in by_gate] == [
+        (each.checked, each.broken, each.outcome) for each in by_suite
     ]
 
 
-def test_keys_that_stand_twice_and_references_that_lead_nowhere(spark: SparkSession, suites: Suites):
+def test_keys_that_are_there_twice_and_references_that_lead_nowhere(spark: SparkSession, suites: Suites):
     rng = random.Random(1)
     rows = [make_row(rng) for _ in range(60)]
     units_df = spark.createDataFrame([(1,), (2,), (2,), (None,)], "unit_id bigint")
-    asked = [
+    declared = [
         Expectation(table="sales", name="one", kind=Kind.UNIQUE, columns=("name",)),
         Expectation(table="sales", name="two", kind=Kind.UNIQUE, columns=("unit_id", "sale_id")),
         Expectation(table="sales", name="unit", kind=Kind.REFERS_TO, columns=("unit_id",), refers_to="units.unit_id"),
@@ -148,21 +150,21 @@ def test_keys_that_stand_twice_and_references_that_lead_nowhere(spark: SparkSess
     rows_df = spark.createDataFrame(
         [tuple(row.values()) for row in rows], ", ".join(f"{n} {t}" for n, t in TYPES.items())
     )
-    found = suites.check("sales", rows_df, asked, {"units": units_df}.__getitem__)
+    found = suites.check("sales", rows_df, declared, {"units": units_df}.__getitem__)
     names = Counter(row["name"] for row in rows if row["name"] is not None)
     pairs = Counter((row["unit_id"], row["sale_id"]) for row in rows if row["unit_id"] is not None)
-    assert [(each.asked, each.broken) for each in found] == [
+    assert [(each.checked, each.broken) for each in found] == [
         (60, sum(count for count in names.values() if count > 1)),
         (60, sum(count for count in pairs.values() if count > 1)),
         (60, sum(row["unit_id"] not in (None, 1, 2) for row in rows)),
     ]
 
 
-def test_what_cannot_be_asked_is_said_without_a_value(spark: SparkSession, suites: Suites):
+def test_what_cannot_be_checked_is_reported_without_a_value(spark: SparkSession, suites: Suites):
     rows_df = spark.createDataFrame([("Canary Person",)], "name string")
     wrong = Expectation(table="agents", name="wrong", kind=Kind.NOT_NULL, columns=("missing",))
     with pytest.raises(
         ContractError, match=r"expectation agents\.wrong: Great Expectations cannot check it"
     ) as refused:
-        suites.check("agents", rows_df, [wrong], nobody)
+        suites.check("agents", rows_df, [wrong], no_others)
     assert "Canary" not in str(refused.value)

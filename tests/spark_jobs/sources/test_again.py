@@ -1,4 +1,4 @@
-"""What is read once more: exactly what was asked for and is there, in turns, each offset once."""
+"""What is read once more: exactly what was requested and is there, in turns, each offset once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_range_is_read_with_both_of_its_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("erp.dbo.SALES/0:9-12", "offsets 9 to 12 are not all there; there are 10 to 49"),
         ("erp.dbo.SALES/0:49-50", "offsets 49 to 50 are not all there"),
@@ -57,8 +57,8 @@ def test_a_range_is_read_with_both_of_its_ends() -> None:
         ("erp.dbo.SALE/0", "no such topic in Kafka"),
     ],
 )
-def test_offsets_that_are_not_there_are_refused(text: str, said: str) -> None:
-    with pytest.raises(ContractError, match=said):
+def test_offsets_that_are_not_there_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ContractError, match=message):
         spans(text)
 
 

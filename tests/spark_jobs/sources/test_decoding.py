@@ -1,6 +1,6 @@
 """Records to rows, in several files of several chunks: every line is one row, at its own place, and is found by it.
 
-Blocks, chunks and batches are some lines long here, so that ends of all of them lie inside of everything.
+Blocks, chunks and batches are some lines long here, so that each of them ends inside of every other.
 """
 
 from __future__ import annotations
@@ -124,30 +124,30 @@ def decided_by(spec: LakeSpec, raw: bytes) -> dict[str, Any]:
     if event is None:
         return {"reason": IGNORED, "detail": "", "raw": b""}
     names = ("event_id", "op", "event_order", "event_time", "transaction_id")
-    said = {name: getattr(event, name) for name in names}
-    said |= {column.name: value for column, value in zip(spec.source.columns, event.values, strict=True)}
+    fields = {name: getattr(event, name) for name in names}
+    fields |= {column.name: value for column, value in zip(spec.source.columns, event.values, strict=True)}
     if event.beside:
-        said |= {"row_types": [*event.beside.types], "row_values": [*event.beside.values]}
-    said |= {"row_unknown": [*event.unknown] if event.unknown else None}
+        fields |= {"row_types": [*event.beside.types], "row_values": [*event.beside.values]}
+    fields |= {"row_unknown": [*event.unknown] if event.unknown else None}
     if event.mirrored:
         row = event.mirrored
-        said |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}
-        said |= {"row_unknown": [*row.unknown] if row.unknown else None}
-        said |= {"key_columns": [*row.key] if row.key else None}
-    said |= {"source_origin": event.origin, "source_mark": event.mark, "source_identity": event.identity}
-    return {name: value for name, value in said.items() if value is not None}
+        fields |= {"source_table": row.origin, "row_types": [*row.types], "row_values": [*row.values]}
+        fields |= {"row_unknown": [*row.unknown] if row.unknown else None}
+        fields |= {"key_columns": [*row.key] if row.key else None}
+    fields |= {"source_origin": event.origin, "source_mark": event.mark, "source_identity": event.identity}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def by_place(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], dict[str, Any]]:
     """What rows say, by their places, each of which is there once."""
-    said = {
+    found = {
         (row["read_from"], row["read_offset"]): {
             name: value for name, value in row.items() if value is not None and name not in ("read_from", "read_offset")
         }
         for row in rows
     }
-    assert len(said) == len(rows)
-    return said
+    assert len(found) == len(rows)
+    return found
 
 
 @both_lakes

@@ -39,7 +39,7 @@ def test_how_far_topics_were_read_is_kept_of_all_of_them(known: dict[str, TopicP
 
 
 def test_every_checkpoint_is_carried_on_wherever_the_newest_of_it_is(tmp_path: Path):
-    """Each was last written by a commit of its own; a commit that has none of them lies above."""
+    """Each was last written by a commit of its own; a commit that has none of them comes after."""
     assert len(KEYS) == 4
     made = MadeTable(log_layout(load_lake_spec(Settings().lake_spec)), tmp_path / "log")
     for number, key in enumerate([*KEYS, *reversed(KEYS)], start=1):

@@ -112,7 +112,7 @@ def test_the_end_of_a_file_that_ingest_gave_up_is_edited_too():
         assert find_in_file(files, open_part, REDACTOR).records == 0, "it may go on"
 
 
-def test_what_nobody_has_taken_in_is_found_and_left():
+def test_what_was_not_ingested_is_found_and_left():
     with landed(HERS + b"\n", is_packed=False) as (files, path):
         (part,) = parts_of([FileEntry(path=str(path), size=1, modified_ns=1)], {}, settled_before_ns=9)
         found = edit_file(files, part, REDACTOR)
@@ -125,7 +125,7 @@ QUARANTINE = pa.schema(
     [*((name, pa.string()) for name in ("record_hash", "detail", "history", "became")), ("raw", pa.binary())]
 )
 raws = st.sampled_from((HERS, OTHER, BROKEN, gzip.compress(HERS, mtime=0), gzip.compress(OTHER, mtime=0), None))
-words = st.sampled_from(("Ann Quux asked", "by Ann Quux", "Bob", "", "Ann"))
+words = st.sampled_from(("Ann Quux wrote", "by Ann Quux", "Bob", "", "Ann"))
 attempts = st.fixed_dictionaries({"by": words, "because": words, "outcome": st.just("fine")})
 
 

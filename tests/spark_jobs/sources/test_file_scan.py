@@ -1,6 +1,6 @@
 """A file that grows, with lines of any length, read by runs of any size: every byte once, and none of them twice.
 
-Blocks, chunks and what is kept of a record are some bytes here, so that ends of all of them lie inside of everything.
+Blocks, chunks and what is kept of a record are some bytes here, so that each of them ends inside of every other.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ parts = st.lists(st.tuples(st.lists(lines, max_size=4), st.booleans()), min_size
 def test_every_line_is_read_once_and_of_large_ones_every_byte(
     parts: Any, is_packed: bool, records: int, most_bytes: int
 ):
-    """A part may end in the middle of a line. Of a large one the pieces lie side by side and are all of it."""
+    """A part may end in the middle of a line. Of a large one the pieces follow each other and are all of it."""
     with tempfile.TemporaryDirectory() as folder, small_sizes():
         file = Growing(folder=Path(folder), is_packed=is_packed)
         for texts, is_whole in parts:

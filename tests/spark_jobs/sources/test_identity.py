@@ -1,4 +1,4 @@
-"""What tells changes apart is the hash that rows of existing lakes lie under, however it is computed."""
+"""What distinguishes changes is the hash that rows of existing lakes are stored under, however it is computed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Messages of a span, all of them or an error; and a client that is not let in and tells nothing of what it was given.
+"""Messages of a span, all of them or an error; and a client that is not let in and shows nothing of what it was given.
 
-A real broker is asked in tests/spark_jobs/jobs/test_ingest_kafka.py; this one begins every partition at offset 0.
+A real broker is read in tests/spark_jobs/jobs/test_ingest_kafka.py; this one begins every partition at offset 0.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def test_a_span_that_is_not_there_to_its_end_is_an_error(broker, partition, star
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_whatever_property_a_secret_was_given_by_nobody_is_told(name, caplog: pytest.LogCaptureFixture):
-    """A password may stand where it does not belong: it is in no message, no log, no traceback, no repr."""
+def test_a_secret_is_hidden_whatever_property_it_was_given_by(name, caplog: pytest.LogCaptureFixture):
+    """A password may be where it does not belong: it is in no message, no log, no traceback, no repr."""
     caplog.set_level(logging.DEBUG)
     properties = {
         "security.protocol": "SASL_PLAINTEXT",
@@ -104,8 +104,8 @@ def test_whatever_property_a_secret_was_given_by_nobody_is_told(name, caplog: py
     cluster = KafkaCluster(properties=client_properties(settings))
     with pytest.raises(LakehouseError) as caught:
         cluster.topics(("*",), Start.parse("earliest"))
-    told = [str(caught.value), repr(cluster), repr(settings), caplog.text, str(settings)]
-    assert "canary" not in " ".join(told)
+    shown = [str(caught.value), repr(cluster), repr(settings), caplog.text, str(settings)]
+    assert "canary" not in " ".join(shown)
     if isinstance(caught.value, SettingsError):
         assert "LAKEHOUSE_KAFKA_PROPERTIES" in str(caught.value)
     # What librdkafka says of a value is in the traceback, which a log shows without the secrets that are known as such.
@@ -116,36 +116,36 @@ def test_whatever_property_a_secret_was_given_by_nobody_is_told(name, caplog: py
         assert "canary" not in lines
 
 
-def asking(broker: SmallBroker) -> KafkaCluster:
+def cluster_of(broker: SmallBroker) -> KafkaCluster:
     return KafkaCluster(properties=broker.properties)
 
 
 def test_a_pattern_that_no_topic_matches_finds_none(broker):
-    assert asking(broker).topics(("others*", "x"), Start.parse("earliest")) == {}
+    assert cluster_of(broker).topics(("others*", "x"), Start.parse("earliest")) == {}
 
 
 @pytest.mark.parametrize("call", ["describe_topics", "list_offsets"])
 @pytest.mark.parametrize(
-    ("code", "kind", "told"),
+    ("code", "kind", "text"),
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, SettingsError, "refuses access (TOPIC_AUTHORIZATION_FAILED)"),
         (KafkaError._TIMED_OUT, TransientError, "does not answer (_TIMED_OUT)"),
     ],
 )
-def test_a_cluster_that_names_its_topics_may_still_refuse_what_they_hold(broker, monkeypatch, call, code, kind, told):
-    def refuse(*_asked: object, **_waits: object) -> None:
+def test_a_cluster_that_names_its_topics_may_still_refuse_what_they_hold(broker, monkeypatch, call, code, kind, text):
+    def refuse(*_given: object, **_waits: object) -> None:
         raise KafkaException(KafkaError(code))
 
     topic = SimpleNamespace(topic_id="1", partitions=[SimpleNamespace(id=0)])
     described = {"one": SimpleNamespace(result=lambda: topic)}
-    monkeypatch.setattr(AdminClient, "describe_topics", lambda *_asked, **_waits: described)
+    monkeypatch.setattr(AdminClient, "describe_topics", lambda *_given, **_waits: described)
     monkeypatch.setattr(AdminClient, call, refuse)
     with pytest.raises(kind) as caught:
-        asking(broker).topics(("one",), Start.parse("earliest"))
-    assert str(caught.value).startswith(f"Kafka at {broker.properties['bootstrap.servers']} {told}")
+        cluster_of(broker).topics(("one",), Start.parse("earliest"))
+    assert str(caught.value).startswith(f"Kafka at {broker.properties['bootstrap.servers']} {text}")
 
 
-def test_a_cluster_that_does_not_answer_at_first_is_asked_again(broker, monkeypatch):
+def test_a_cluster_that_does_not_answer_at_first_is_tried_again(broker, monkeypatch):
     failures = [KafkaException(KafkaError(KafkaError._TRANSPORT))]
     list_topics = AdminClient.list_topics
 
@@ -156,7 +156,7 @@ def test_a_cluster_that_does_not_answer_at_first_is_asked_again(broker, monkeypa
 
     monkeypatch.setattr(kafka, "ANSWER_SECONDS", 60.0)
     monkeypatch.setattr(AdminClient, "list_topics", list_or_fail)
-    assert asking(broker).topics(("nothing",), Start.parse("earliest")) == {}
+    assert cluster_of(broker).topics(("nothing",), Start.parse("earliest")) == {}
     assert not failures
 
 
@@ -166,9 +166,9 @@ def test_the_oldest_message_is_that_of_the_spans_that_have_one(broker):
     )
     times = [next(iter_messages(broker.properties, span)).timestamp()[1] for span in some]
     oldest = datetime.fromtimestamp(min(times) / 1000, tz=UTC)
-    assert asking(broker).oldest_message([empty, *some]) == oldest
-    assert asking(broker).oldest_message([empty]) is None
-    assert asking(broker).oldest_message([]) is None
+    assert cluster_of(broker).oldest_message([empty, *some]) == oldest
+    assert cluster_of(broker).oldest_message([empty]) is None
+    assert cluster_of(broker).oldest_message([]) is None
 
 
 def test_an_error_that_passes_costs_no_message_and_doubles_none(broker, monkeypatch):
@@ -185,7 +185,7 @@ def test_an_error_that_passes_costs_no_message_and_doubles_none(broker, monkeypa
 
 def test_errors_that_pass_and_nothing_else_are_given_up(broker, monkeypatch):
     class Lost(Consumer):
-        """Says at once, whenever it is asked, that it has lost the broker for a moment."""
+        """Answers every call at once with the error that it has lost the broker for a moment."""
 
         def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
             return [Message(topic="one", partition=0, error=KafkaError(KafkaError._TRANSPORT, retriable=True))]
@@ -196,16 +196,16 @@ def test_errors_that_pass_and_nothing_else_are_given_up(broker, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it")])
-def test_what_is_no_failure_of_reading_is_told_as_it_is(error):
+def test_what_is_no_failure_of_reading_is_raised_as_it_is(error):
     with pytest.raises(type(error)) as caught, reading():
         raise error
     assert caught.value is error
 
 
 def test_a_failure_of_reading_on_an_executor_may_be_tried_again():
-    said = f"Job aborted: \n  KafkaReadError: {kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL\n\tat a.b"
+    message = f"Job aborted: \n  KafkaReadError: {kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL\n\tat a.b"
     with pytest.raises(TransientError) as caught, reading():
-        raise RuntimeError(said)
+        raise RuntimeError(message)
     assert str(caught.value) == f"{kafka.READ_FAILED}: kafka:t/0 from 7: _FAIL; nothing was written: run the job again"
 
 
@@ -213,6 +213,6 @@ def test_a_failure_of_reading_on_an_executor_may_be_tried_again():
     ("sizes", "most"),
     [([0] * 5, 2_000), ([1_000] * 100, 2_000), ([430_000] * 100, 39), ([2**20] * 3, 16), ([64 * 2**20], 1)],
 )
-def test_messages_are_asked_for_by_what_those_before_them_weighed(sizes: list[int], most: int):
+def test_messages_are_requested_by_the_size_of_those_before_them(sizes: list[int], most: int):
     """Two thousand of a megabyte would wait in memory at once."""
     assert next_batch(sizes) == most

@@ -85,7 +85,7 @@ def test_the_bytes_of_a_message_are_found_by_partition_and_offset(broker, cuts, 
     assert found == Counter((place_of(*of), at, SENT[of][at]) for of, offsets in wanted.items() for at in offsets)
 
 
-def test_the_key_of_a_message_says_the_key_of_a_table_that_nobody_declares(broker):
+def test_the_key_of_a_message_says_the_key_of_a_table_without_a_declared_one(broker):
     entry = {"name": "shop_{table}", "from": {"database": "shop", "table": "*"}}
     document = {"lake": "shop", "source": {"topics": ["*"]}, "log": "log", "quarantine": "bad", "tables": [entry]}
     row = {"id": 5, "line": 2, "text": None}

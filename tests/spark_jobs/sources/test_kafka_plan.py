@@ -71,7 +71,7 @@ class ListCluster:
 
 
 class ReadingMachine(RuleBasedStateMachine):
-    """A cluster to which anything happens between reads; ``owed`` are messages that nobody may miss in silence."""
+    """A cluster to which anything happens between reads; ``owed`` are messages that must not be skipped in silence."""
 
     topics, partitions, counts = st.sampled_from(["a", "b"]), st.integers(0, 2), st.integers(1, 9)
 
@@ -121,13 +121,13 @@ class ReadingMachine(RuleBasedStateMachine):
         states = self.cluster.states()
         plan = plan_kafka(states, self.progress, start=EARLIEST, max_records=most)
         gone = self.owed - self.cluster.messages() - set(self.read)
-        told = {loss.topic for loss in plan.losses}
-        assert {message[0] for message in gone} <= told
-        if told:
+        lost = {loss.topic for loss in plan.losses}
+        assert {message[0] for message in gone} <= lost
+        if lost:
             assert (plan.spans, dict(plan.progress)) == ((), self.progress)
             self.owed -= gone
-            plan = plan_kafka(states, self.progress, start=EARLIEST, max_records=most, accepted=told)
-            assert len(plan.messages) == len(told)
+            plan = plan_kafka(states, self.progress, start=EARLIEST, max_records=most, accepted=lost)
+            assert len(plan.messages) == len(lost)
         self.owed |= self.cluster.messages()
         for span in plan.spans:
             for offset in range(span.start, span.end):
@@ -157,7 +157,7 @@ def test_everybody_gets_a_fair_share(waiting, most):
     assert all(0 <= taken[key] <= waiting[key] for key in waiting)
     assert sum(taken.values()) == min(most, sum(waiting.values()))
     held_back = [taken[key] for key in waiting if taken[key] < waiting[key]]
-    # Who has to wait got as much as anybody, to the one that does not divide.
+    # A partition that has to wait got as much as any other, to the one offset that does not divide.
     assert all(taken[key] <= min(held_back, default=0) + 1 for key in waiting) or not held_back
 
 
@@ -289,10 +289,10 @@ LOST = {
 }
 
 
-@pytest.mark.parametrize(("partitions", "topic_id", "told"), LOST.values(), ids=LOST.keys())
-def test_what_is_lost_is_told_by_its_range(partitions, topic_id, told):
+@pytest.mark.parametrize(("partitions", "topic_id", "details"), LOST.values(), ids=LOST.keys())
+def test_what_is_lost_is_reported_by_its_range(partitions, topic_id, details):
     topics = {} if partitions is None else {"t": TopicState(topic_id=topic_id, partitions=partitions)}
     known = {"t": TopicProgress(topic_id="1", next={0: 3})}
     (loss,) = plan_kafka(topics, known, start=EARLIEST, max_records=10).losses
     assert loss.topic == "t"
-    assert re.search(told, loss.told)
+    assert re.search(details, loss.details)

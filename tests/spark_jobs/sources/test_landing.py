@@ -23,8 +23,8 @@ def landing(tmp_path: Path) -> Landing:
 
 
 def test_a_folder_that_is_not_there_has_no_files_and_is_named(tmp_path):
-    said = f"there is no landing folder {tmp_path}/nowhere, so no file was read"
-    assert list_landing(Filesystem(str(tmp_path / "nowhere")), ("SALES",)) == ([], (said,))
+    message = f"there is no landing folder {tmp_path}/nowhere, so no file was read"
+    assert list_landing(Filesystem(str(tmp_path / "nowhere")), ("SALES",)) == ([], (message,))
     assert list_landing(Filesystem(str(tmp_path)), ("SALES",)) == ([], ())
 
 
@@ -32,8 +32,8 @@ def test_files_beside_the_topics_folders_are_named(tmp_path):
     for name in ("b.jsonl", "a.jsonl", ".marked", "_kept", "open.tmp"):
         (tmp_path / name).write_text("{}\n")
     entries, messages = list_landing(Filesystem(str(tmp_path)), ("SALES",))
-    said = "2 files beside the topics' folders are not read (a.jsonl, b.jsonl); move each into its topic's folder"
-    assert (entries, messages) == ([], (said,))
+    message = "2 files beside the topics' folders are not read (a.jsonl, b.jsonl); move each into its topic's folder"
+    assert (entries, messages) == ([], (message,))
     (tmp_path / "c.jsonl").write_text("")
     (tmp_path / "d.jsonl").write_text("")
     assert "4 files beside" in list_landing(Filesystem(str(tmp_path)), ("SALES",))[1][0]
@@ -87,7 +87,7 @@ def test_a_last_line_that_is_a_whole_record_does_not_wait(landing):
 
 
 @pytest.mark.parametrize("is_gzip", [False, True])
-def test_half_a_line_that_nobody_finishes_goes_to_quarantine_once(landing, is_gzip):
+def test_half_a_line_that_is_never_finished_goes_to_quarantine_once(landing, is_gzip):
     content = ONE + TWO[:4]
     landing.put("a", gzip.compress(content) if is_gzip else content)
     plan = landing.plan(truncated_before_ns=NOW)
@@ -99,7 +99,7 @@ def test_half_a_line_that_nobody_finishes_goes_to_quarantine_once(landing, is_gz
     assert (again.chunks, again.broken) == ((), ())
 
 
-def test_a_gzip_file_that_nobody_finishes_is_told_wherever_it_was_cut_off(landing):
+def test_an_unfinished_gzip_file_is_reported_wherever_it_was_cut_off(landing):
     """Between two lines too, where nothing of a record is missing: more may have been to come."""
     whole = b"".join(map(gzip.compress, (ONE, TWO, THREE)))
     ends = {len(gzip.compress(ONE)), len(gzip.compress(ONE) + gzip.compress(TWO))}

@@ -27,7 +27,7 @@ def find(
     return find_files(str(path), RATES, operation, format_=format_, delimiter=delimiter)
 
 
-def test_a_file_or_all_that_lie_in_a_folder_by_their_names(tmp_path: Path):
+def test_a_file_or_all_of_a_folder_by_their_names(tmp_path: Path):
     for name in ("b.csv", "a.csv", "_begun.csv", ".hidden.csv", "c.csv.tmp", "deep/d.csv"):
         write_csv(tmp_path / "in" / name, [ROW])
     assert [Path(entry.path).name for entry in find(tmp_path / "in").entries] == ["a.csv", "b.csv"]
@@ -40,7 +40,7 @@ def test_the_same_load_is_known_by_names_contents_and_operation(tmp_path: Path):
     first = find(path)
     assert find(path).fingerprint == find(path.parent).fingerprint == first.fingerprint
     copied = write_csv(tmp_path / "two" / "a.csv", [ROW])
-    assert find(copied).fingerprint == first.fingerprint, "wherever it lies"
+    assert find(copied).fingerprint == first.fingerprint, "wherever it is"
     others = [
         find(write_csv(tmp_path / "three" / "b.csv", [ROW])),
         find(write_csv(tmp_path / "four" / "a.csv", [{**ROW, "rate": "1.6"}])),
@@ -51,7 +51,7 @@ def test_the_same_load_is_known_by_names_contents_and_operation(tmp_path: Path):
     assert len({first.fingerprint, *(each.fingerprint for each in others)}) == 5
 
 
-def test_the_format_is_told_by_names_or_by_the_caller(tmp_path: Path):
+def test_the_format_is_given_by_names_or_by_the_caller(tmp_path: Path):
     assert find(write_json(tmp_path / "1" / "a.jsonl", [ROW])).format is FileFormat.JSON
     assert find(write_parquet(tmp_path / "2" / "a.parquet", [ROW], NAMES)).format is FileFormat.PARQUET
     zipped = tmp_path / "3" / "a.csv.gz"
@@ -68,7 +68,7 @@ def test_the_format_is_told_by_names_or_by_the_caller(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("a.csv", b"currency,rate\nEUR,1\n", r"has no columns \['day'\]; it has \['currency', 'rate'\]"),
         ("a.csv", b"currency,day,rate,day\n", r"has columns \['day'\] twice"),
@@ -80,9 +80,9 @@ def test_the_format_is_told_by_names_or_by_the_caller(tmp_path: Path):
         ("a.parquet", b"PAR1 and nothing", "cannot be read as parquet"),
     ],
 )
-def test_a_file_that_is_not_what_it_should_be_stops_the_load(tmp_path: Path, name: str, content: bytes, told: str):
+def test_a_file_that_is_not_what_it_should_be_stops_the_load(tmp_path: Path, name: str, content: bytes, message: str):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         find(tmp_path / name)
 
 
@@ -92,7 +92,7 @@ def test_nothing_to_load(tmp_path: Path):
             find(path)
 
 
-def test_columns_that_are_not_declared_are_told_and_keys_to_delete_need_no_others(tmp_path: Path):
+def test_columns_that_are_not_declared_are_reported_and_keys_to_delete_need_no_others(tmp_path: Path):
     path = write_csv(tmp_path / "a.csv", [{**ROW, "bank": "ECB"}], (*NAMES, "bank"))
     assert find(path).messages == (f"{path}: columns ['bank'] are not declared and were left out",)
     keys = write_csv(tmp_path / "keys.csv", [{"currency": "EUR", "day": "2026-01-01"}], NAMES[:2])
@@ -112,7 +112,7 @@ def test_another_delimiter(tmp_path: Path):
             check_delimiter(wrong)
 
 
-def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path):
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path):
     path = write_csv(tmp_path / "a.csv", [ROW])
     found = find(path)
     found.check_still()

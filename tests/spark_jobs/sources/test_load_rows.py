@@ -44,7 +44,7 @@ def test_rows_of_csv_are_known_by_their_first_line():
     ]
 
 
-def test_what_is_no_csv_is_kept_as_it_stands_and_the_rest_goes_on():
+def test_what_is_no_csv_is_kept_as_it_is_and_the_rest_goes_on():
     records = read(b'a,b\n1,"x"y\n2,ok\n3,"never closed\n4,more')
     assert places(records)[1] == (3, {"a": "2", "b": "ok"})
     assert [each.error is None for each in records] == [False, True, False]

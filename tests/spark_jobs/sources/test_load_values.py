@@ -51,7 +51,7 @@ def test_values_of_parquet_keep_their_types(spark: SparkSession, tmp_path: Path)
     pq.write_table(pa.table(columns), path)
     rejected, second = decode(spark, path)
     assert rejected[-1] == "bad_decimal: amount is not a decimal"
-    assert second[:2] == (2, MARCH), "the same moment, whatever the zone it is told in"
+    assert second[:2] == (2, MARCH), "the same moment, whatever the zone it is given in"
 
 
 def test_every_row_is_placed_in_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

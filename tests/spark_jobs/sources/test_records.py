@@ -1,7 +1,7 @@
 """A record is what JSON says, to the last digit, and a key given twice is never passed over.
 
 The oracle is ``json.loads`` with every number as it is written. Records are made of members as a source may write them
-and as nobody should: blanks where JSON has them, escapes, colons and quotes in names and texts, keys that stand twice.
+and as no source should: blanks where JSON has them, escapes, colons and quotes in names and texts, repeated keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RECORDS = objects(st.one_of(VALUES, VALUES, VALUES, ODD))
 
 
 class TwiceError(Exception):
-    """A key stands twice in one object."""
+    """A key is there twice in one object."""
 
 
 def read_by_oracle(line: bytes) -> Any:
@@ -94,7 +94,7 @@ def test_a_byte_too_many_is_found(text: str, at: int, byte: bytes) -> None:
 @pytest.mark.parametrize("end", [b"", b"\r", b"  "])
 @pytest.mark.parametrize(("more", "reason"), [(-1, ""), (0, ""), (1, Reason.TOO_LONG)])
 def test_the_longest_record_is_one_byte_shorter_than_one_that_is_too_long(more: int, reason: str, end: bytes) -> None:
-    """Its line end on Windows and blanks behind it count as they stand there."""
+    """Its line end on Windows and blanks behind it count as they are."""
     line = b'{"a":"%s"}' % (b"x" * (MAX_RECORD_BYTES + more - 8 - len(end))) + end
     assert len(line) == MAX_RECORD_BYTES + more
     assert found(line)[0] == ("refused" if reason else "read")

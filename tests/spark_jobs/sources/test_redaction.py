@@ -1,4 +1,4 @@
-"""Somebody taken out of single records: against an oracle that parses JSON, and of records that are none."""
+"""A person taken out of single records: against an oracle that parses JSON, and of records that are none."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def forget(value: Any) -> Any:
     is_about = (isinstance(key, str) and key.strip().lstrip("+0") == "17") or (
         isinstance(key, int | float) and not isinstance(key, bool) and key == 17
     )
-    is_nobody = key is None or str(key).strip() == "0"  # the stand-in: a record whose editing was cut off
+    is_without_key = key is None or str(key).strip() == "0"  # the stand-in: a record whose editing was cut off
     if is_about:
         done["AgentId"] = "0" if isinstance(key, str) else 0
-    if isinstance(name, str) and (is_about or (is_nobody and name in NAMES)):
+    if isinstance(name, str) and (is_about or (is_without_key and name in NAMES)):
         done["AgentName"] = None if len(json.dumps(name, ensure_ascii=False).encode()) >= 4 else ""
     return done
 
@@ -75,7 +75,7 @@ def test_a_usable_record_is_what_the_oracle_says_and_as_long_as_before(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_keep_their_length_and_what_names_nobody_stays(content: bytes):
+def test_any_bytes_keep_their_length_and_what_names_no_person_stays(content: bytes):
     assert len(REDACTOR.redact(content)) == len(content)
     if not REDACTOR.hint.search(content):
         assert REDACTOR.redact(content) == content
@@ -111,7 +111,7 @@ def test_others_stay(record: bytes):
 
 
 def test_keys_that_are_text_are_compared_as_they_are():
-    """Another spec, whose agents are known by text: what looks like the same number is somebody else."""
+    """Another spec, whose agents are known by text: what looks like the same number is another person."""
     columns = tuple(replace(c, type=ColumnType.STRING) if c.name == "agent_id" else c for c in SPEC.source.columns)
     spec = replace(SPEC, source=replace(SPEC.source, columns=columns), marts=())
     person = Person(spec=PersonSpec(role="agent", key="agent_id"), id="Zo\u00eb\\17")

@@ -16,7 +16,7 @@ def read(type_: str, value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("type_", "value", "reason", "told"),
+    ("type_", "value", "reason", "detail"),
     [
         ("double", 10**400, Reason.BAD_DECIMAL, "v is a number that nothing can hold"),
         ("float", -(10**400), Reason.BAD_DECIMAL, "v is a number that nothing can hold"),
@@ -30,10 +30,10 @@ def read(type_: str, value: Any) -> str:
         ("array", ["x" * MOST_TEXT], Reason.TOO_LONG, "v has 400004 characters, at most 400000"),
     ],
 )
-def test_what_nothing_can_hold_is_refused(type_: str, value: Any, reason: Reason, told: str):
+def test_what_nothing_can_hold_is_refused(type_: str, value: Any, reason: Reason, detail: str):
     with pytest.raises(RejectedRecordError) as caught:
         read(type_, value)
-    assert (caught.value.reason, caught.value.detail) == (reason, told)
+    assert (caught.value.reason, caught.value.detail) == (reason, detail)
 
 
 @pytest.mark.parametrize("value", [Decimal("1e400"), {"a": Decimal("1e400")}])

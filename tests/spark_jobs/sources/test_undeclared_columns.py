@@ -93,7 +93,7 @@ def test_of_what_is_too_long_it_is_kept_that_it_was_there() -> None:
     assert dict(record["row_values"]) == {"Scan": None}
 
 
-def test_columns_that_nobody_wants_are_dropped() -> None:
+def test_columns_that_are_not_wanted_are_dropped() -> None:
     record = decoded({"Secret": 1, "Tmp_1": 2, "City": "x"}, drop=["Secret", "Tmp_*"])
     assert dict(record["row_values"]) == {"City": "x"}
     assert decoded({"Secret": 1}, drop=["*"])["row_types"] is None

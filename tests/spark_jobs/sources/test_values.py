@@ -145,7 +145,7 @@ def test_text_is_kept_up_to_its_length(text):
 
 
 @given(anything)
-def test_what_is_told_at_once_is_what_the_readers_say(value):
+def test_what_is_read_at_once_is_what_the_readers_give(value):
     """The common values take a short way; the readers, which know all of them, say the same, to the letter."""
     readers = (
         (NUMBER, lambda: read_integer(value, NUMBER)),
@@ -154,10 +154,10 @@ def test_what_is_told_at_once_is_what_the_readers_say(value):
         (MOMENT, lambda: read_timestamp(value, MOMENT, Decimal(1000))),
     )
     for column, read in readers:
-        assert told(partial(build_converter(column, "sqlserver"), value)) == told(read)
+        assert outcome_of(partial(build_converter(column, "sqlserver"), value)) == outcome_of(read)
 
 
-def told(read: Callable[[], Any]) -> tuple[str, str]:
+def outcome_of(read: Callable[[], Any]) -> tuple[str, str]:
     """The value with its type and digits, or why there is none."""
     try:
         value = read()

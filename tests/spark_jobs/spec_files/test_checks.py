@@ -52,7 +52,7 @@ def test_checks_come_in_the_order_of_the_lakes_tables(tmp_path: Path):
         load_checks(tmp_path, SPEC, ["sales", "units"])
 
 
-def test_a_person_may_be_looked_at_and_not_told(tmp_path: Path):
+def test_a_person_may_be_read_and_not_shown(tmp_path: Path):
     write(tmp_path, "-- check: named\nSELECT agent_id FROM agents WHERE agent_name IS NULL", "agents")
     assert len(load_checks(tmp_path, SPEC)) == 1
 
@@ -100,13 +100,13 @@ def test_what_is_no_check_is_refused_by_its_file(tmp_path: Path, text: str, reas
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    told = r"sales\.sql is not text in UTF-8 \(.*\); correct it"
+    message = r"sales\.sql is not text in UTF-8 \(.*\); correct it"
     (tmp_path / "sales.sql").write_bytes(GOOD.encode() + b" -- gr\xfcn")
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         load_checks(tmp_path, SPEC)
     (tmp_path / "sales.sql").unlink()
     (tmp_path / "sales.sql").mkdir()
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         load_checks(tmp_path, SPEC)
 
 

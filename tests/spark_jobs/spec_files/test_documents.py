@@ -1,4 +1,4 @@
-"""Documents know their places: entries built in any way get the line they stand on, and what YAML allows twice is told.
+"""Documents know their places: entries built in any way get their line, and names that are there twice are reported.
 
 Every case is a short text whose lines can be counted by eye.
 """
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.places import DocumentPlace, Entries, Items, find_place
 from spark_jobs.spec_files.documents import build, mapping, read_document, section
-from spark_jobs.spec_files.mistakes import Mistakes, told
+from spark_jobs.spec_files.mistakes import Mistakes, placed_text
 from spark_jobs.spec_files.placed_yaml import load_yaml
 
 THINGS = """\
@@ -60,14 +60,14 @@ def as_a_copy(item: Any) -> Any:
 
 
 @pytest.mark.parametrize("make", [as_it_is, as_a_copy])
-def test_each_entry_is_built_on_its_own_and_told_with_its_line(tmp_path: Path, make: Callable[[Any], Any]):
+def test_each_entry_is_built_on_its_own_and_reported_with_its_line(tmp_path: Path, make: Callable[[Any], Any]):
     path = tmp_path / "things.yaml"
     document, found = read(path, THINGS), Mistakes()
     made, kept = found.each("things", document["things"], make)
     assert made == (Thing(name="right", size=1), Thing(name="large"), Thing(name="flat"))  # without what is wrong
     assert kept == document["things"][:3]
     assert kept.places == {number: DocumentPlace(file=str(path), line=line) for number, line in enumerate((2, 3, 5))}
-    assert [told(error).removeprefix(f"{path}:") for error in found.errors] == [
+    assert [placed_text(error).removeprefix(f"{path}:") for error in found.errors] == [
         "4: thing: size is 'huge'; give a whole number",
         "6: thing: unknown entries ['sizes']; write size; known are ['name', 'size']",
         "7: a thing must be a mapping of names to values; write a line name: value for each",
@@ -99,7 +99,7 @@ def test_what_is_known_to_be_unread_is_no_mistake_elsewhere():
     ]
 
 
-def test_a_section_stands_where_its_name_does(tmp_path: Path):
+def test_a_section_has_the_place_of_its_name(tmp_path: Path):
     document = read(tmp_path / "a.yaml", "first: 1\nthing:\n\n  name: x\n")
     places = [document["thing"].place, section(document, "thing", "a thing").place]
     assert places == [DocumentPlace(file=str(tmp_path / "a.yaml"), line=line) for line in (4, 2)]
@@ -114,7 +114,9 @@ def test_a_section_stands_where_its_name_does(tmp_path: Path):
         ("base: &base {a: 1}\nx: {<<: *base, a: 2}\n", []),
     ],
 )
-def test_a_name_that_is_there_twice_is_told_with_both_lines(tmp_path: Path, text: str, lines: list[tuple[int, int]]):
+def test_a_name_that_is_there_twice_is_reported_with_both_lines(
+    tmp_path: Path, text: str, lines: list[tuple[int, int]]
+):
     path = tmp_path / "a.yaml"
     path.write_text(text, encoding="utf-8")
     found = Mistakes()
@@ -143,7 +145,7 @@ def test_a_name_that_is_there_twice_is_told_with_both_lines(tmp_path: Path, text
         (b"[" * 600, 1),  # more than Python calls itself; the time it takes grows with the square
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, content: bytes, line: int):
+def test_what_cannot_be_read_is_reported_with_its_line(tmp_path: Path, content: bytes, line: int):
     (tmp_path / "a.yaml").write_bytes(content)
     with pytest.raises(SettingsError, match="cannot be read") as caught:
         read_document(tmp_path / "a.yaml", what="things", then="correct them")

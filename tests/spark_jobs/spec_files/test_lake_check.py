@@ -1,4 +1,4 @@
-"""Every mistake in a lake's files is told with file, line and what to do, all of them at once.
+"""Every mistake in a lake's files is reported with file, line and what to do, all of them at once.
 
 Each case is the shipped lake with edits of tests/support/spec_mistakes.py, which say themselves where they are.
 """
@@ -31,7 +31,7 @@ from tests.support.spec_mistakes import (
 )
 
 DEALS_SQL = "marts/fast_daily_deals.sql"
-TOLD = re.compile(r"(?P<file>[^:]+):(?P<line>[0-9]+): (?P<what>[^;]+(?:\(.*\)[^;]*)?); (?P<remedy>.*\S)")
+LINE = re.compile(r"(?P<file>[^:]+):(?P<line>[0-9]+): (?P<what>[^;]+(?:\(.*\)[^;]*)?); (?P<remedy>.*\S)")
 
 
 def check(spec: Path) -> LakeCheck:
@@ -40,10 +40,10 @@ def check(spec: Path) -> LakeCheck:
 
 
 def places_of(lines: tuple[str, ...]) -> list[tuple[str, int]]:
-    """File and line of each, in the order in which they are told; each has a remedy."""
-    told = [TOLD.fullmatch(line) for line in lines]
-    assert all(told), lines
-    return [(each["file"], int(each["line"])) for each in told if each]
+    """File and line of each, in the order in which they are reported; each has a remedy."""
+    matches = [LINE.fullmatch(line) for line in lines]
+    assert all(matches), lines
+    return [(each["file"], int(each["line"])) for each in matches if each]
 
 
 def test_the_shipped_lake_is_right():
@@ -52,37 +52,37 @@ def test_the_shipped_lake_is_right():
     assert checked.spec == load_lake_spec(Settings().lake_spec)
 
 
-@pytest.mark.parametrize("mistake", [*INDEPENDENT, *OTHERS], ids=lambda each: each.told[:40])
-def test_a_mistake_is_told_with_its_place_and_what_to_do(tmp_path: Path, mistake: Edit):
+@pytest.mark.parametrize("mistake", [*INDEPENDENT, *OTHERS], ids=lambda each: each.message[:40])
+def test_a_mistake_is_reported_with_its_place_and_what_to_do(tmp_path: Path, mistake: Edit):
     expected = make_mistakes(copy_lake(tmp_path), [mistake])
-    told = check(tmp_path / SPEC).mistakes
-    assert places_of(told) == expected
-    assert any(mistake.told in line for line in told)
-    assert all(line.isprintable() for line in told)
-    assert told[0].startswith(f"{expected[0][0]}:{expected[0][1]}: ")
+    found = check(tmp_path / SPEC).mistakes
+    assert places_of(found) == expected
+    assert any(mistake.message in line for line in found)
+    assert all(line.isprintable() for line in found)
+    assert found[0].startswith(f"{expected[0][0]}:{expected[0][1]}: ")
 
 
 @pytest.mark.parametrize(
     "mistake",
     [each for each in [*INDEPENDENT, *OTHERS] if each not in [*IN_SQL, *OTHERS_IN_SQL]],
-    ids=lambda each: each.told[:40],
+    ids=lambda each: each.message[:40],
 )
 def test_a_lake_with_a_mistake_is_not_loaded(tmp_path: Path, mistake: Edit):
     make_mistakes(copy_lake(tmp_path), [mistake])
     with pytest.raises(LakehouseError) as caught:
         load_lake_spec(str(tmp_path / SPEC))
-    assert mistake.told in str(caught.value)
+    assert mistake.message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(INDEPENDENT), min_size=2, unique=True))
-def test_any_number_of_mistakes_is_told_at_once_and_nothing_else(mistakes: list[Edit]):
+def test_any_number_of_mistakes_is_reported_at_once_and_nothing_else(mistakes: list[Edit]):
     with tempfile.TemporaryDirectory() as folder:
         expected = make_mistakes(copy_lake(Path(folder)), mistakes)
-        told = check(Path(folder) / SPEC).mistakes
-    assert places_of(told) == expected
-    assert all(any(each.told in line for line in told) for each in mistakes)
+        found = check(Path(folder) / SPEC).mistakes
+    assert places_of(found) == expected
+    assert all(any(each.message in line for line in found) for each in mistakes)
 
 
 def test_all_of_them_at_once(tmp_path: Path):
@@ -116,12 +116,12 @@ def test_the_rest_of_an_entry_with_a_mistake_is_looked_at_too(tmp_path: Path):
 
 def test_a_column_without_a_name_could_be_any(tmp_path: Path):
     expected = make_mistakes(copy_lake(tmp_path), [edit(SPEC, "{name: unit_id,", "{nmae: unit_id,", "")])
-    told = check(tmp_path / SPEC).mistakes
-    assert places_of(told) == expected
-    assert "unknown entries ['nmae']; write name; known are" in told[0]
+    found = check(tmp_path / SPEC).mistakes
+    assert places_of(found) == expected
+    assert "unknown entries ['nmae']; write name; known are" in found[0]
 
 
-def test_an_alias_stands_where_its_anchor_does_and_merged_names_where_they_were_written(tmp_path: Path):
+def test_an_alias_has_the_place_of_its_anchor_and_merged_names_keep_theirs(tmp_path: Path):
     lake = copy_lake(tmp_path)
     edits = [
         edit(SPEC, "{name: units, ", "&table {name: units, ", ""),
@@ -133,13 +133,13 @@ def test_an_alias_stands_where_its_anchor_does_and_merged_names_where_they_were_
     assert places_of(check(lake / SPEC).mistakes) == [units, units]
 
 
-def test_nobody_knows_what_the_log_is_called(tmp_path: Path):
+def test_the_name_of_the_log_is_not_known(tmp_path: Path):
     """Marts, services and expectations name it; none of them is wrong."""
     spec = copy_lake(tmp_path) / SPEC
     spec.write_text(spec.read_text(encoding="utf-8").replace("log: sales_log\n", ""), encoding="utf-8")
-    told = check(spec).mistakes
-    assert places_of(told) == [(str(spec), 3)]
-    assert "'log'; add the entry log" in told[0]
+    found = check(spec).mistakes
+    assert places_of(found) == [(str(spec), 3)]
+    assert "'log'; add the entry log" in found[0]
 
 
 def test_expectations_of_no_table_and_marts_in_a_circle(tmp_path: Path):
@@ -147,18 +147,18 @@ def test_expectations_of_no_table_and_marts_in_a_circle(tmp_path: Path):
     (lake / "expectations" / "sales.yaml").rename(lake / "expectations" / "salse.yaml")
     reads = edit("marts/slow_sale_paths.yaml", "reads:\n", "¦reads:\n  - {table: slow_milestones, by: sale_id}\n", "")
     make_mistakes(lake, [reads])
-    told = check(lake / SPEC).mistakes
-    assert [file for file, _ in places_of(told)] == [
+    found = check(lake / SPEC).mistakes
+    assert [file for file, _ in places_of(found)] == [
         str(lake / "expectations" / "salse.yaml"),
         str(lake / "marts" / "slow_milestones.yaml"),  # its reader slow_agent_performance is in no circle
         str(lake / "marts" / "slow_sale_paths.yaml"),
     ]
-    assert "read each other in a circle; take one of the reads out" in told[1]
-    assert "its SQL never reads slow_milestones; take it out" in told[2]
+    assert "read each other in a circle; take one of the reads out" in found[1]
+    assert "its SQL never reads slow_milestones; take it out" in found[2]
 
 
 @pytest.mark.parametrize("text", ["", "7", "- a", "lake", "{}"])
 def test_documents_that_are_no_lake(tmp_path: Path, text: str):
     (tmp_path / "lake.yaml").write_text(text, encoding="utf-8")
-    told = check(tmp_path / "lake.yaml").mistakes
-    assert set(places_of(told)) == {(str(tmp_path / "lake.yaml"), 1)}
+    found = check(tmp_path / "lake.yaml").mistakes
+    assert set(places_of(found)) == {(str(tmp_path / "lake.yaml"), 1)}

@@ -56,7 +56,7 @@ def test_a_declaration_becomes_a_mart(path):
     )
 
 
-def test_what_need_not_be_said(tmp_path):
+def test_what_need_not_be_declared(tmp_path):
     (tmp_path / "a.yaml").write_text("{layer: slow, grain: [x], reads: [{table: orders}]}")
     (tmp_path / "a.sql").write_text("SELECT 1 AS x FROM orders")
     declared = load_mart(tmp_path / "a.yaml")

@@ -70,7 +70,7 @@ def test_shards_have_their_origin_in_the_key(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "told"),
+    ("old", "new", "line", "message"),
     [
         ("shop_{table}", "orders", 6, "from names several tables; put {table} into name for a table of each, or add"),
         ("shop_{table}", "Shop {table}", 6, "makes no snake_case identifiers; correct it"),
@@ -91,16 +91,16 @@ def test_shards_have_their_origin_in_the_key(tmp_path: Path):
         ("mask: [email]", "mask: [id]", 14, "'id' is of the key, which has to stay; take it out"),
     ],
 )
-def test_a_mistake_has_its_line_and_what_to_do(tmp_path: Path, old: str, new: str, line: int, told: str):
+def test_a_mistake_has_its_line_and_what_to_do(tmp_path: Path, old: str, new: str, line: int, message: str):
     assert old in WHOLE
     with pytest.raises(ContractError) as caught:
         load(tmp_path, WHOLE.replace(old, new))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert f"lake.yaml:{line}: " in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "message"),
     [
         ("table: o_*}, origin: shard", "missing 1 required keyword-only argument: 'key'"),
         ("table: o_*}, key: [id], origin: A", "origin 'A' is not a snake_case identifier"),
@@ -108,10 +108,10 @@ def test_a_mistake_has_its_line_and_what_to_do(tmp_path: Path, old: str, new: st
         ("table: o}, key: [id], new_tables: add", "unknown entries ['new_tables']"),
     ],
 )
-def test_what_does_not_fit_together(tmp_path: Path, entry: str, told: str):
+def test_what_does_not_fit_together(tmp_path: Path, entry: str, message: str):
     with pytest.raises(ContractError) as caught:
         load(tmp_path, "  - {name: o, from: {database: a, " + entry + "}\n")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_a_pattern_may_find_can_be_read_by_marts_and_is_no_mistake(tmp_path: Path):

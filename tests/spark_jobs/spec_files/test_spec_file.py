@@ -22,7 +22,7 @@ MARTS = "marts: ../marts"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a lake spec may stand, with the marts and expectations that are shipped beside it."""
+    """Where a lake spec may be, with the marts and expectations that are shipped beside it."""
     for folder in ("marts", "expectations"):
         shutil.copytree(PROJECT_ROOT / "include" / folder, tmp_path / folder)
     (tmp_path / "lakes").mkdir()

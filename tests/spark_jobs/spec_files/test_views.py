@@ -67,15 +67,15 @@ def test_what_is_no_view_is_refused_by_its_file(tmp_path: Path, text: str, reaso
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    told = r"view .*one\.sql cannot be read \(.*\); correct it"
+    message = r"view .*one\.sql cannot be read \(.*\); correct it"
     file = tmp_path / "a" / "one.sql"
     file.parent.mkdir()
     file.write_bytes(b"SELECT x FROM sales -- gr\xfcn")
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         load_views(tmp_path)
     file.unlink()
     file.mkdir()
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         load_views(tmp_path)
 
 

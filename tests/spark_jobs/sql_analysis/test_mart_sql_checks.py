@@ -190,7 +190,7 @@ def test_append_refuses_selects(sql, found):
     assert f"and its SQL has {found}; take it out" in refusal(append(sql))
 
 
-def test_stitch_asks_no_more_than_full():
+def test_stitch_requires_no_more_than_full():
     days = mart(
         "SELECT buyer_id, string(paid_at) AS day, SUM(amount) AS total FROM orders GROUP BY 1, 2",
         MartMode.AGGREGATE,

@@ -1,4 +1,4 @@
-"""A text is parsed once for all who ask for its tree, so whoever works with the tree leaves it as it was."""
+"""A text is parsed once for all users of its tree, so whoever works with the tree leaves it as it was."""
 
 from __future__ import annotations
 

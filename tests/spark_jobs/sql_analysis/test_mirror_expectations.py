@@ -143,7 +143,7 @@ def test_an_expectation_that_can_never_be_checked_is_refused_before_any_event(en
 
 
 def test_every_column_of_a_key_is_known_and_of_no_other_mirror():
-    """Whatever their order, and wherever they stand among the columns."""
+    """Whatever their order, and wherever they are among the columns."""
     lines = replace(mirror_of(SPEC), key=("Line", "Id"), drop=(), mask=())
     columns = (column("total"), column("Id", "id"), column("day"), column("Line", "line"), column("id_", "id_"))
     found = {each.name: each.columns for each in implied_of_mirror(SPEC, lines, columns)}
@@ -154,7 +154,7 @@ def test_every_column_of_a_key_is_known_and_of_no_other_mirror():
 
 
 @given(st.sets(st.from_regex(r"[a-z](_?[a-z0-9]){0,10}", fullmatch=True), max_size=6), st.integers(0, 50))
-def test_names_of_implied_expectations_are_names_and_stand_once(ends: set[str], length: int):
+def test_names_of_implied_expectations_are_names_and_are_unique(ends: set[str], length: int):
     """Also of columns whose long names begin alike: an expectation refuses a name of too many letters itself."""
     columns = tuple(column("x" * length + end) for end in sorted(ends - {"id", "note"}))
     found = [each.name for each in implied_of_mirror(SPEC, mirror_of(SPEC), columns)]
@@ -166,7 +166,7 @@ def test_a_dropped_column_of_other_letters_is_in_no_expectations_way():
     """No name in the lake can be made of it, so no expectation can name it."""
     document = copy.deepcopy(DOCUMENT)
     document["mirrors"][0]["drop"] = ["价格", "note"]
-    entries = {"dear": {"holds": "amount > 0"}, "said": {"holds": "note <> ''"}}
+    entries = {"dear": {"holds": "amount > 0"}, "noted": {"holds": "note <> ''"}}
     declared = tuple(parse_expectation("orders", name, entry) for name, entry in entries.items())
     with pytest.raises(ContractError, match="column 'note' of orders is dropped"):
         expectations_of(parse_lake_spec(document, expectations=declared), "orders")

@@ -114,10 +114,10 @@ def test_table_services_change_nothing_and_need_no_feed(spark, settings, fed, op
 
 
 @pytest.mark.spark
-def test_what_is_missing_is_said(spark, settings, fed):
+def test_what_is_missing_is_reported(spark, settings, fed):
     assert read(spark, settings, 0, 2) is None, "from the beginning, or from a commit that was archived"
     commit(settings, 5, None)
-    assert read(spark, settings, 3, 5) is None, "written by somebody who keeps no feed"
+    assert read(spark, settings, 3, 5) is None, "written by a writer that keeps no feed"
     commit(settings, 5, "0" * 32)
     assert read(spark, settings, 3, 5) is None, "the folder is gone"
     assert len(read(spark, settings, 2, 4) or []) == 2
@@ -156,7 +156,7 @@ def test_a_column_of_another_type_is_a_reason_to_recompute(spark, settings, fed)
 
 
 @pytest.mark.spark
-def test_a_feed_of_a_commit_that_nobody_sees_is_empty_and_there(spark, settings, fed):
+def test_a_feed_of_a_commit_without_visible_changes_is_empty_and_there(spark, settings, fed):
     empty_df = spark.createDataFrame([], f"{BEFORE} struct<{UNIT}>, {AFTER} struct<{UNIT}>")
     commit(settings, 5, write_changes(empty_df, "units", settings))
     assert read(spark, settings, 4, 5) == []
@@ -198,7 +198,7 @@ def kept(settings: Settings) -> Settings:
         ({"c": reader(2, "agents")}, "23456"),
         ({}, "23456"),
     ],
-    ids=["two readers", "read by all", "others' checkpoints", "not begun", "nobody reads it", "nobody reads"],
+    ids=["two readers", "read by all", "others' checkpoints", "not begun", "no one reads it", "no one reads"],
 )
 def test_what_every_consumer_has_read_is_forgotten_and_what_dead_writers_left(
     kept: Settings, states: Mapping[str, ConsumerState], left: str

@@ -50,7 +50,7 @@ def test_no_job_writes_a_table_whose_newest_commit_is_later_than_now(tmp_path: P
 
 
 class Clock:
-    """An engine's clock, which goes on while somebody waits."""
+    """An engine's clock, which goes on while a writer waits."""
 
     def __init__(self, moment: datetime) -> None:
         self.moment = moment
@@ -82,21 +82,21 @@ def test_a_table_without_commits_has_nothing_to_wait_for(tmp_path: Path):
 
 
 class Engine:
-    """Says that it is an hour earlier than here, and counts how often it was asked."""
+    """Says that it is an hour earlier than here, and counts its queries."""
 
-    asked = 0
+    queries = 0
 
     def sql(self, _text: str) -> Engine:
-        self.asked += 1
+        self.queries += 1
         return self
 
     def first(self) -> tuple[int]:
         return (int((datetime.now(UTC) - timedelta(hours=1)).timestamp() * 1000),)
 
 
-def test_the_engines_clock_counts_and_is_asked_once_in_a_while():
+def test_the_engines_clock_counts_and_is_queried_once_in_a_while():
     engine: Any = Engine()
     for _ in range(3):
         behind = datetime.now(UTC) - engine_clock(engine)()
         assert abs(behind - timedelta(hours=1)) < timedelta(minutes=1)
-    assert engine.asked == 1
+    assert engine.queries == 1

@@ -71,7 +71,7 @@ steps = st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40), st.booleans()
 
 
 @given(steps=steps, kinds=st.sampled_from((MERGED, COPIED)), is_local=st.booleans())
-def test_nothing_is_said_of_a_table_whose_writers_came_one_after_the_other(
+def test_nothing_is_reported_of_a_table_whose_writers_came_one_after_the_other(
     steps: list[tuple[int, int, bool]], kinds: tuple[str, str], is_local: bool
 ):
     """Nor of one on an object store whose clock is up to a minute ahead, or behind."""
@@ -83,7 +83,7 @@ def test_nothing_is_said_of_a_table_whose_writers_came_one_after_the_other(
 
 
 @given(steps=steps, kinds=st.sampled_from((MERGED, COPIED)), data=st.data())
-def test_a_copy_without_times_is_told_by_every_write_that_something_waited_for(
+def test_a_copy_without_times_is_known_by_every_write_that_something_waited_for(
     steps: list[tuple[int, int, bool]], kinds: tuple[str, str], data: Any
 ):
     writes = history(kinds, [(0, 1, False), *steps])

@@ -126,7 +126,7 @@ def test_a_table_that_was_removed_starts_over(tmp_path):
     assert table_checkpoint(remembered(NINE, last=FOUR), gone, "sales_log") == BEGINNING
 
 
-def test_a_table_nothing_was_ever_said_about_is_complete_while_it_stays_absent(tmp_path):
+def test_a_table_that_never_had_an_instant_is_complete_while_it_stays_absent(tmp_path):
     absent = Timeline(table="units", path=str(tmp_path / "nowhere"))
     assert table_checkpoint(remembered(NINE, last=None), absent, "sales_log") == NINE
 
@@ -135,8 +135,8 @@ def made(base: Path, table: str, *commits: dict[str, str]) -> Timeline:
     """A table whose commits 1, 2, … say these checkpoints, by source."""
     folder = base / table / ".hoodie"
     folder.mkdir(parents=True)
-    for number, said in enumerate(commits, start=1):
-        extra = {f"lakehouse.checkpoint.{source}": place for source, place in said.items()}
+    for number, checkpoints in enumerate(commits, start=1):
+        extra = {f"lakehouse.checkpoint.{source}": place for source, place in checkpoints.items()}
         (folder / f"{number:017d}.commit").write_text(json.dumps({"extraMetadata": extra}))
     return Timeline(table=table, path=str(base / table))
 
@@ -146,10 +146,10 @@ def test_each_source_and_each_table_has_a_place_of_its_own(tmp_path):
     units = made(tmp_path, "units", {"log": ONE, "other": FOUR}, {"log": THREE}, {})
     agents = made(tmp_path, "agents", {"other": ONE})
     last = {"units": units.last, "agents": agents.last}
-    nobody, state = ConsumerState(), ConsumerState(checkpoints={"log": NINE}, tables=last)
+    unknown, state = ConsumerState(), ConsumerState(checkpoints={"log": NINE}, tables=last)
     for source, of_units, of_agents in (("log", THREE, BEGINNING), ("other", FOUR, ONE)):
-        assert own_checkpoint(units, source) == table_checkpoint(nobody, units, source) == of_units
-        assert own_checkpoint(agents, source) == table_checkpoint(nobody, agents, source) == of_agents
+        assert own_checkpoint(units, source) == table_checkpoint(unknown, units, source) == of_units
+        assert own_checkpoint(agents, source) == table_checkpoint(unknown, agents, source) == of_agents
     assert [table_checkpoint(state, table, "log") for table in (units, agents)] == [NINE, NINE]
     assert [table_checkpoint(state, table, "other") for table in (units, agents)] == [FOUR, ONE]
     changed = replace(state, tables={**last, "agents": FOUR})

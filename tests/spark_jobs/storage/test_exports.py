@@ -78,7 +78,7 @@ def test_a_file_does_not_become_a_folder_nor_a_folder_a_file(tmp_path: Path) -> 
 
 
 class Lossy(Filesystem):
-    """An object store that does what it is told, or nothing, and then fails."""
+    """An object store that does what is requested, or nothing, and then fails."""
 
     def __init__(self, root: Path, *, is_done: bool) -> None:
         super().__init__(str(root))

@@ -107,7 +107,7 @@ def test_compressed_files_are_read_as_they_are_stored(tmp_path):
         assert file.read() == content
 
 
-def test_an_address_nobody_knows_is_a_setting_to_correct():
+def test_an_unknown_address_is_a_setting_to_correct():
     with pytest.raises(SettingsError, match=r"path 'nosuch://x' cannot be used .* correct the setting"):
         Filesystem("nosuch://x")
 
@@ -120,9 +120,9 @@ def test_a_place_below_a_file_cannot_be_written(tmp_path):
 
 def test_a_file_where_a_folder_should_be_cannot_be_listed(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    for ask in (Filesystem.folders, Filesystem.list_files):
+    for call in (Filesystem.folders, Filesystem.list_files):
         with pytest.raises(SettingsError, match=r"cannot read .*/file \(Not a directory\); .* set another path"):
-            ask(Filesystem(str(tmp_path / "file")))
+            call(Filesystem(str(tmp_path / "file")))
 
 
 def test_a_file_that_may_not_be_read_is_a_right_to_give(tmp_path, monkeypatch):

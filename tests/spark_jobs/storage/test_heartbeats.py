@@ -1,4 +1,4 @@
-"""Heartbeats that nobody stops are ended, others are left alone. They count as ended after a second here."""
+"""Heartbeats that never stop are ended, others are left alone. They count as ended after a second here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_one_that_ended_with_its_process_is_waited_for(folder: Path):
     assert (folder / at(1)).is_file()
 
 
-def test_one_that_nobody_stops_is_fenced_and_cannot_come_again(folder: Path):
+def test_one_that_never_stops_is_fenced_and_cannot_come_again(folder: Path):
     errors: list[OSError] = []
     (folder / at(1)).touch()
 
@@ -57,7 +57,7 @@ def test_one_that_nobody_stops_is_fenced_and_cannot_come_again(folder: Path):
     assert (folder / at(1)).is_dir()
 
 
-def test_the_heartbeat_of_a_writer_that_was_not_asked_about_is_left_alone(folder: Path):
+def test_the_heartbeat_of_another_writer_is_left_alone(folder: Path):
     (folder / at(1)).touch()
     os.utime(folder / at(1), (0, 0))
     (folder / at(2)).touch()

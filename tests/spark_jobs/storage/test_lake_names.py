@@ -58,10 +58,10 @@ def test_an_empty_folder_is_no_lake_yet(settings):
 
 def test_another_lakes_path_is_refused_with_both_names(settings):
     make_lake("shop", settings, may_adopt=False)
-    said = (
+    message = (
         r"is 'shop', and the lake spec .*/sales\.yaml is of 'sales'; correct LAKEHOUSE_BASE_PATH or LAKEHOUSE_LAKE_SPEC"
     )
-    with pytest.raises(OtherLakeError, match=said):
+    with pytest.raises(OtherLakeError, match=message):
         open_lake(LAKE, settings, may_name=True)
     for may_adopt in (False, True):
         with pytest.raises(OtherLakeError):

@@ -107,7 +107,7 @@ def test_removing_the_file_does_not_end_a_lease(settings):
             assert True
 
 
-def test_processes_that_end_while_somebody_looks_for_a_holder_are_none(settings, tmp_path, monkeypatch):
+def test_processes_that_end_while_a_holder_is_looked_for_are_none(settings, tmp_path, monkeypatch):
     """On a busy machine some always do, and who looks must not fail for it; nor for those of other users."""
     path, real = lease_folder(settings.base_path) / "units.lease", os.scandir
     for process in ("11", "12", "13"):
@@ -133,7 +133,7 @@ def test_processes_that_end_while_somebody_looks_for_a_holder_are_none(settings,
 
 
 def test_who_waited_for_a_file_that_was_removed_takes_the_new_one(settings, monkeypatch):
-    """Its lock would be on a file that nobody else looks at."""
+    """Its lock would be on a file that no one else looks at."""
     path, real = lease_folder(settings.base_path) / "units.lease", file_leases._try_lock
     calls: list[bool] = []
 
@@ -220,7 +220,7 @@ def test_whoever_wants_the_whole_takes_services_first_and_lets_them_go_when_a_wr
     whole = hold_whole(("units",), services_of=("units",), job="erase", settings=settings)
     with another_process(settings, "units", service_lease("units")), pytest.raises(TableBusyError) as caught, whole:
         pytest.fail("two writers hold one table")
-    assert caught.value.table == service_lease("units"), "it is the first that is asked for"
+    assert caught.value.table == service_lease("units"), "it is the first that is taken"
 
 
 def test_a_lease_that_was_lost_is_known_by_its_lake_and_table_while_it_is_held(settings, monkeypatch):

@@ -29,12 +29,12 @@ SAFE = {
     "hoodie.write.markers.type": "DIRECT",
     "hoodie.embed.timeline.server": "false",
 }
-"""Readers know version 6 alone; nobody keeps a metadata table up."""
+"""Readers know version 6 alone; no one keeps a metadata table up."""
 SHARED = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
     "hoodie.clean.failed.writes.policy": "LAZY",
 }
-"""A writer that is alive is rolled back by nobody, and its successor is not overwritten by it."""
+"""A writer that is alive is not rolled back, and its successor is not overwritten by it."""
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layout in LAYOUTS])
@@ -73,7 +73,7 @@ def test_a_key_goes_to_the_same_bucket_however_it_is_written(
             assert list(found.values()) == ["BUCKET", "SIMPLE", str(buckets), "id"]
 
 
-def test_services_and_procedures_leave_the_version_too_and_roll_nobody_back() -> None:
+def test_services_and_procedures_keep_the_version_too_and_roll_no_writer_back() -> None:
     for options in (build_service_options(), build_service_options({Hudi.COMPACT_AFTER: "1"}), purge._OPTIONS):
         assert {**SAFE, **SHARED}.items() <= options.items()
         assert "hoodie.table.services.enabled" not in options
@@ -82,7 +82,7 @@ def test_services_and_procedures_leave_the_version_too_and_roll_nobody_back() ->
     assert "hoodie.write.concurrency.mode" not in build_procedure_options()
 
 
-def test_a_heartbeat_is_over_when_it_was_missed_as_often_as_hudi_is_told() -> None:
+def test_a_heartbeat_is_over_when_it_was_missed_as_often_as_the_options_say() -> None:
     options = build_service_options()
     every, misses = (int(options[key]) for key in (Hudi.HEARTBEAT_INTERVAL, Hudi.HEARTBEAT_MISSES))
     assert heartbeat_seconds() == every * misses / 1000

@@ -50,7 +50,7 @@ def test_something_else_at_its_place_is_left(tmp_path):
 
 
 def test_one_that_was_read_counts_though_its_removal_was_not_answered(tmp_path, monkeypatch):
-    """A job that ended well would be run again, because nobody knew."""
+    """A job that ended well would be run again, because no one knew."""
     uri = str(tmp_path / "a1.json")
     write_outcome(uri, OUTCOME)
 

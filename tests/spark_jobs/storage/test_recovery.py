@@ -80,7 +80,7 @@ def test_a_rollback_that_got_no_further_for_long_is_ended(units: MadeTable, monk
     assert markers(units) == set()
 
 
-def test_nobody_goes_on_with_a_table_whose_restore_was_cut_off(units: MadeTable):
+def test_no_writer_goes_on_with_a_table_whose_restore_was_cut_off(units: MadeTable):
     units.pending(7, "restore")
     with pytest.raises(
         RestoreUnfinishedError, match=f"units: a restore that began at {at(7)} was cut off; run the same"

@@ -260,7 +260,7 @@ def test_own_consumers_remember_what_they_did_then_and_others_go_on_where_they_c
         registry.write(name, state, CLOCK)
     messages = return_consumers(registry, spec, record(consumers=then), CLOCK, made.timeline)
     expected = {name: then[name] for name in own if name in then}
-    told = []
+    reported = []
     for name in others:
         if name not in now:
             continue
@@ -269,10 +269,10 @@ def test_own_consumers_remember_what_they_did_then_and_others_go_on_where_they_c
             if place not in (at(0), *map(at, PLACES[table])):
                 known = then[name].checkpoints.get(table) if name in then else None
                 places[table] = known or at(PLACES[table][-1])
-                told.append(f"{name} had read {table} up to {place}; it goes on after {places[table]}")
+                reported.append(f"{name} had read {table} up to {place}; it goes on after {places[table]}")
         expected[name] = replace(now[name], checkpoints=places)
     assert registry.all() == expected
-    assert sorted(messages) == sorted(told)
+    assert sorted(messages) == sorted(reported)
 
 
 def test_a_table_whose_removal_was_cut_off_is_still_to_be_removed(tmp_path: Path) -> None:

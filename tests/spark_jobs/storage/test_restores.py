@@ -97,7 +97,7 @@ def test_the_savepoint_is_known_by_what_was_written_down_or_by_hudis_plan(made: 
         settled_timeline(no_spark, "units", made.settings)
 
 
-def test_whoever_meets_a_table_of_it_is_told_the_command(made: Made):
+def test_the_error_for_a_table_of_it_names_the_command(made: Made):
     made.cut_off("agents", 5, 4, back_to=3)
     no_spark: Any = None
     with pytest.raises(RestoreUnfinishedError, match="once more: restore --to late --yes"):

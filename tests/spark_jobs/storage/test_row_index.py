@@ -120,7 +120,7 @@ def _break_manifest(runs: Runs) -> None:
     (runs.index / "manifest.json").write_text('{"instants": [')
 
 
-def _claim_an_instant_nobody_knows(runs: Runs) -> None:
+def _claim_an_unknown_instant(runs: Runs) -> None:
     manifest = runs.manifest
     manifest["instants"]["sales"] = "29990101000000000"
     (runs.index / "manifest.json").write_text(json.dumps(manifest))
@@ -140,7 +140,7 @@ def _claim_other_columns(runs: Runs) -> None:
         pytest.param(_remove, True, marks=pytest.mark.slice(name="tables")),
         # When it is built again is decided without an engine: row_index/test_trust.py.
         pytest.param(_break_manifest, True, marks=pytest.mark.slice(name="tables")),
-        pytest.param(_claim_an_instant_nobody_knows, True, marks=pytest.mark.slice(name="tables")),
+        pytest.param(_claim_an_unknown_instant, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_claim_other_columns, True, marks=pytest.mark.slice(name="tables")),
     ],
 )

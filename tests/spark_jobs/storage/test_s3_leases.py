@@ -94,16 +94,16 @@ def test_a_holder_that_slept_too_long_finds_out_before_it_commits(settings: Sett
             check_lease("units", settings)
 
 
-def test_one_whose_object_somebody_else_wrote_is_lost(settings: Settings):
+def test_one_whose_object_another_client_wrote_is_lost(settings: Settings):
     with hold_tables(["units"], job="split", settings=settings):
         check_lease("units", settings)
         mine = lease_of(settings)
-        mine.client.put_object(Bucket=BUCKET, Key=mine.key, Body=b'{"holder": "somebody"}')
+        mine.client.put_object(Bucket=BUCKET, Key=mine.key, Body=b'{"holder": "another"}')
         wait_until(lambda: is_lost(settings), "the holder finds out", limit_seconds=10)
-    assert json.loads(mine.client.get_object(Bucket=BUCKET, Key=mine.key)["Body"].read()) == {"holder": "somebody"}
+    assert json.loads(mine.client.get_object(Bucket=BUCKET, Key=mine.key)["Body"].read()) == {"holder": "another"}
 
 
-def test_of_many_that_ask_at_once_one_gets_it(settings: Settings):
+def test_of_many_that_try_at_once_one_gets_it(settings: Settings):
     leases = [lease_of(settings, str(number)) for number in range(8)]
     barrier = threading.Barrier(len(leases))
     holders: list[str] = []
@@ -143,8 +143,8 @@ def test_a_write_whose_answer_was_lost_is_found_again(settings: Settings):
 
 
 def test_a_bucket_that_is_not_there_is_a_setting_to_correct(settings: Settings):
-    held = hold_tables(["units"], job="split", settings=replace(settings, base_path="s3a://nobodys-bucket/lake"))
-    with pytest.raises(SettingsError, match=r"s3://nobodys-bucket/lake/.leases/units.lease.* needs s3:GetObject"), held:
+    held = hold_tables(["units"], job="split", settings=replace(settings, base_path="s3a://missing-bucket/lake"))
+    with pytest.raises(SettingsError, match=r"s3://missing-bucket/lake/.leases/units.lease.* needs s3:GetObject"), held:
         pytest.fail("a lease in no bucket")
 
 

@@ -53,6 +53,6 @@ def test_only_the_newest_is_left_below_the_paths_that_are_named(client: Any):
 
 
 def test_a_bucket_that_is_not_there_is_a_reason(client: Any):
-    (answer,) = remove_old_versions(client, ["s3a://nobodys-bucket-at-all/sales"])
+    (answer,) = remove_old_versions(client, ["s3a://missing-bucket/sales"])
     assert (answer.found, answer.left) == (0, -1)
     assert "NoSuchBucket" in answer.reason

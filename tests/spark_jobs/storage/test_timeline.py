@@ -1,4 +1,4 @@
-"""The timeline as ``.hoodie`` tells it, from hand-made folders of empty or small JSON files.
+"""The timeline as ``.hoodie`` has it, from hand-made folders of empty or small JSON files.
 
 Version 6 names: ``<time>.<action>.requested``, ``<time>.<action>.inflight`` (a commit's is ``<time>.inflight``),
 ``<time>.<action>``. Instants here are 1 to 9, written with 17 digits.
@@ -101,7 +101,7 @@ def test_metadata_comes_from_the_newest_commit_that_has_it(tmp_path):
     )
     assert timeline.newest_metadata("checkpoint") == "new"
     assert timeline.newest_metadata("ledger") == "first"
-    assert timeline.newest_metadata("nobody") is None
+    assert timeline.newest_metadata("unknown") is None
 
 
 def test_rows_written_are_those_that_changed_in_all_files(tmp_path):

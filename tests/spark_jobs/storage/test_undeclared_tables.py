@@ -1,4 +1,4 @@
-"""Folders below a lake: tables of the spec, tables of nobody, what is kept beside tables, and what is none."""
+"""Folders below a lake: tables of the spec, undeclared tables, what is kept beside tables, and what is none."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_holder_that_slept_too_long_finds_out_before_it_commits(settings: Sett
 
 def test_a_server_that_is_not_there_is_a_setting_to_correct(settings: Settings, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("spark_jobs.storage.zookeeper_leases._CONNECT_SECONDS", 1.0)
-    nobody = replace(settings, lock_servers="127.0.0.1:1")
-    held = hold_tables(["units"], job="split", settings=nobody)
+    unreachable = replace(settings, lock_servers="127.0.0.1:1")
+    held = hold_tables(["units"], job="split", settings=unreachable)
     with pytest.raises(SettingsError, match=r"no ZooKeeper answers at LAKEHOUSE_LOCK_SERVERS=127.0.0.1:1"), held:
-        pytest.fail("a lease of nobody")
+        pytest.fail("a lease without a server")

@@ -166,7 +166,7 @@ STORIES: dict[str, list[list[Change]]] = {
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession) -> dict[str, list[Row | None]]:
+def returned(spark: SparkSession) -> dict[str, list[Row | None]]:
     """Of each story what each step returned for its sale; None when it left the row alone."""
     table, rows, seen = SPEC.table("sales"), dict[int, Row](), {name: list[Row | None]() for name in STORIES}
     for step in range(max(map(len, STORIES.values()))):
@@ -182,37 +182,37 @@ def told(spark: SparkSession) -> dict[str, list[Row | None]]:
     return seen
 
 
-def test_a_deleted_row_is_a_tombstone(told):
+def test_a_deleted_row_is_a_tombstone(returned):
     nothing = dict.fromkeys(table_columns(SPEC.table("sales"))[1:])
-    assert told["deleted"][1] == {**nothing, "deleted_order": "2", "is_deleted": True}
+    assert returned["deleted"][1] == {**nothing, "deleted_order": "2", "is_deleted": True}
 
 
-def test_an_older_change_that_arrives_after_the_delete_changes_nothing(told):
-    assert told["late change"][1] is None
+def test_an_older_change_that_arrives_after_the_delete_changes_nothing(returned):
+    assert returned["late change"][1] is None
 
 
-def test_an_older_delete_changes_nothing_but_what_it_is_newer_than(told):
-    _, row, last = told["late deletes"]
+def test_an_older_delete_changes_nothing_but_what_it_is_newer_than(returned):
+    _, row, last = returned["late deletes"]
     assert row is not None
     assert (row["unit_id"], row["agent_id"], row["deleted_order"]) == (None, 8, "3")
     assert row["is_deleted"] is False
     assert last is None
 
 
-def test_a_delete_older_than_every_value_is_kept_for_what_comes_later_still(told):
-    _, row, last = told["late delete of nothing"]
+def test_a_delete_older_than_every_value_is_kept_for_what_comes_later_still(returned):
+    _, row, last = returned["late delete of nothing"]
     assert row is not None
     assert (row["unit_id"], row["deleted_order"], row["is_deleted"]) == (7, "3", False)
     assert last is None, "what was set before the delete stays void"
 
 
-def test_a_newer_change_starts_the_row_afresh(told):
-    row = told["begun again"][1]
+def test_a_newer_change_starts_the_row_afresh(returned):
+    row = returned["begun again"][1]
     assert row is not None
     assert (row["unit_id"], row["agent_id"], row["is_deleted"]) == (9, None, False)
 
 
-def test_what_was_stored_is_kept_for_the_tables_that_ask(spark):
+def test_what_was_stored_is_kept_for_the_tables_that_need_it(spark):
     sales, units = SPEC.table("sales"), SPEC.table("units")
     spec = replace(SPEC, tables=(units, sales), marts=())
     tables = merged_tables(spec, {})

@@ -60,8 +60,8 @@ def test_columns_that_the_earlier_state_lacks_count_as_null(spark):
 
 
 def test_maps_are_compared_by_what_they_hold(spark):
-    schema = "one string, two bigint, said map<string,string>"
+    schema = "one string, two bigint, facts map<string,string>"
     before_df = spark.createDataFrame([("a", 1, {"x": "1", "y": None}), ("b", 1, {"x": "1"}), ("c", 1, None)], schema)
     after_df = spark.createDataFrame([("a", 1, {"y": None, "x": "1"}), ("b", 1, {"x": "2"}), ("c", 1, {})], schema)
     rows = row_differences(before_df, after_df, KEYS).collect()
-    assert {row["one"]: row["changes"] for row in rows} == {"b": "said: {x -> 1} → {x -> 2}", "c": "said: - → {}"}
+    assert {row["one"]: row["changes"] for row in rows} == {"b": "facts: {x -> 1} → {x -> 2}", "c": "facts: - → {}"}

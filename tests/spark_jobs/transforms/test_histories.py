@@ -21,7 +21,7 @@ from spark_jobs.spec_files.spec_file import parse_lake_spec
 from spark_jobs.transforms.folding import event_versions, select_events
 from spark_jobs.transforms.histories import to_history
 from spark_jobs.transforms.keyed_rows import width_of
-from tests.support.oracle_versions import Said, in_order, versions_of
+from tests.support.oracle_versions import RowChange, in_order, versions_of
 
 pytestmark = pytest.mark.spark
 
@@ -61,33 +61,33 @@ SCHEMA = "op string, event_order string, event_time timestamp, row_unknown array
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def random_events(rng: random.Random) -> list[Said]:
-    """Events of five keys; in ``says`` null is what the event has, and what is not there did not travel."""
+def random_events(rng: random.Random) -> list[RowChange]:
+    """Events of five keys; in ``values`` null is what the event has, and what is not there did not travel."""
     return [
-        Said(
+        RowChange(
             key=(rng.randrange(5),),
             order=f"{order:03d}",
             time=BEGIN + timedelta(minutes=rng.randrange(40)),
             is_delete=rng.random() < 0.2,
-            says={name: rng.choice((None, "x", "y")) for name in COLUMNS if rng.random() < 0.7},
+            values={name: rng.choice((None, "x", "y")) for name in COLUMNS if rng.random() < 0.7},
         )
         for order in rng.sample(range(200), 60)
     ]
 
 
-def said_to(name: str, event: Said) -> Said:
+def seen_by(name: str, event: RowChange) -> RowChange:
     """The event as the rule of the table's nulls has it."""
     is_value = {column: name == "values" and column != "c" for column in COLUMNS}
-    says = {column: value for column, value in event.says.items() if value is not None or is_value[column]}
-    return Said(key=event.key, order=event.order, time=event.time, is_delete=event.is_delete, says=says)
+    says = {column: value for column, value in event.values.items() if value is not None or is_value[column]}
+    return RowChange(key=event.key, order=event.order, time=event.time, is_delete=event.is_delete, values=says)
 
 
-def rows_of(events: list[Said]) -> list[tuple[object, ...]]:
+def rows_of(events: list[RowChange]) -> list[tuple[object, ...]]:
     return [
         (
             *("d" if event.is_delete else "u", event.order, event.time.replace(tzinfo=None)),
-            *([name for name in COLUMNS if name not in event.says], *event.key),
-            *(event.says.get(name) for name in COLUMNS),
+            *([name for name in COLUMNS if name not in event.values], *event.key),
+            *(event.values.get(name) for name in COLUMNS),
         )
         for event in events
     ]
@@ -103,14 +103,14 @@ def test_versions_do_not_depend_on_how_events_were_delivered(spark):
         events_df = select_events(spark.createDataFrame(rows_of(step), SCHEMA), MERGED, has_times=True)
         steps.append(event_versions(events_df, MERGED, width_of(MERGED)))
     for table in MERGED:
-        kept_df = reduce(DataFrame.unionByName, (to_history(said_df, table) for said_df in steps))
+        kept_df = reduce(DataFrame.unionByName, (to_history(versions_df, table) for versions_df in steps))
         stored_df = kept_df.dropDuplicates([HISTORY_KEY])
         assert kept_df.distinct().count() == stored_df.count(), "one event gives one row, whenever it comes"
         stored_df.createOrReplaceTempView("stored_history")
         columns = history_columns(table.spec, stored_df.columns)
         select = versions_select(table.spec, columns, SPEC, source="stored_history", quote="`")
         found = in_order(spark.sql(select).collect())
-        assert found == versions_of((said_to(table.name, event) for event in events), COLUMNS), table.name
+        assert found == versions_of((seen_by(table.name, event) for event in events), COLUMNS), table.name
     assert stored_df.where(F.col("is_deleted")).count() > 0
     plan = spark.sql(f"SELECT * FROM ({select}) WHERE id = 1")._jdf.queryExecution().optimizedPlan().toString()
     assert plan.rindex("Window [") < plan.rindex(" = 1)"), "one key is chosen before anything is sorted"

@@ -251,7 +251,7 @@ class Stored:
             if table.spec.deletes is Deletes.REMOVE:
                 assert not any(row["is_deleted"] for row in stored.values())
                 own = {t["row_key"]: t["deleted_order"] for t in self.tombstones.values() if t["mirror"] == table.name}
-                # Of a row that came again, and is newer in every column, nobody needs to know when it was deleted.
+                # Of a row that came again, and is newer in every column, the time of its delete is not needed.
                 assert own.keys() == deleted.keys(), table.name
                 assert {k: v for k, v in own.items() if k not in live} == {
                     k: v for k, v in deleted.items() if k not in live

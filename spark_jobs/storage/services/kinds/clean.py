@@ -23,7 +23,7 @@ class Clean(HeldKind):
         state, retention, targets = facts.state, facts.retention, facts.targets
         files = list(state.superseded(retention.earliest))
         size = sum(file.size for file in files) / _MB
-        cut_off = state.timeline.pending_cleans  # perhaps after the last file: then no file asks for it any more
+        cut_off = state.timeline.pending_cleans  # perhaps after the last file: then no file makes it due any more
         return Need(
             table=state.layout.name,
             service=self.service,

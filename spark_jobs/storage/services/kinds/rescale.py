@@ -18,7 +18,7 @@ _MB = 1024 * 1024
 
 
 class Rescale(HeldKind):
-    """By doubling, so that a table that grows is seldom rewritten; never to fewer, unless a person asks for it."""
+    """By doubling, so that a table that grows is seldom rewritten; never to fewer, unless a person requests it."""
 
     service = Service.RESCALE
 
@@ -42,7 +42,7 @@ class Rescale(HeldKind):
         )
 
     def work(self, table: ServedTable, need: Need) -> Done:
-        """Rewrite the table. Writers wait: what they would add meanwhile would lie in the old buckets."""
+        """Rewrite the table. Writers wait: what they would add meanwhile would be in the old buckets."""
         finish_plans(table.spark, table.layout, table.settings)
         fitting = fit_layout(table.layout, table.timeline())
         if fitting.buckets == need.buckets:

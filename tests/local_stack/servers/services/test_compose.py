@@ -142,7 +142,7 @@ FOR_MANY = {
     "api.port": "Airflow's default",
     "api.base_url": "as published",
     "api.workers": "Airflow's default",
-    "scheduler.enable_health_check": "the container's check asks it",
+    "scheduler.enable_health_check": "the container's check uses it",
     "dag_processor.parsing_processes": "Airflow's default",
     "dag_processor.min_file_process_interval": "Airflow's default",
     "dag_processor.refresh_interval": "Airflow's default",

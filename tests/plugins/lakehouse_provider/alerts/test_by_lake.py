@@ -41,8 +41,8 @@ def failed() -> Any:
     return {"ti": task, "run_id": "manual__1", "exception": RuntimeError("no room left")}
 
 
-def tell_all(lake: str) -> int:
-    """One alert of each kind; gives their number."""
+def send_all(lake: str) -> int:
+    """Send one alert of each kind; gives their number."""
     late = deadline_alert("fast_layer", minutes=15, lake=lake).callback.kwargs
     due = ((failure_alert(lake), failed()), (ongoing_alert(lake), failed()), (LateRunAlert(**late), LATE_RUN))
     for alert, about in due:
@@ -60,10 +60,10 @@ def test_a_lakes_own_connection_gets_its_alerts_and_hides_those_of_no_other_lake
     with running_alert_service() as of_lake:
         monkeypatch.setenv(OWN[own], of_lake.connection)
         for lake in (*OWN, "", "north"):
-            service.told.clear()
-            of_lake.told.clear()
-            count = tell_all(lake)
-            assert (len(of_lake.told), len(service.told)) == ((count, 0) if lake == own else (0, count)), lake
+            service.received.clear()
+            of_lake.received.clear()
+            count = send_all(lake)
+            assert (len(of_lake.received), len(service.received)) == ((count, 0) if lake == own else (0, count)), lake
 
 
 def test_an_own_connection_that_does_not_take_it_is_not_covered_up_by_the_shared_one(
@@ -74,7 +74,7 @@ def test_an_own_connection_that_does_not_take_it_is_not_covered_up_by_the_shared
         monkeypatch.setenv(OWN["shop"], of_shop.connection)
         with pytest.raises(AirflowException, match="connection lakehouse_alerts_shop did not take the alert"):
             failure_alert("shop")(failed())
-    assert service.told == []
+    assert service.received == []
 
 
 class Denied:
@@ -91,21 +91,21 @@ class Denied:
 
 def run_late(monkeypatch: pytest.MonkeyPatch, connections: Denied, lake: str) -> list[str]:
     """What the log of a late run's alert warns of."""
-    said = list[str]()
-    log = SimpleNamespace(warning=lambda text, *words: said.append(text % words), info=lambda *_words: None)
+    warnings = list[str]()
+    log = SimpleNamespace(warning=lambda text, *words: warnings.append(text % words), info=lambda *_words: None)
     monkeypatch.setattr(alerts, "Connection", connections)
     monkeypatch.setattr(LakehouseAlert, "log", log)
     LateRunAlert(title="fast_layer is late", body="a body", lake=lake)(LATE_RUN)
-    return said
+    return warnings
 
 
 def test_a_late_run_whose_connection_airflow_denies_is_in_the_log_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch, service: AlertService
 ):
-    denied, nobody = run_late(monkeypatch, Denied(), "")
+    denied, unsent = run_late(monkeypatch, Denied(), "")
     assert "set it as AIRFLOW_CONN_LAKEHOUSE_ALERTS or keep it in a secrets backend (docs/alerts.md)" in denied
-    assert nobody.endswith("fast_layer is late: a body")
-    assert service.told == []
+    assert unsent.endswith("fast_layer is late: a body")
+    assert service.received == []
 
 
 def test_a_late_run_of_a_lake_whose_own_connection_is_denied_goes_to_the_shared_one(
@@ -113,4 +113,4 @@ def test_a_late_run_of_a_lake_whose_own_connection_is_denied_goes_to_the_shared_
 ):
     (denied,) = run_late(monkeypatch, Denied("lakehouse_alerts"), "shop")
     assert "set it as AIRFLOW_CONN_LAKEHOUSE_ALERTS_SHOP or" in denied
-    assert service.told == [("fast_layer is late", "a body")]
+    assert service.received == [("fast_layer is late", "a body")]

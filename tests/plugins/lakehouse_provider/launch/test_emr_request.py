@@ -22,7 +22,7 @@ def jars(tmp_path: Path) -> dict[str, str]:
     return {"LAKEHOUSE_JARS_PATH": str(folder)}
 
 
-def asked(folder: Path, environment: dict[str, str], **extra: Any) -> dict[str, Any]:
+def request_of(folder: Path, environment: dict[str, str], **extra: Any) -> dict[str, Any]:
     """The request that the process which starts the run is given."""
     needed = {"application_id": "00abc", "execution_role_arn": "arn:aws:iam::123456789012:role/jobs"}
     places = {"engine": "emr_serverless", "artifacts": "s3://bucket/code", "results": "s3://bucket/results"}
@@ -33,7 +33,7 @@ def asked(folder: Path, environment: dict[str, str], **extra: Any) -> dict[str, 
 
 
 def test_of_the_projects_jars_hudis_alone_is_sent(tmp_path: Path, jars: dict[str, str]) -> None:
-    assert [Path(jar).name for jar in asked(tmp_path, jars)["files"]["jars"]] == ["hudi-bundle.jar"]
+    assert [Path(jar).name for jar in request_of(tmp_path, jars)["files"]["jars"]] == ["hudi-bundle.jar"]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_of_the_projects_jars_hudis_alone_is_sent(tmp_path: Path, jars: dict[str
 def test_jars_that_the_connection_names_are_sent_all(
     tmp_path: Path, jars: dict[str, str], given: str, sent: list[str]
 ) -> None:
-    assert asked(tmp_path, jars, jars=given)["files"]["jars"] == sent
+    assert request_of(tmp_path, jars, jars=given)["files"]["jars"] == sent
 
 
 def test_a_secret_in_the_conf_is_refused_by_name_and_its_value_is_not_shown(
@@ -51,7 +51,7 @@ def test_a_secret_in_the_conf_is_refused_by_name_and_its_value_is_not_shown(
 ) -> None:
     conf = {"spark.hadoop.fs.s3a.secret.key": "canary", "spark.authenticate.secret": "canary", "spark.x": "1"}
     with pytest.raises(SettingsError) as raised:
-        asked(tmp_path, jars, conf=conf)
+        request_of(tmp_path, jars, conf=conf)
     assert str(raised.value) == (
         "connection lakehouse_spark: conf sets spark.authenticate.secret, spark.hadoop.fs.s3a.secret.key, and EMR "
         "shows what a job run is given; let the execution role or AWS Secrets Manager supply it"

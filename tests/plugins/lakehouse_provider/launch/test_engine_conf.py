@@ -20,7 +20,7 @@ def test_every_engine_has_a_profile_and_every_profile_an_engine() -> None:
 
 
 @pytest.mark.parametrize("engine", LaunchEngine)
-def test_a_profile_says_what_each_engine_needs_to_be_told(engine: LaunchEngine) -> None:
+def test_a_profile_sets_what_each_engine_needs(engine: LaunchEngine) -> None:
     conf = load_profile(PROFILES / f"{engine}.yaml")
     assert conf["spark.dynamicAllocation.enabled"] == "true"
     assert conf["spark.sql.adaptive.enabled"] == "true"
@@ -28,7 +28,7 @@ def test_a_profile_says_what_each_engine_needs_to_be_told(engine: LaunchEngine) 
     assert {"spark.executor.cores", "spark.executor.memory", "spark.executor.memoryOverhead"} <= set(conf)
     text = (PROFILES / f"{engine}.yaml").read_text(encoding="utf-8")
     values = [line for line in text.splitlines() if line.startswith("spark.")]
-    assert len(values) == len(conf), "a name stands there twice"
+    assert len(values) == len(conf), "a name is in it twice"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_profile_says_what_each_engine_needs_to_be_told(engine: LaunchEngine) 
         (facts("", engine="emr_serverless"), LaunchEngine.EMR_SERVERLESS),
     ],
 )
-def test_an_engine_is_named_or_told_from_the_host(connection: Facts, engine: LaunchEngine | None) -> None:
+def test_an_engine_is_named_or_found_by_the_host(connection: Facts, engine: LaunchEngine | None) -> None:
     assert engine_of(connection) is engine
 
 

@@ -147,7 +147,7 @@ def conf_of(line: list[str]) -> dict[str, str]:
     return dict(line[at + 1].split("=", 1) for at, word in enumerate(line) if word == "--conf")
 
 
-def test_a_driver_on_yarn_is_told_everything_by_its_line(tmp_path: Path, jars: dict[str, str]) -> None:
+def test_a_driver_on_yarn_gets_everything_by_its_command_line(tmp_path: Path, jars: dict[str, str]) -> None:
     environment = {
         **jars,
         "LAKEHOUSE_BASE_PATH": "s3a://b/lake",

@@ -1,4 +1,4 @@
-"""What is said of a job that failed: its own last clear line, else the last that it said; stops, early or late."""
+"""The reason that is given for a job that failed: its last clear line, else its last line; stops, early or late."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lakehouse_provider.launch.job_process import CLEAR, JobExit, JobProcess
 from lakehouse_provider.launch.launcher import STOPPED
 
 NOISE = st.sampled_from(["INFO began", "  ", "", "WARN error: in the middle", "Traceback"])
-SAID = st.builds(lambda start, text: f"{start}{text}", st.sampled_from(CLEAR), st.text("abc", min_size=1))
+CLEAR_LINE = st.builds(lambda start, text: f"{start}{text}", st.sampled_from(CLEAR), st.text("abc", min_size=1))
 
 
-@given(before=st.lists(NOISE | SAID), last=SAID, after=st.lists(NOISE))
-def test_the_last_clear_line_is_the_reason_whatever_else_was_said(
+@given(before=st.lists(NOISE | CLEAR_LINE), last=CLEAR_LINE, after=st.lists(NOISE))
+def test_the_last_clear_line_is_the_reason_whatever_else_was_printed(
     before: list[str], last: str, after: list[str]
 ) -> None:
     """A driver may say what a step of it found before it says how it ended."""
@@ -31,8 +31,10 @@ def test_the_last_clear_line_is_the_reason_whatever_else_was_said(
 
 @given(lines=st.lists(NOISE))
 def test_without_one_it_is_the_last_line_that_says_something(lines: list[str]) -> None:
-    said = [line for line in lines if line.strip()]
-    assert JobExit(code=137, last_line="", tail=tuple(lines)).reason == (said[-1] if said else "it said nothing")
+    printed = [line for line in lines if line.strip()]
+    assert JobExit(code=137, last_line="", tail=tuple(lines)).reason == (
+        printed[-1] if printed else "it printed nothing"
+    )
 
 
 def python(*words: str) -> JobProcess:
@@ -56,7 +58,7 @@ def test_one_that_is_stopped_before_it_begins_never_does(tmp_path: Path) -> None
 
 
 def test_one_that_is_stopped_while_it_begins_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal may come when the system has started the process and nobody here knows it yet."""
+    """A signal may come when the system has started the process and it is not known here yet."""
     process, begin = python("import signal; signal.alarm(20); signal.pause()"), subprocess.Popen
 
     def begin_when_stopped(*arguments: Any, **options: Any) -> subprocess.Popen[str]:

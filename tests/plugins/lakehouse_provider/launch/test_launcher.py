@@ -115,8 +115,8 @@ def test_what_a_killed_command_began_elsewhere_is_ended(tmp_path: Path, code: st
 
 
 @pytest.mark.parametrize("option", ["PR_SET_PDEATHSIG", "PR_SET_CHILD_SUBREAPER"])
-def test_a_kernel_that_cannot_promise_it_is_told_and_nothing_is_started(tmp_path: Path, option: str) -> None:
-    """Else a job would outlive its task there, and nobody would know."""
+def test_a_kernel_that_cannot_promise_it_is_an_error_and_nothing_is_started(tmp_path: Path, option: str) -> None:
+    """Else a job would outlive its task there, and no one would know."""
     line = [sys.executable, "-c", STRANGE_KERNEL, option, str(os.getpid()), "[]", "touch", str(tmp_path / "begun")]
     environment = {**os.environ, "PYTHONPATH": str(LAUNCHER.parents[2])}
     done = subprocess.run(line, env=environment, capture_output=True, text=True)

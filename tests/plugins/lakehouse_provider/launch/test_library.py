@@ -64,13 +64,13 @@ def test_a_process_with_the_zip_alone_reads_nothing_of_the_project(tmp_path: Pat
     (tmp_path / "empty").mkdir()
     line = [sys.executable, "-c", READ_ALL]
     variables = {"PYTHONPATH": str(archive), "LAKEHOUSE_BASE_PATH": "/l", "LAKEHOUSE_LANDING_PATH": "/x"}
-    told = subprocess.run(line, cwd=tmp_path / "empty", env=variables, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    said, spec = json.loads(told.stdout), json.loads(told.stdout)["facts"]
-    assert said["library"] == str(archive)
+    done = subprocess.run(line, cwd=tmp_path / "empty", env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report, spec = json.loads(done.stdout), json.loads(done.stdout)["facts"]
+    assert report["library"] == str(archive)
     assert min(spec) > 0
     environment = Path(sys.prefix).resolve()
-    project = [Path(path).resolve() for path in said["opened"] if Path(path).is_absolute()]
+    project = [Path(path).resolve() for path in report["opened"] if Path(path).is_absolute()]
     assert [
         path for path in project if path.is_relative_to(PROJECT_ROOT) and not path.is_relative_to(environment)
     ] == []
@@ -79,14 +79,14 @@ def test_a_process_with_the_zip_alone_reads_nothing_of_the_project(tmp_path: Pat
 def test_the_zip_has_no_default_for_where_the_lake_is(tmp_path: Path) -> None:
     archive = build_library_zip(tmp_path / "spark_jobs.zip", Settings())
     line = [sys.executable, "-m", "spark_jobs.entrypoint", "ingest"]
-    told = subprocess.run(line, cwd=tmp_path, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True)
-    assert (told.returncode, told.stderr.strip()) == (
+    done = subprocess.run(line, cwd=tmp_path, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (
         2,
         "error: LAKEHOUSE_BASE_PATH is not set, and the zip has no default for it; set it",
     )
 
 
-def test_another_lake_lies_where_the_defaults_look(tmp_path: Path) -> None:
+def test_another_lake_is_put_where_the_defaults_look(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "one.sql").write_text("SELECT 1")
     (tmp_path / "other.yaml").write_text("lake: other\nmarts: mine\n")
@@ -148,7 +148,7 @@ def test_a_driver_elsewhere_is_sent_the_settings_and_the_files_of_its_lake(tmp_p
 HERE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}
 """Of this machine alone."""
 SHIPPED = {"lake_spec", "views_path", "checks_path", "rules_path"}
-"""Lie in the zip where the defaults look."""
+"""Files in the zip, where the defaults look."""
 SECRET = {"serving_url", "jdbc_url", "jdbc_password", "kafka_properties", "spark_remote"}
 VALUES = {
     "spark_remote": "sc://canary:1",
@@ -194,7 +194,7 @@ def test_no_setting_that_can_hold_a_secret_is_ever_shown() -> None:
         assert "canary-word" not in repr(Settings.from_environment({f"LAKEHOUSE_{name.upper()}": secret})), name
 
 
-def test_a_driver_elsewhere_is_told_where_the_lake_is_also_when_nobody_set_it() -> None:
+def test_a_driver_elsewhere_gets_the_place_of_the_lake_also_by_default() -> None:
     """Its own defaults would be folders of another machine."""
     sent = remote_environment({})
     settings = Settings()

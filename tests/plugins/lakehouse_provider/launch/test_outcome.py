@@ -51,5 +51,5 @@ def test_an_error_of_the_driver_is_its_exit_code_and_no_result(
     read, capfd: pytest.CaptureFixture[str], code: int
 ) -> None:
     assert read("0", code=code, line="error: why") == code
-    said = capfd.readouterr()
-    assert (said.out, said.err) == ("", "error: why\n")
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "error: why\n")

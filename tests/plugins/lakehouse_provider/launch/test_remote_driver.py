@@ -1,4 +1,4 @@
-"""What becomes of a driver elsewhere when spark-submit has ended: its own words, or where its log is.
+"""What is reported of a driver elsewhere when spark-submit has ended: its last line, or where its log is.
 
 spark-submit is a script here that runs the real command line as a process with the zip and nothing else, as a cluster
 would, or that ends without having done so. Test of a real cluster: operators/job/test_on_yarn.py.
@@ -29,33 +29,33 @@ import os, subprocess, sys
 words = sys.argv[1:]
 conf = dict(words[at + 1].split("=", 1) for at, word in enumerate(words) if word == "--conf")
 prefix = "spark.yarn.appMasterEnv."
-told = {{name.removeprefix(prefix): value for name, value in conf.items() if name.startswith(prefix)}}
+sent = {{name.removeprefix(prefix): value for name, value in conf.items() if name.startswith(prefix)}}
 print("Submitted application {id}")
 assert "PYTHONPATH" not in os.environ
 at = next(number for number, word in enumerate(words) if word.endswith("entrypoint.py"))
 archive = words[words.index("--py-files") + 1]
 os.makedirs("{empty}", exist_ok=True)
 command = [sys.executable, "-m", "spark_jobs.entrypoint", *words[at + 1 :]]
-code = subprocess.run(command, cwd="{empty}", env={{**told, "PYTHONPATH": archive}}, capture_output=True).returncode
+code = subprocess.run(command, cwd="{empty}", env={{**sent, "PYTHONPATH": archive}}, capture_output=True).returncode
 sys.exit(1 if code else 0)
 """
 
 
 @dataclass
 class Cluster:
-    """A `spark-submit` and a `yarn` of scripts; ``asked`` are the words that `yarn` was given."""
+    """A `spark-submit` and a `yarn` of scripts; ``yarn_calls`` are the arguments that `yarn` got."""
 
     folder: Path
 
     def becomes(self, script: str, *, running: Sequence[str] = (ID,)) -> None:
         """``running`` are the applications that `yarn` lists."""
         self._write("spark-submit", script)
-        asked, listed = self.folder / "asked", "\\n".join(f"{each}\tlakehouse" for each in running)
-        self._write("yarn", f'#!/bin/sh\necho "$@" >> {asked}\ncase "$*" in *-list*) printf "{listed}\\n" ;; esac\n')
+        calls, listed = self.folder / "yarn_calls", "\\n".join(f"{each}\tlakehouse" for each in running)
+        self._write("yarn", f'#!/bin/sh\necho "$@" >> {calls}\ncase "$*" in *-list*) printf "{listed}\\n" ;; esac\n')
 
     @property
-    def asked(self) -> list[str]:
-        file = self.folder / "asked"
+    def yarn_calls(self) -> list[str]:
+        file = self.folder / "yarn_calls"
         return file.read_text().splitlines() if file.exists() else []
 
     def command(self, *job_line: str) -> JobCommand:
@@ -99,7 +99,7 @@ def test_its_last_line_is_the_result_and_its_file_is_gone(working: Cluster) -> N
     assert f"Submitted application {ID}" in logged
     assert list((working.folder / "lake" / ".results").iterdir()) == []
     assert list((working.folder / "empty").iterdir()) == []
-    assert working.asked == []
+    assert working.yarn_calls == []
 
 
 def test_its_error_and_exit_code_come_through_whatever_spark_submit_says(working: Cluster) -> None:
@@ -119,9 +119,9 @@ def test_a_driver_that_left_nothing_may_be_tried_again_and_is_stopped(cluster: C
         f"try again: spark-submit ended with code 0 and the driver left no result; its log: "
         f"yarn logs -applicationId {ID}"
     )
-    assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"], ["application", "-kill"]]
-    assert "-appTags lakehouse-a1" in cluster.asked[0]
-    assert cluster.asked[1] == f"application -kill {ID}"
+    assert [line.split()[:2] for line in cluster.yarn_calls] == [["application", "-list"], ["application", "-kill"]]
+    assert "-appTags lakehouse-a1" in cluster.yarn_calls[0]
+    assert cluster.yarn_calls[1] == f"application -kill {ID}"
 
 
 def test_an_older_attempts_result_is_not_read(cluster: Cluster) -> None:
@@ -137,7 +137,7 @@ def test_an_older_attempts_result_is_not_read(cluster: Cluster) -> None:
     )
 
 
-def test_a_result_that_is_none_is_told(cluster: Cluster) -> None:
+def test_a_result_that_is_none_is_reported(cluster: Cluster) -> None:
     results = cluster.folder / "lake" / ".results"
     cluster.becomes(f"#!/bin/sh\nmkdir -p {results}\necho nonsense > {results}/a1.json\n")
     ended, _ = cluster.run("ingest")
@@ -145,7 +145,7 @@ def test_a_result_that_is_none_is_told(cluster: Cluster) -> None:
     assert ended.reason.startswith("error: not the outcome of a job: 'nonsense")
 
 
-def test_a_driver_ends_when_nobody_reads_the_log_any_more(cluster: Cluster) -> None:
+def test_a_driver_ends_when_its_log_is_not_read_any_more(cluster: Cluster) -> None:
     """A killed task closes the pipe of its log a moment before the launcher can see that it is gone."""
     cluster.becomes(f"#!/bin/sh\nwhile echo application report for {ID}; do sleep 0.01; done\n")
     command = cluster.command("ingest")
@@ -153,16 +153,16 @@ def test_a_driver_ends_when_nobody_reads_the_log_any_more(cluster: Cluster) -> N
         assert launcher.stderr is not None
         assert ID in launcher.stderr.readline()
         launcher.stderr.close()
-    assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"], ["application", "-kill"]]
+    assert [line.split()[:2] for line in cluster.yarn_calls] == [["application", "-list"], ["application", "-kill"]]
 
 
-def test_killing_asks_yarn_for_the_applications_of_this_attempt_alone(cluster: Cluster) -> None:
+def test_killing_queries_yarn_for_the_applications_of_this_attempt_alone(cluster: Cluster) -> None:
     cluster.becomes("#!/bin/sh\n")
     facts = Facts("spark", host="yarn", extra_dejson={"deploy-mode": "cluster", "jars": "provided"})
     environment = {"PATH": f"{cluster.folder}:{os.environ['PATH']}"}
     command = build_job_command(facts, ["ingest"], environment=environment, work_path=cluster.folder, attempt="a7")
     assert subprocess.run(command.afterwards, env=dict(command.environment)).returncode == 0
-    assert cluster.asked == [
+    assert cluster.yarn_calls == [
         "application -list -appTags lakehouse-a7 -appStates NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING",
         f"application -kill {ID}",
     ]
@@ -177,11 +177,11 @@ def test_killing_ends_every_application_of_the_attempt(cluster: Cluster, count: 
     environment = {"PATH": f"{cluster.folder}:{os.environ['PATH']}"}
     command = build_job_command(facts, ["ingest"], environment=environment, work_path=cluster.folder, attempt="a7")
     assert subprocess.run(command.afterwards, env=dict(command.environment)).returncode == 0
-    assert cluster.asked[1:] == ([f"application -kill {' '.join(running)}"] if running else [])
+    assert cluster.yarn_calls[1:] == ([f"application -kill {' '.join(running)}"] if running else [])
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_yarn_that_does_not_say_what_runs_is_told_by_its_exit_code_and_nothing_is_killed(
+def test_the_exit_code_of_a_yarn_that_does_not_list_what_runs_is_passed_on_and_nothing_is_killed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     cluster.becomes("#!/bin/sh\n", running=[])
@@ -189,4 +189,4 @@ def test_a_yarn_that_does_not_say_what_runs_is_told_by_its_exit_code_and_nothing
     yarn.write_text(f"{yarn.read_text()}exit {code}\n", encoding="utf-8")
     monkeypatch.setenv("PATH", f"{cluster.folder}:{os.environ['PATH']}")
     assert remote_driver.main(["kill", "--yarn", "spark-class", "--tag", "lakehouse-a7"]) == code
-    assert [line.split()[:2] for line in cluster.asked] == [["application", "-list"]]
+    assert [line.split()[:2] for line in cluster.yarn_calls] == [["application", "-list"]]

@@ -1,4 +1,4 @@
-"""What the approval shows where a preview goes before it. Which runs ask a person: tests of `recompute`."""
+"""What the approval shows where a preview goes before it. Which runs need a person: tests of `recompute`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TaskInstance:
 
 
 def page(**results: Any) -> str:
-    """What a person would see; it gets as far as asking."""
+    """What a person would see; the task gets as far as the question to a person."""
     task = PlanApprovalOperator(
         task_id="approve", plan_task_id="plan", counter="to_recompute", subject="Apply?", preview_task_id="preview"
     )

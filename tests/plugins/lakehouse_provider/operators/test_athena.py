@@ -1,6 +1,6 @@
 """Queries in Athena by an Airflow connection, against Athena's API as moto serves it.
 
-It speaks the protocol and runs no SQL: answers and what a running query tells of itself are put there by the tests.
+It speaks the protocol and runs no SQL: answers and the states of a running query are put there by the tests.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ def api() -> Iterator[GlueApi]:
 
 @pytest.fixture(autouse=True)
 def connection(api: GlueApi, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    told = {
+    facts = {
         "conn_type": "generic",
         "login": "key",
         "password": CANARY,
         "extra": {"region_name": "eu-west-1", "endpoint_url": api.url, "s3_staging_dir": "s3://lakehouse/results/"},
     }
     monkeypatch.setattr(athena_hook, "POLL_SECONDS", 0.05)
-    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_ATHENA", json.dumps(told))
-    return told
+    monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_ATHENA", json.dumps(facts))
+    return facts
 
 
-def say(connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch, **extra: Any) -> None:
+def set_extra(connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch, **extra: Any) -> None:
     monkeypatch.setenv(
         "AIRFLOW_CONN_LAKEHOUSE_ATHENA", json.dumps({**connection, "extra": connection["extra"] | extra})
     )
 
 
-def states(api: GlueApi, *told: tuple[str, int]) -> None:
+def states(api: GlueApi, *reported: tuple[str, int]) -> None:
     """Let a query be in one state after another, with so many bytes scanned; the last one stays."""
-    left = list(told)
+    left = list(reported)
 
     def answer(name: str, given: dict[str, Any]) -> dict[str, Any] | None:
         if name != "GetQueryExecution":
@@ -79,31 +79,31 @@ def states(api: GlueApi, *told: tuple[str, int]) -> None:
 
 
 def calls(api: GlueApi, name: str) -> list[dict[str, Any]]:
-    return [given for asked, given in api.asked if asked == name]
+    return [given for call, given in api.calls if call == name]
 
 
 def run(**options: Any) -> dict[str, Any]:
-    return AthenaQueryOperator(task_id="ask", sql=SQL, parameters=[date(2026, 1, 2), "O'Neil"], **options).execute({})
+    return AthenaQueryOperator(task_id="query", sql=SQL, parameters=[date(2026, 1, 2), "O'Neil"], **options).execute({})
 
 
 def test_values_are_parameters_and_the_answer_says_what_it_cost(api: GlueApi, capsys: pytest.CaptureFixture[str]):
     answer_as(ROWS, endpoint=api.url, region="eu-west-1")
     states(api, ("QUEUED", 0), ("RUNNING", 5_000_000), ("SUCCEEDED", 40 * 1024**2))
-    told = run(schema="sales_views", most_rows=5)
+    result = run(schema="sales_views", most_rows=5)
     log = "".join(capsys.readouterr())
     (started,) = calls(api, "StartQueryExecution")
     assert started["QueryString"] == SQL
     assert started["ExecutionParameters"] == ["DATE '2026-01-02'", "'O''Neil'"]
     assert started["WorkGroup"] == "primary"
     assert started["QueryExecutionContext"]["Database"] == "sales_views"
-    assert told["rows"] == ROWS
-    assert (told["scanned_bytes"], told["usd"]) == (40 * 1024**2, "0.000191")
-    assert f"query {told['query_id']} started" in log
-    assert CANARY not in log + json.dumps(told)
+    assert result["rows"] == ROWS
+    assert (result["scanned_bytes"], result["usd"]) == (40 * 1024**2, "0.000191")
+    assert f"query {result['query_id']} started" in log
+    assert CANARY not in log + json.dumps(result)
 
 
 def test_results_may_be_taken_again(api: GlueApi, connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    say(connection, monkeypatch, reuse_minutes=30, work_group="reports")
+    set_extra(connection, monkeypatch, reuse_minutes=30, work_group="reports")
     keys = {"aws_access_key_id": "key", "aws_secret_access_key": CANARY}
     athena = boto3.client("athena", endpoint_url=api.url, region_name="eu-west-1", **keys)
     athena.create_work_group(Name="reports")
@@ -116,7 +116,7 @@ def test_results_may_be_taken_again(api: GlueApi, connection: dict[str, Any], mo
 
 
 def test_one_that_scans_too_much_is_stopped(api: GlueApi, connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    say(connection, monkeypatch, most_bytes=1_000_000)
+    set_extra(connection, monkeypatch, most_bytes=1_000_000)
     states(api, ("RUNNING", 10), ("RUNNING", 1_000_001))
     with pytest.raises(AirflowFailException, match=r"scanned 1,000,001 bytes and was stopped; it may scan 1,000,000"):
         run()
@@ -125,7 +125,7 @@ def test_one_that_scans_too_much_is_stopped(api: GlueApi, connection: dict[str, 
 
 def test_a_killed_task_cancels_its_query(api: GlueApi):
     states(api, ("RUNNING", 10))
-    task = AthenaQueryOperator(task_id="ask", sql="SELECT 1")
+    task = AthenaQueryOperator(task_id="query", sql="SELECT 1")
     caught: list[BaseException] = []
 
     def execute() -> None:
@@ -146,8 +146,8 @@ def test_a_killed_task_cancels_its_query(api: GlueApi):
 
 
 def test_a_task_that_is_killed_before_its_query_began_cancels_nothing(api: GlueApi):
-    AthenaQueryOperator(task_id="ask", sql="SELECT 1").on_kill()
-    assert api.asked == []
+    AthenaQueryOperator(task_id="query", sql="SELECT 1").on_kill()
+    assert api.calls == []
 
 
 def test_one_that_fails_is_not_retried(api: GlueApi):
@@ -163,7 +163,7 @@ def test_one_that_is_refused_is_not_retried(api: GlueApi):
 
 
 def test_an_athena_that_does_not_answer_may_be_tried_again(connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    say(connection, monkeypatch, endpoint_url="http://127.0.0.1:9")
+    set_extra(connection, monkeypatch, endpoint_url="http://127.0.0.1:9")
     with pytest.raises(AirflowException, match="Athena does not answer") as raised:
         run()
     assert not isinstance(raised.value, AirflowFailException)
@@ -204,7 +204,7 @@ def test_no_text_ends_its_own_literal(text: str):
 
 
 @pytest.mark.parametrize("name", [*HOSTILE.values(), ""])
-def test_a_schema_that_is_no_name_is_refused_before_athena_is_asked(name: str):
+def test_a_schema_that_is_no_name_is_refused_before_athena_is_called(name: str):
     if name == HOSTILE["upper case"]:
         return
     with pytest.raises(ContractError) as caught:
@@ -214,9 +214,9 @@ def test_a_schema_that_is_no_name_is_refused_before_athena_is_asked(name: str):
 
 @pytest.mark.parametrize("name", ["most_bytes", "reuse_minutes"])
 def test_a_limit_that_is_no_number_says_which(name: str, connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    say(connection, monkeypatch, **{name: "1; DROP"})
+    set_extra(connection, monkeypatch, **{name: "1; DROP"})
     with pytest.raises(AirflowFailException, match=f"{name} is '1; DROP'; give a whole number"):
-        AthenaQueryOperator(task_id="ask", sql="SELECT 1").execute({})
+        AthenaQueryOperator(task_id="query", sql="SELECT 1").execute({})
 
 
 def test_what_has_no_literal_is_refused():

@@ -65,8 +65,8 @@ def test_gives_the_result_and_runs_with_the_runs_clock(settings: Path) -> None:
 
 
 def test_a_reason_to_skip_starts_no_job(settings: Path) -> None:
-    task = LakehouseJobOperator(task_id="job", job="generate", skip_reason="the form said so")
-    with pytest.raises(AirflowSkipException, match="the form said so"):
+    task = LakehouseJobOperator(task_id="job", job="generate", skip_reason="not wanted")
+    with pytest.raises(AirflowSkipException, match="not wanted"):
         task.execute(context())
     assert not (settings / "landing").exists()
 
@@ -94,9 +94,9 @@ def test_a_token_is_in_no_message_of_a_server_that_does_not_answer(
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps({**host, "password": "can/ary"}))
     with pytest.raises(AirflowException, match="no Spark Connect server answers at sc:") as raised:
         operator("split").execute(context())
-    said = f"{raised.value}{''.join(capsys.readouterr())}"
-    assert "running " in said
-    assert not [form for form in ("can/ary", "can%2Fary", "token=") if form in said]
+    shown = f"{raised.value}{''.join(capsys.readouterr())}"
+    assert "running " in shown
+    assert not [form for form in ("can/ary", "can%2Fary", "token=") if form in shown]
 
 
 def test_a_wrong_connection_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,40 +124,40 @@ def test_a_stopped_task_ends_its_job() -> None:
 class Echo:
     """What a `spark-submit` was called with that only writes it down and ends with exit code 2."""
 
-    told: Path
+    call_file: Path
 
     def run(self, task: LakehouseJobOperator, about: Any) -> tuple[list[str], dict[str, str]]:
         """Options after the entrypoint, and the environment."""
         with pytest.raises(AirflowFailException):
             task.execute(about)
-        words, _, variables = self.told.read_text(encoding="utf-8").partition("\n\n")
+        words, _, variables = self.call_file.read_text(encoding="utf-8").partition("\n\n")
         _, _, options = words.partition("entrypoint.py\n")
         return options.splitlines(), dict(line.partition("=")[::2] for line in variables.splitlines())
 
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
-    told, script, jars = tmp_path / "told", tmp_path / "submit", tmp_path / "jars"
-    script.write_text(f'#!/bin/sh\n{{ printf "%s\\n" "$@"; echo; env; }} > {told}\nexit 2\n', encoding="utf-8")
+    call_file, script, jars = tmp_path / "call", tmp_path / "submit", tmp_path / "jars"
+    script.write_text(f'#!/bin/sh\n{{ printf "%s\\n" "$@"; echo; env; }} > {call_file}\nexit 2\n', encoding="utf-8")
     script.chmod(0o755)
     jars.mkdir()
     (jars / "a.jar").touch()
     connection = {"conn_type": "spark", "host": "local[1]", "extra": {"spark-binary": str(script)}}
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps(connection))
     monkeypatch.setenv("LAKEHOUSE_JARS_PATH", str(jars))
-    return Echo(told)
+    return Echo(call_file)
 
 
 def test_a_job_that_ends_well_without_a_result_may_be_tried_again(echo: Echo) -> None:
     """For example with a `spark-submit` of the connection's that is a script and swallows what the driver says."""
-    (echo.told.parent / "submit").write_text("#!/bin/sh\necho all is well\n", encoding="utf-8")
+    (echo.call_file.parent / "submit").write_text("#!/bin/sh\necho all is well\n", encoding="utf-8")
     with pytest.raises(AirflowException, match=r"mart ended well but gave no result: .*all is well") as raised:
         operator("mart").execute(context())
     assert not isinstance(raised.value, AirflowFailException)
 
 
 def test_a_task_that_is_stopped_before_its_job_began_says_so(echo: Echo) -> None:
-    """Not what the job would have said: its exit code 2 would keep Airflow from trying again."""
+    """Not as the job would have ended: its exit code 2 would keep Airflow from trying again."""
     task = operator("mart")
     task.on_kill()
     with pytest.raises(AirflowException, match="mart was stopped with its task") as raised:
@@ -177,7 +177,7 @@ def test_a_task_that_is_stopped_while_it_prepares_its_job_does_not_start_it(
     monkeypatch.setattr("lakehouse_provider.operators.job.build_job_command", build_when_stopped)
     with pytest.raises(AirflowException, match="mart was stopped with its task"):
         task.execute(context())
-    assert not echo.told.exists()
+    assert not echo.call_file.exists()
 
 
 def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None:
@@ -222,10 +222,10 @@ def test_the_serving_store_is_known_by_the_environment_alone(
     options, environment = echo.run(task, context())
     assert environment["LAKEHOUSE_SERVING_URL"] == "mysql://u:p%3Fw@db/s"
     assert options == ["serve", "--clock=2026-03-01T12:00:00Z"]
-    said = "".join(capsys.readouterr())
-    assert "running " in said
-    assert "p%3Fw" not in said
-    assert "p?w" not in said
+    shown = "".join(capsys.readouterr())
+    assert "running " in shown
+    assert "p%3Fw" not in shown
+    assert "p?w" not in shown
 
 
 def test_without_the_connection_the_store_is_the_one_of_the_settings(
@@ -237,7 +237,7 @@ def test_without_the_connection_the_store_is_the_one_of_the_settings(
     assert environment["LAKEHOUSE_SERVING_URL"] == "sqlite:////of/the/settings"
 
 
-def test_another_job_is_not_told_of_the_store(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_job_does_not_get_the_store(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SERVING", json.dumps(STORE))
     _, environment = echo.run(LakehouseJobOperator(task_id="job", job="mart"), context())
     assert "LAKEHOUSE_SERVING_URL" not in environment
@@ -292,4 +292,4 @@ def test_a_serving_connection_that_cannot_work_is_not_retried(echo: Echo, monkey
     task = LakehouseJobOperator(task_id="job", job="serve", serving_conn_id="lakehouse_serving")
     with pytest.raises(AirflowFailException, match="names no database"):
         task.execute(context())
-    assert not echo.told.exists()
+    assert not echo.call_file.exists()

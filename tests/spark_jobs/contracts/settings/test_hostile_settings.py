@@ -1,4 +1,4 @@
-"""Whatever stands in the environment, settings are read, or refused on one line that repeats no secret."""
+"""Whatever is in the environment, settings are read, or refused on one line that repeats no secret."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_workgroup_has_the_letters_that_athena_takes(what):
 
 
 @pytest.mark.parametrize("character", list(" %#*?[]{}'\"`\\\n\t\0\u202e\u200b"))
-def test_a_lake_lies_where_every_engine_finds_it(character):
+def test_a_base_path_is_one_that_every_engine_can_read(character):
     with pytest.raises(SettingsError, match="LAKEHOUSE_BASE_PATH"):
         Settings(base_path=f"/data/a{character}b")
 

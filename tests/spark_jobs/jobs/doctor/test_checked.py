@@ -1,4 +1,4 @@
-"""The job ``doctor check`` on a lake made by hand: what of which table it says, without an engine."""
+"""The job ``doctor check`` on a lake made by hand: what it reports of which table, without an engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make(settings: Settings, *tables: str) -> dict[str, MadeTable]:
     return {name: MadeTable(LAYOUTS[name], Path(settings.table_path(name))).commits(3, 4) for name in tables}
 
 
-def said(settings: Settings, **options: Any) -> list[tuple[str, str]]:
+def reported(settings: Settings, **options: Any) -> list[tuple[str, str]]:
     context = context_of("doctor", settings, clock=LATER, action="check", **options)
     assert not doctor.needs_spark(context)
     result = run_in(context)
@@ -40,9 +40,9 @@ def said(settings: Settings, **options: Any) -> list[tuple[str, str]]:
     return sorted((message.split(": ")[0], message.split(": ")[1]) for message in result.messages)
 
 
-def test_nothing_is_said_of_a_healthy_lake(settings: Settings):
+def test_nothing_is_reported_of_a_healthy_lake(settings: Settings):
     make(settings, *LAYOUTS)
-    assert said(settings) == []
+    assert reported(settings) == []
 
 
 def test_each_table_is_looked_at_and_one_of_another_version_stops_no_other(settings: Settings):
@@ -66,9 +66,9 @@ def test_each_table_is_looked_at_and_one_of_another_version_stops_no_other(setti
         ("sales_log", "consumer"),
         ("units", "pending write"),
     ]
-    assert said(settings) == expected
+    assert reported(settings) == expected
     of_lake = [each for each in expected if each[0] == "lake"]
     for table in ("agents", "sales", "sales_log", "units", "statuses"):
-        assert said(settings, table=table) == sorted([*of_lake, *(each for each in expected if each[0] == table)])
+        assert reported(settings, table=table) == sorted([*of_lake, *(each for each in expected if each[0] == table)])
     with pytest.raises(ContractError, match="has no table 'orders'"):
-        said(settings, table="orders")
+        reported(settings, table="orders")

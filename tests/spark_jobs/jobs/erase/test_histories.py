@@ -1,4 +1,4 @@
-"""Somebody is erased from histories and from marts over versions, as if the events had never named them.
+"""A person is erased from histories and from marts over versions, as if the events had never named them.
 
 Agent 777001 was called by two names and signed sale 1, which went to agent 18 later; sale 2 was theirs to the end.
 """

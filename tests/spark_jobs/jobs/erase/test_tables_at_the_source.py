@@ -1,4 +1,4 @@
-"""Somebody is erased from tables at the source and from whole files, as if the events had never named them.
+"""A person is erased from tables at the source and from whole files, as if the events had never named them.
 
 ``clients`` has a row a client, ``orders`` names them by ``client`` beside its own key, ``visits`` in a key of two
 columns and takes deleted rows out, ``scores`` are loaded. Client 17 was called by two names, and one order of theirs

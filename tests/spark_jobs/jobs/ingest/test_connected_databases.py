@@ -152,13 +152,15 @@ def live_rows(rows: list[dict[str, Any]], key: tuple[str, ...]) -> Rows:
 
 def differences(found: Rows, wanted: Rows) -> list[tuple[Any, ...]]:
     """Keys that only one of them has, and values that differ: key, column, found, wanted."""
-    told: list[tuple[Any, ...]] = [(key, "row", key in found, key in wanted) for key in found.keys() ^ wanted.keys()]
+    different: list[tuple[Any, ...]] = [
+        (key, "row", key in found, key in wanted) for key in found.keys() ^ wanted.keys()
+    ]
     for key in found.keys() & wanted.keys():
         names = found[key].keys() | wanted[key].keys()
-        told += [
+        different += [
             (key, n, found[key].get(n), wanted[key].get(n)) for n in names if found[key].get(n) != wanted[key].get(n)
         ]
-    return told
+    return different
 
 
 @pytest.mark.parametrize("kind", [PostgreSQL, MariaDB])
@@ -181,7 +183,7 @@ def test_the_lakes_equal_the_source_whatever_happens_on_the_way(spark, tmp_path,
         configuration = connector_of(server, database=sales.database, tables=tables, kafka=chain.broker.address, **own)
         chain.worker.run(server.name, configuration)
         lakes = make_lakes(spark, tmp_path, chain, prefix, shop)
-        # One that is lost before it is past its snapshot takes another: what was deleted in between, nobody tells.
+        # One that is lost before it is past its snapshot takes another: what was deleted in between is never reported.
         wait_until(lambda: chain.worker.is_past_snapshot(server.name), "the snapshot is taken")
         business.change(0.5)
         chain.kill_worker()

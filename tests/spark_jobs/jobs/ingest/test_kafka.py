@@ -204,7 +204,7 @@ def test_transactions_count_when_they_are_committed(lake, topics):
 
 @LATER
 def test_a_broker_that_was_restarted_and_one_that_is_away(spark, tmp_path, monkeypatch):
-    """What waits is older than what it waits for; nobody answers: try again; then all goes on where it was."""
+    """What waits is older than what it waits for; no broker answers: try again; then all goes on where it was."""
     monkeypatch.setattr(kafka, "ANSWER_SECONDS", 2.0)
     (tmp_path / "broker").mkdir()
     with running_kafka(tmp_path / "broker") as broker:

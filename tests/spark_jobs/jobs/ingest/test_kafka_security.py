@@ -1,4 +1,4 @@
-"""A broker that asks who is there, by SASL over TLS: the job is let in with a password, and tells nobody of it."""
+"""A broker that authenticates by SASL over TLS: the job is let in with a password, and shows it nowhere."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_right_password_lets_in_and_is_written_nowhere(broker, authority, tm
 
 
 @pytest.mark.parametrize("what", ["password", pytest.param("authority", marks=pytest.mark.slice(name="databases"))])
-def test_who_is_not_let_in_is_told_what_to_correct(broker, authority, tmp_path, what):
+def test_who_is_not_let_in_can_read_what_to_correct(broker, authority, tmp_path, what):
     other = make_certificates()
     properties = properties_of(WRONG if what == "password" else PASSWORD, authority if what == "password" else other)
     done = ingest(tmp_path, broker, properties)

@@ -1,6 +1,6 @@
 """The fast layer's marts follow corrections, re-assignments, deletes and the clock, and never go back.
 
-The story is told in ``CHAPTERS``: units 1 and 2 of projects 10 and 20, sold by agents 5 and 6 on 2026-01-02. After each
+The story is in ``CHAPTERS``: units 1 and 2 of projects 10 and 20, sold by agents 5 and 6 on 2026-01-02. After each
 chapter both marts must be the oracle's at the latest clock there was.
 """
 
@@ -91,13 +91,13 @@ def refresh(lake: Lake, name: str, lines: list[bytes], clock: datetime) -> None:
 
 @pytest.mark.slice(name="laws-marts")
 def test_the_marts_follow_the_story(lake):
-    told: list[bytes] = []
+    delivered: list[bytes] = []
     latest, with_rows = NOON, set[str]()
     for name, (clock, lines) in CHAPTERS.items():
-        told += lines
+        delivered += lines
         latest = max(latest, clock)
         refresh(lake, name, lines, clock)
-        assert_marts_equal_oracle(lake, told, latest)
+        assert_marts_equal_oracle(lake, delivered, latest)
         before = lake.instants()
         assert lake.run("mart", layer="fast", clock=latest - 5 * HOUR).status == "nothing_to_do"
         assert lake.instants() == before

@@ -1,6 +1,6 @@
 """The SQL of the slow layer's marts on random histories and on the examples of the docs, against the plain oracle.
 
-The SQL is run as it stands in ``include/marts``, each mart on the rows of the one it reads. Of every history it is also
+The SQL is run as it is in ``include/marts``, each mart on the rows of the one it reads. Of every history it is also
 shown that the order of rows means nothing, and that a scope computed alone comes out as it does among all others: the
 incremental way does just that.
 """

@@ -68,7 +68,7 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, content: bytes, why
         read_repaired(str(file))
 
 
-def test_what_did_not_pass_is_said():
+def test_what_did_not_pass_is_reported():
     assert left_behind(read=3, unusable=0) == ()
     (some,), (none,) = left_behind(read=3, unusable=1), left_behind(read=3, unusable=3)
     assert some == "1 of 3 records stay in the quarantine; quarantine list and show say why"

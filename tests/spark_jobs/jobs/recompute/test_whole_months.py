@@ -1,4 +1,4 @@
-"""Dates of a recompute that cut a month of a mart with rows by month: the month would be computed whole, unasked."""
+"""Dates of a recompute that cut a month of a mart with rows by month: all of the month would be computed, unwanted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETTINGS = Settings()
 SPEC = load_lake_spec(SETTINGS.lake_spec)
 
 
-def asked(layer: str, first: date, last: date) -> None:
+def check_dates(layer: str, first: date, last: date) -> None:
     check(context_of("recompute", SETTINGS, spec=SPEC, layer=layer, from_date=str(first), to_date=str(last)))
 
 
@@ -35,11 +35,11 @@ def test_months_are_whole_or_the_whole_ones_are_named(first: date, days: int) ->
     begin = min(day for day in around if (day.year, day.month) == (first.year, first.month))
     end = max(day for day in around if (day.year, day.month) == (last.year, last.month))
     if (first, last) == (begin, end):
-        asked("slow", first, last)
+        check_dates("slow", first, last)
     else:
         with pytest.raises(ContractError, match=rf"is computed by whole months; give --from {begin} --to {end}\b"):
-            asked("slow", first, last)
+            check_dates("slow", first, last)
 
 
 def test_days_of_a_mart_by_day_may_be_any() -> None:
-    asked("fast", date(2026, 11, 3), date(2026, 11, 15))
+    check_dates("fast", date(2026, 11, 3), date(2026, 11, 15))

@@ -50,8 +50,10 @@ def test_a_copied_lake_is_named_goes_on_and_can_be_restored(spark: SparkSession,
         made.run("services", clock=clock, action="run", table=table, service=Service.COMPACTION.value, all=True)
     then = {table: made.rows(table) for table in TABLES}
     lake = copy_newest_first(made, tmp_path / "copied")
-    told = lake.run("doctor", clock=clock, action="check", table=None, deep=False).messages
-    assert {f"{table}: {Ailment.TIMES.value}" for table in TABLES} <= {": ".join(each.split(": ")[:2]) for each in told}
+    messages = lake.run("doctor", clock=clock, action="check", table=None, deep=False).messages
+    assert {f"{table}: {Ailment.TIMES.value}" for table in TABLES} <= {
+        ": ".join(each.split(": ")[:2]) for each in messages
+    }
     with pytest.raises(CommitTimesError, match="run: doctor repair"):
         lake.run("query", clock=clock, sql="SELECT COUNT(*) FROM sales", rows=1)
     if is_repaired:

@@ -36,7 +36,7 @@ def test_other_tables_and_names_of_two_lines(
     monkeypatch.setenv("LAKEHOUSE_BASE_PATH", str(tmp_path))
     make_lake("shop", Settings.from_environment(), may_adopt=False)
     assert main(["schema", *arguments]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
     assert [path.name for path in tmp_path.iterdir()] == [NAME_FILE]

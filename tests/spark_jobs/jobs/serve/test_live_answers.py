@@ -68,7 +68,7 @@ def test_dashboards_see_one_batch_at_a_time_and_its_instant(lake: Lake, places: 
                     sql = f"SELECT {value}, true_for FROM {mart}"
                     watching[mart] = [stack.enter_context(Dashboard(place, sql, pause_seconds=1)) for place in places]
         for dashboard in (each for dashboards in watching.values() for each in dashboards):
-            dashboard.ask_again()
+            dashboard.wait_for_next_query()
     for mart, dashboards in watching.items():
         assert len(set(instants[mart])) == BATCHES, mart
         known = dict(zip(instants[mart], range(1, BATCHES + 1), strict=True))

@@ -24,7 +24,7 @@ LAYOUTS = {layout.name: layout for layout in all_layouts(load_lake_spec(Settings
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Of units a compaction is due, of the log nothing is, and somebody has upgraded agents."""
+    """Of units a compaction is due, of the log nothing is, and agents has a later table version."""
     units = MadeTable(LAYOUTS["units"], tmp_path / "units").commits(1, action="commit").commits(*range(2, 14))
     units.base("a", 1).logs("a", 1, 12)
     MadeTable(LAYOUTS["sales_log"], tmp_path / "sales_log").commits(1, action="commit").base("a", 1)
@@ -39,7 +39,7 @@ def plan(settings: Settings, **options: Any) -> JobResult:
     return run_in(context)
 
 
-def test_what_is_due_is_told_with_its_reason(settings: Settings, capsys: pytest.CaptureFixture[str]):
+def test_what_is_due_is_listed_with_its_reason(settings: Settings, capsys: pytest.CaptureFixture[str]):
     result = plan(settings)
     assert result.due == (("units", "compaction"),)
     assert result.counters == {"services_due": 1, "services_done": 0}
@@ -69,12 +69,12 @@ def test_one_table_or_one_service_alone(settings: Settings):
         plan(settings, table="orders")
 
 
-def test_a_table_of_another_version_stops_no_other_and_is_told(settings: Settings):
+def test_a_table_of_another_version_stops_no_other_and_is_reported(settings: Settings):
     (warning,) = plan(settings).messages
     assert warning.startswith("agents: the table on disk has Hudi table version 9")
 
 
-def test_a_consumer_far_behind_is_told(settings: Settings):
+def test_a_consumer_far_behind_is_reported(settings: Settings):
     state = ConsumerState(checkpoints={"units": at(0)})
     ConsumerRegistry(settings.base_path).write("report", state, CLOCK)
     assert any(message.startswith("units: consumer report has lost its place") for message in plan(settings).messages)

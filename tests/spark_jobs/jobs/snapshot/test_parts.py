@@ -25,7 +25,7 @@ from tests.support.contexts import context_of
 
 SETTINGS = Settings(jdbc_url="jdbc:postgresql://host/erp", max_events=70)
 SPEC = load_lake_spec(SETTINGS.lake_spec)
-NO_SPARK: Any = "nobody"
+NO_SPARK: Any = "no session"
 BEGUN = Snapshot(source={}, column="SaleId", kind="integer", low=0, high=99, parts=1, done=0, expected=0, read=0)
 some = st.none() | st.integers(1, 9)
 runs = st.lists(st.fixed_dictionaries({"parts": some, "max_rows": some, "max_parts": some}), min_size=1, max_size=4)

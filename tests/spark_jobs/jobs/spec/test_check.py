@@ -111,9 +111,9 @@ def test_rules_that_no_mart_uses_are_looked_at_too(monkeypatch, capsys, tmp_path
     monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(INCLUDE / "lakes" / "shop.yaml"))
     monkeypatch.setenv("LAKEHOUSE_RULES_PATH", str(tmp_path))
     assert main(["spec", "check"]) == 2
-    said = capsys.readouterr()
-    assert f"{tmp_path}/2026.yaml:1: version is 2027; give the file's own name, '2026'" in said.out
-    assert said.err.startswith("error: ")
+    printed = capsys.readouterr()
+    assert f"{tmp_path}/2026.yaml:1: version is 2027; give the file's own name, '2026'" in printed.out
+    assert printed.err.startswith("error: ")
     (tmp_path / "2026.yaml").unlink()
     assert main(["spec", "check"]) == 0
 
@@ -166,7 +166,7 @@ def test_a_lake_that_is_wrong_itself(lake, old, new, message, refused: Refused):
     assert message in error
 
 
-def test_a_log_of_another_name_is_told_wherever_the_old_one_is_used(lake, refused: Refused):
+def test_a_log_of_another_name_is_reported_wherever_the_old_one_is_used(lake, refused: Refused):
     path = lake / "lakes" / "sales.yaml"
     path.write_text(path.read_text().replace("log: sales_log", "log: events", 1))
     lines, error = refused(lake)
@@ -204,15 +204,15 @@ def test_there_is_nothing_else_to_do_with_a_spec(capsys):
     assert "invalid choice: 'mend'" in capsys.readouterr().err
 
 
-def test_what_is_wrong_with_expectations_is_told_of_each(lake: Path, refused: Refused):
+def test_each_wrong_expectation_is_reported(lake: Path, refused: Refused):
     file = lake / "expectations" / "sales.yaml"
     file.write_text("a_rule: {column: price, not_null: true}\nb_rule: {holds: unit_id > RAND()}\n", encoding="utf-8")
-    told, error = refused(lake)
-    assert any("sales.a_rule" in line and "has no column 'price'" in line for line in told)
-    assert any("sales.b_rule" in line and "does not give the same" in line for line in told)
+    lines, error = refused(lake)
+    assert any("sales.a_rule" in line and "has no column 'price'" in line for line in lines)
+    assert any("sales.b_rule" in line and "does not give the same" in line for line in lines)
     assert error.startswith(f"error: 2 wrong: {file}:1: expectation sales.a_rule: ")
     file.write_text("a_rule: {not_null: 1}\n", encoding="utf-8")
     (lake / "expectations" / "units.yaml").write_text("[]\n", encoding="utf-8")
-    told, error = refused(lake)
-    assert len(told) == 2
+    lines, error = refused(lake)
+    assert len(lines) == 2
     assert f"2 wrong: {file}:1: expectation 'a_rule'" in error

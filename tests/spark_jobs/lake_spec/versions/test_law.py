@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.lake_spec.versions import history_columns, versions_select
 from spark_jobs.spec_files.spec_file import parse_lake_spec
-from tests.support.oracle_versions import Said, Version, in_order, versions_of
+from tests.support.oracle_versions import RowChange, Version, in_order, versions_of
 
 COLUMNS = ("id", "a", "b", "c")
 STORED = ("history__key", *COLUMNS, "row_order", "is_deleted", "history__time", "history__unsaid")
@@ -45,28 +45,28 @@ TABLE = SPEC.table("things")
 SAYS = st.fixed_dictionaries({}, optional={"a": st.none() | st.integers(0, 1), "b": st.integers(0, 1)})
 EVENTS = st.lists(
     st.builds(
-        Said,
+        RowChange,
         key=st.tuples(st.integers(1, 2)),
         order=st.integers(0, 9).map("o{:02d}".format),
         time=st.integers(0, 5),
         is_delete=st.sampled_from((True, False, False, False)),
-        says=SAYS,
+        values=SAYS,
     ),
     max_size=14,
     unique_by=lambda event: (event.key, event.order),
 )
 
 
-def versions_by_sql(delivered: Sequence[Said]) -> list[Version]:
+def versions_by_sql(delivered: Sequence[RowChange]) -> list[Version]:
     """What the SELECT says of a table into which the events were upserted as they came."""
     columns = history_columns(TABLE, STORED)
     select = versions_select(TABLE, columns, SPEC, source='"things_history"', quote='"')
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE TABLE things_history ({STORED[0]} TEXT PRIMARY KEY, {', '.join(STORED[1:])})")
         for event in delivered:
-            says = {} if event.is_delete else event.says
-            unsaid = "".join(f",{name}," for name in "ab" if name not in says and not event.is_delete)
-            values = (*event.key, says.get("a"), says.get("b"), None, event.order, event.is_delete, event.time, unsaid)
+            says = {} if event.is_delete else event.values
+            absent = "".join(f",{name}," for name in "ab" if name not in says and not event.is_delete)
+            values = (*event.key, says.get("a"), says.get("b"), None, event.order, event.is_delete, event.time, absent)
             row = (f"{event.order}|{event.key[0]}", *values)
             database.execute("INSERT OR REPLACE INTO things_history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return in_order(database.execute(select))

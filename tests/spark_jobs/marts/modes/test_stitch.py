@@ -51,12 +51,12 @@ def deal(number: int, position: int, agent: int, amount: str, signed: datetime =
 
 
 class Story:
-    """A lake that is told of changes, round by round."""
+    """A lake that gets changes, round by round."""
 
     def __init__(self, lake: Lake, zone: str = "UTC") -> None:
         self.lake, self.zone, self.round = lake, zone, 0
 
-    def tell(self, lines: Iterable[bytes]) -> None:
+    def deliver(self, lines: Iterable[bytes]) -> None:
         self.round += 1
         self.lake.land(f"{self.round}.jsonl", lines)
         self.lake.run("ingest")
@@ -85,7 +85,7 @@ def story(spark, tmp_path) -> Story:
 
 
 def tamper_with_cells(story: Story, *, agent: int) -> None:
-    """Another number of contracts in an agent's cells, in a commit that says what the last one said."""
+    """Another number of contracts in an agent's cells, in a commit with the metadata of the last one."""
     timeline, mart = story.timeline("stitch_agent_days"), story.spec().mart("stitch_agent_days")
     cells_df = read_snapshot(story.lake.spark, timeline.path).where(F.col("agent_id") == agent)
     wrong_df = cells_df.withColumn("contracts", F.col("contracts") + 1).withColumn(CELL_DELETED, F.lit(False))
@@ -94,17 +94,17 @@ def tamper_with_cells(story: Story, *, agent: int) -> None:
 
 
 @pytest.mark.slice(name="laws-marts")
-def test_what_lies_at_the_cut_counts_once(story):
-    story.tell([deal(1, 1, 5, "100.0001"), deal(2, 2, 6, "50.0000")])
+def test_what_is_at_the_cut_counts_once(story):
+    story.deliver([deal(1, 1, 5, "100.0001"), deal(2, 2, 6, "50.0000")])
     story.stitch()
-    story.tell([deal(1, 11, 5, "70.0000")])
+    story.deliver([deal(1, 11, 5, "70.0000")])
     story.stitch(move_cut=True)
     cut = story.timeline("stitch_agent_days").newest_metadata("lakehouse.checkpoint.sales")
     assert cut == story.timeline("sales").last
     before = story.lake.instants()
     story.stitch(move_cut=True)
     assert story.lake.instants() == before
-    story.tell([deal(1, 21, 6, "70.0000"), deal(3, 22, 6, "0.0001")])
+    story.deliver([deal(1, 21, 6, "70.0000"), deal(3, 22, 6, "0.0001")])
     story.stitch()
     assert story.answer() == {6: (3, Decimal("120.0001"))}
     story.stitch(move_cut=True)
@@ -112,9 +112,9 @@ def test_what_lies_at_the_cut_counts_once(story):
 
 
 def test_an_increment_that_changes_no_deal_makes_no_commit(story):
-    story.tell([deal(1, 1, 5, "100.0000")])
+    story.deliver([deal(1, 1, 5, "100.0000")])
     story.stitch()
-    story.tell([sale(1, 11, UnitId=7), sale(2, 12, AgentId=5)])
+    story.deliver([sale(1, 11, UnitId=7), sale(2, 12, AgentId=5)])
     before = story.lake.instants()["stitch_agent_contracts"]
     story.stitch()
     assert story.lake.instants()["stitch_agent_contracts"] == before
@@ -124,9 +124,9 @@ def test_an_increment_that_changes_no_deal_makes_no_commit(story):
 def test_moves_corrections_and_deletes_leave_the_old_cell(story):
     """Beside cells that nothing touches: the window's first days, and those before it in the same month."""
     edges = [deal(d, d, 5 + d % 2, f"{d}.0000", NOON - d * DAY) for d in range(363, 369)]
-    story.tell([*(deal(n, n, 5 + n % 2, f"{n}.5000") for n in range(1, 9)), *edges])
+    story.deliver([*(deal(n, n, 5 + n % 2, f"{n}.5000") for n in range(1, 9)), *edges])
     story.stitch()
-    story.tell(
+    story.deliver(
         [
             deal(1, 11, 5, "1000.0000"),
             sale(2, 12, AgentId=6),
@@ -137,15 +137,15 @@ def test_moves_corrections_and_deletes_leave_the_old_cell(story):
         ]
     )
     story.stitch()
-    story.tell([sale(3, 23, signed=NOON - 3 * DAY), sale(1, 24, "d")])
+    story.deliver([sale(3, 23, signed=NOON - 3 * DAY), sale(1, 24, "d")])
     story.stitch(move_cut=True)
 
 
 @pytest.mark.slice(name="laws-marts")
 def test_an_agent_with_only_negative_corrections(story):
-    story.tell([deal(1, 1, 5, "-10.0000"), deal(2, 2, 5, "-0.0001")])
+    story.deliver([deal(1, 1, 5, "-10.0000"), deal(2, 2, 5, "-0.0001")])
     story.stitch()
-    story.tell([deal(2, 12, 5, "-99999999999999.9999")])
+    story.deliver([deal(2, 12, 5, "-99999999999999.9999")])
     story.stitch()
     assert story.answer() == {5: (2, Decimal("-100000000000009.9999"))}
 
@@ -153,7 +153,7 @@ def test_an_agent_with_only_negative_corrections(story):
 @pytest.mark.slice(name="laws-marts")
 def test_the_calendar_of_leap_years(story):
     days = [datetime(*day, 12, tzinfo=UTC) for day in ((2023, 2, 28), (2023, 3, 1), (2024, 2, 28), (2024, 2, 29))]
-    story.tell([deal(n, n, 5, f"1{'0' * n}.0000", signed=day) for n, day in enumerate(days, start=1)])
+    story.deliver([deal(n, n, 5, f"1{'0' * n}.0000", signed=day) for n, day in enumerate(days, start=1)])
     expected = {
         datetime(2024, 2, 28, 23, tzinfo=UTC): 2,  # 1 March 2023 to 28 February 2024
         datetime(2024, 2, 29, 1, tzinfo=UTC): 3,  # 1 March 2023 to 29 February 2024
@@ -170,7 +170,7 @@ def test_the_calendar_of_leap_years(story):
 def test_days_are_the_companys_also_when_its_offset_changes(spark, tmp_path):
     story = Story(make_mart_lake(spark, tmp_path, time_zone="Europe/Paris", layers=("stitch",)), "Europe/Paris")
     moments = [datetime(2025, 3, 29, 22, 59, tzinfo=UTC) + timedelta(minutes=30 * n) for n in range(60)]
-    story.tell([deal(n, n, 5, f"{n}.0000", signed=moment) for n, moment in enumerate(moments, start=1)])
+    story.deliver([deal(n, n, 5, f"{n}.0000", signed=moment) for n, moment in enumerate(moments, start=1)])
     for clock in (datetime(2026, 3, 29, 21, 59, tzinfo=UTC), datetime(2026, 3, 29, 22, 1, tzinfo=UTC)):
         story.stitch(clock)
     days = {day for _, day in cells(story.lake, "stitch_agent_days", "agent_id", "day")}
@@ -178,24 +178,24 @@ def test_days_are_the_companys_also_when_its_offset_changes(spark, tmp_path):
 
 
 def test_a_clock_that_moves_alone_lets_days_fall_off(story):
-    story.tell([deal(n, n, 5, "1.0000", signed=NOON - (366 - n) * DAY) for n in range(1, 4)])
+    story.deliver([deal(n, n, 5, "1.0000", signed=NOON - (366 - n) * DAY) for n in range(1, 4)])
     for days in range(4):
         story.stitch(NOON + days * DAY)
 
 
 @pytest.mark.slice(name="laws-marts")
 def test_a_cache_that_was_tampered_with_is_rebuilt(story):
-    story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=NOON - 40 * DAY)])
+    story.deliver([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=NOON - 40 * DAY)])
     story.stitch()
     tamper_with_cells(story, agent=5)
-    story.tell([deal(3, 13, 6, "5.0000")])
+    story.deliver([deal(3, 13, 6, "5.0000")])
     assert story.stitch() == ("stitch_agent_days: full refresh because its cells are not what was committed",)
     assert story.stitch() == ()
 
 
 @pytest.mark.slice(name="laws-marts")
 def test_a_cache_whose_file_was_changed_in_place_is_rebuilt(story):
-    story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
+    story.deliver([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
     (file,) = Path(story.lake.path("stitch_agent_days")).glob("*/*.parquet")
     rows = pq.ParquetFile(file).read()
@@ -203,14 +203,14 @@ def test_a_cache_whose_file_was_changed_in_place_is_rebuilt(story):
     changed = pa.array([3 * total for total in rows["contract_total"].to_pylist()], rows.schema.field(place).type)
     pq.write_table(rows.set_column(place, rows.schema.field(place), changed), file)
     file.with_name(f".{file.name}.crc").unlink()
-    story.tell([deal(3, 13, 6, "5.0000")])
+    story.deliver([deal(3, 13, 6, "5.0000")])
     assert story.stitch() == ("stitch_agent_days: full refresh because its cells are not what was committed",)
     assert story.stitch() == ()
 
 
 def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(story):
     old = NOON - 700 * DAY
-    story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=old)])
+    story.deliver([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000", signed=old)])
     story.stitch()
     before = story.lake.instants()
     days = [Interval(start=day, end=day + DAY) for day in (old.replace(hour=0), NOON.replace(hour=0))]
@@ -218,14 +218,14 @@ def test_a_backfill_finds_cells_that_are_wrong_although_their_checksum_is_right(
         assert story.stitch(interval=interval) == ()
     assert story.lake.instants() == before
     tamper_with_cells(story, agent=6)
-    assert story.stitch() == ()  # these cells lie outside the year
+    assert story.stitch() == ()  # these cells are outside the year
     assert "full refresh" in story.stitch(interval=days[0])[0]
     assert story.stitch(interval=days[0]) == ()
 
 
 @pytest.mark.slice(name="laws-marts")
 def test_a_changed_definition_of_the_cache_blocks_its_mart_until_it_is_applied(story):
-    story.tell([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
+    story.deliver([deal(1, 1, 5, "100.0000"), deal(2, 2, 6, "1.0000")])
     story.stitch()
     sql = story.lake.folder / "marts" / "stitch_agent_days.sql"
     sql.write_text(sql.read_text().replace("IS NOT NULL", "IS NOT NULL AND agent_id <> 6"))
@@ -246,9 +246,9 @@ def test_a_changed_definition_of_the_cache_blocks_its_mart_until_it_is_applied(s
 
 @pytest.mark.slice(name="laws-marts")
 def test_a_cut_that_a_restore_took_away(story):
-    story.tell([deal(1, 1, 5, "100.0000")])
+    story.deliver([deal(1, 1, 5, "100.0000")])
     story.stitch()
-    story.tell([deal(1, 11, 5, "200.0000"), deal(2, 12, 6, "1.0000")])
+    story.deliver([deal(1, 11, 5, "200.0000"), deal(2, 12, 6, "1.0000")])
     story.stitch(move_cut=True)
     take_commits_away(story.lake, "sales", 1)
     messages = story.stitch()
@@ -261,10 +261,10 @@ def test_a_cut_that_a_restore_took_away(story):
 
 @pytest.mark.slice(name="laws-marts")
 def test_a_cut_moves_no_further_than_a_commit_that_is_not_finished(story):
-    story.tell([deal(1, 1, 5, "100.0000")])
+    story.deliver([deal(1, 1, 5, "100.0000")])
     story.stitch()
-    story.tell([deal(1, 11, 5, "200.0000")])
-    story.tell([deal(2, 21, 6, "1.0000")])
+    story.deliver([deal(1, 11, 5, "200.0000")])
+    story.deliver([deal(2, 21, 6, "1.0000")])
     writes = story.timeline("sales").writes
     hidden = Path(story.lake.path("sales")) / ".hoodie" / writes[-1].file_name
     hidden.rename(hidden.with_suffix(".away"))
@@ -283,7 +283,7 @@ def test_the_cut_moves_by_itself_when_many_commits_came_after_it(story):
     declared.write_text(declared.read_text() + "max_commits_after_cut: 1\n")
     cuts = []
     for number in range(1, 5):
-        story.tell([deal(number, number, 5, "1.0000")])
+        story.deliver([deal(number, number, 5, "1.0000")])
         story.stitch()
         cuts.append(story.timeline("stitch_agent_days").newest_metadata("lakehouse.checkpoint.sales"))
     assert cuts[0] == cuts[1]

@@ -46,10 +46,10 @@ def eraser(tmp_path: Path) -> Eraser:
         (base / ".changes" / name / "f").mkdir(parents=True)
     for name in (SPEC.lake, "other"):
         (base / ".row_index" / name / "f").mkdir(parents=True)
-    nobody: Any = "nobody"
+    no_spark: Any = "no session"
     settings = Settings(base_path=str(base), landing_path=str(tmp_path / "landing"), lease_wait_seconds=0)
     return Eraser(
-        context=context_of("erase", settings, spark=nobody, spec=SPEC),
+        context=context_of("erase", settings, spark=no_spark, spec=SPEC),
         person=Person(spec=AGENT, id="17", names=("Ann",)),
     )
 
@@ -146,7 +146,7 @@ def test_all_places_are_named_at_once(eraser: Eraser, monkeypatch: pytest.Monkey
     assert all(each in str(caught.value) for each in ("agents: 1 rows", "sales: 2 rows", "landing files: 5 records"))
 
 
-def test_somebody_of_another_kind_is_looked_for_in_other_tables(eraser: Eraser) -> None:
+def test_a_person_of_another_kind_is_looked_for_in_other_tables(eraser: Eraser) -> None:
     (customer,) = (each for each in SPEC.people if each.role == "customer")
     other = replace(eraser, person=Person(spec=customer, id="17"))
     assert set(other.touched) != set(eraser.touched)

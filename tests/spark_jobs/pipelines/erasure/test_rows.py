@@ -20,7 +20,7 @@ LAKE = load_lake_spec(Settings().lake_spec)
 SPEC = PersonSpec(role="agent", key="agent_id", columns=("agent_name", "agent_mail"))
 HER = Person(spec=SPEC, id="17", names=("Ann", "Ann Quux"))
 OTHERS: dict[str, list[object]] = {"agent_id": [18, None, 18], "agent_name": ["Ann", None, "Bob"]}
-"""Beside another key her name is somebody else's."""
+"""Beside another key her name is another person's."""
 
 
 def put(folder: Path, name: str, **columns: list[object]) -> None:
@@ -49,13 +49,13 @@ def test_every_version_partition_and_kind_of_file_counts(spark: SparkSession, tm
     put(folder, "day=3/c_0-1-2_00000000000000003.parquet", agent_id=[None], agent_mail=["Ann"])
     assert count(spark, folder) == 4, "a column that others have not"
     (folder / "day=3/.c_00000000000000003.log.1_0-1-2").write_bytes(b"\x00")
-    assert count(spark, folder) == 5, "of a log file nothing can be said"
+    assert count(spark, folder) == 5, "a log file cannot be searched"
     for number, text in enumerate(('{"min": "Ann"}', "Quux, Ann Quux; x", "AnnQuux", "ANN", "xAnn", "Ann_")):
         (folder / f".hoodie/{number}.inflight").write_text(text)
     assert count(spark, folder) == 7, "whole words in what is no data file"
 
 
-def test_a_table_that_can_name_nobody_and_one_without_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_that_can_name_no_one_and_one_without_files(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "units", "a.parquet", unit_id=[17], unit_name=["Ann"])
     assert count(spark, tmp_path / "units") == 0
     (tmp_path / "empty").mkdir()

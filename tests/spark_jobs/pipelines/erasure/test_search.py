@@ -96,7 +96,7 @@ def test_a_table_with_a_column_of_theirs_that_is_no_key_is_looked_at_too(tmp_pat
 def test_whoever_has_not_read_all_of_what_is_to_go_stops_it(
     tmp_path: Path, places: dict[str, int], behind: list[str]
 ) -> None:
-    """A service moves nobody's place, and tables that cannot name them are not rewritten."""
+    """A service moves no reader's place, and tables that cannot name them are not rewritten."""
     make(tmp_path, *(name for name in LAYOUTS if name != SPEC.quality.table))
     registry, eraser = ConsumerRegistry(str(tmp_path)), eraser_of(tmp_path)
     registry.write("report", ConsumerState(checkpoints={t: at(n) for t, n in places.items()}), CLOCK)
@@ -133,7 +133,7 @@ def test_it_begins_when_every_file_can_be_searched_and_goes_on_when_it_is_the_sa
 
 
 def test_what_was_found_at_first_is_kept_over_every_attempt_with_all_names_and_the_ledger(tmp_path: Path) -> None:
-    """Once the tables have forgotten the names, nobody else knows what to look for."""
+    """Once the tables have forgotten the names, nothing else knows what to look for."""
     erasures, ledger = (
         Erasures(Settings(base_path=str(tmp_path))),
         {"t/a": LedgerEntry(size=9, modified_ns=1, consumed=9, digest="a" * 64)},

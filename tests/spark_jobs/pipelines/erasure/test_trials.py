@@ -30,18 +30,18 @@ class Looking:
     """As much of a search as a trial needs."""
 
     def __init__(self, folder: Path) -> None:
-        nobody: Any = "nobody"
+        no_spark: Any = "no session"
         settings = Settings(base_path=str(folder), landing_path=str(folder / "landing"))
-        self.context = context_of("erase", settings, spark=nobody, spec=SPEC)
+        self.context = context_of("erase", settings, spark=no_spark, spec=SPEC)
         self.touched = ("sales_log", "sales", "units")
 
 
 class Store:
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.queried: list[str] = []
 
     def served(self, mart: str) -> None:
-        self.asked.append(mart)
+        self.queried.append(mart)
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def test_a_lake_in_which_it_can_end_is_left_as_it_is(search: Any, tmp_path: Path
     store: Any = Store()
     check_writable(search, [NAMED, OTHER], store)
     assert sorted(path for path in tmp_path.rglob("*")) == before
-    assert store.asked == [SPEC.marts[0].name], "a store that does not answer says so before anything is changed"
+    assert store.queried == [SPEC.marts[0].name], "a store that does not answer says so before anything is changed"
 
 
-def test_files_that_name_nobody_need_not_be_written(search: Any) -> None:
+def test_files_that_name_no_one_need_not_be_written(search: Any) -> None:
     check_writable(search, [FileFinding(path="t/other!", records=0, taken_in=0, digest="", problem="")], None)
     with pytest.raises(
         SettingsError, match=r"nothing was changed, because these cannot be written: t/named!: no; give"
@@ -89,7 +89,7 @@ def test_several_are_named_and_the_rest_is_counted(search: Any) -> None:
         check_writable(search, many, None)
 
 
-def test_a_restore_that_was_cut_off_within_any_table_and_tables_of_nobody_stop_it(search: Any, tmp_path: Path) -> None:
+def test_a_restore_that_was_cut_off_within_any_table_and_undeclared_tables_stop_it(search: Any, tmp_path: Path) -> None:
     MadeTable(LAYOUTS["units"], tmp_path / "units").commits(1)
     MadeTable(LAYOUTS["sales"], tmp_path / "old_sales").commits(1)
     with pytest.raises(UndeclaredTablesError, match=r"declares old_sales below .*; declare them again, or move or del"):

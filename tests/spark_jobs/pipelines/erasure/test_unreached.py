@@ -38,11 +38,11 @@ def test_kafka_and_other_folders_are_named(tmp_path: Path) -> None:
 def test_versions_of_what_was_rewritten_go_and_what_stays_is_named_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    searched: list[str] = []
     left = {f"{LAKE}/agents": OldVersions(path=f"{LAKE}/agents", found=5, left=2, reason="AccessDenied")}
 
     def remove(_client: object, paths: list[str]) -> list[OldVersions]:
-        asked.extend(paths)
+        searched.extend(paths)
         return [left.get(path, OldVersions(path=path, found=int("log" in path), left=0)) for path in paths]
 
     monkeypatch.setattr(unreached, "open_client", lambda: None)
@@ -50,20 +50,20 @@ def test_versions_of_what_was_rewritten_go_and_what_stays_is_named_with_the_reas
     search: Any = Looking()
     findings, notes = remove_versions(search)
     beside = [f"{LAKE}/.changes", f"{LAKE}/.row_index"]
-    assert asked == [LANDING, f"{LAKE}/sales_log", f"{LAKE}/agents", *beside]
+    assert searched == [LANDING, f"{LAKE}/sales_log", f"{LAKE}/agents", *beside]
     assert findings == [
         Finding(place=f"{LAKE}/sales_log", what="old versions of objects", found=1, left=0),
         Finding(place=f"{LAKE}/agents", what="old versions of objects", found=5, left=2),
     ]
     assert [note.partition(" (")[0] for note in notes] == [f"{LAKE}/agents: 2 old versions of objects were not deleted"]
-    asked.clear()
+    searched.clear()
     left[f"{LAKE}/.erasures"] = OldVersions(path=f"{LAKE}/.erasures", found=0, left=-1, reason="AccessDenied")
     (note,) = forget_versions(search.context.settings)
     assert note.startswith(f"{LAKE}/.erasures: unknown many old versions of objects were not deleted (AccessDenied)")
-    assert asked == [f"{LAKE}/.erasures"], "its notes named the person"
+    assert searched == [f"{LAKE}/.erasures"], "its notes named the person"
 
 
-def test_on_local_files_nobody_asks_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_local_files_no_object_store_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("no client is needed")
 

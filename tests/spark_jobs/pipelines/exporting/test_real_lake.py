@@ -129,7 +129,7 @@ def test_a_view_whose_tables_are_missing_is_reported_by_queries_of_it_alone(past
         query(past, "SELECT COUNT(*) FROM Deals_of_the_Day")
 
 
-def test_the_reason_of_a_refusal_is_whole_and_has_no_place_in_a_statement_that_nobody_wrote(past: Past) -> None:
+def test_the_reason_of_a_refusal_is_whole_and_has_no_place_in_a_statement_that_no_one_wrote(past: Past) -> None:
     with pytest.raises(ContractError, match=r"at or near ';'[^(]* \(tables: "):
         query(past, "SELECT 1; SELECT 2")
     with pytest.raises(ContractError, match=r"query: .*`unit_nr`.* \(tables: ") as refused:

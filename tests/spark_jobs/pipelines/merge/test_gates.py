@@ -1,4 +1,4 @@
-"""The gates of several tables over one fold: each is asked of its own live rows, and one that stops stops them all.
+"""The gates of several tables over one fold: each checks its own live rows, and one that stops stops them all.
 
 ``sales`` and ``agents`` have two expectations each, of which rows may break none, one or both.
 """
@@ -98,5 +98,5 @@ def test_every_expectation_of_every_table_stops(spark, tmp_path: Path, unit: int
     found = {table: json.loads(of_table["quality"]) for table, of_table in checked(rows_df, own).metadata.items()}
     assert found["sales"]["rows"] == {"written": 3}
     assert found["agents"]["rows"] == {"written": 2}
-    of_sales = {name: (asked, broken, outcome) for name, asked, broken, outcome, *_ in found["sales"]["rules"]}
+    of_sales = {name: (rows, broken, outcome) for name, rows, broken, outcome, *_ in found["sales"]["rules"]}
     assert of_sales == dict.fromkeys((*EXPECTED["sales"], "key_is_known"), (2, 0, Outcome.HELD))

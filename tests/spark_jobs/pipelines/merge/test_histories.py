@@ -25,7 +25,7 @@ from tests.support.crashes import CrashError, crash_at_commit
 from tests.support.envelopes import MINUTE_MS, START_MS, Envelope, line, sqlserver
 from tests.support.lakes import SpecLake, read_shipped_spec, write_spec
 from tests.support.mirrors import UNAVAILABLE, change, line_of
-from tests.support.oracle_versions import Said, Version, in_order, of_the_wide_log, versions_of
+from tests.support.oracle_versions import RowChange, Version, in_order, of_the_wide_log, versions_of
 
 pytestmark = [pytest.mark.hudi, pytest.mark.slice(name="tables")]
 
@@ -88,20 +88,20 @@ def versions(lake: SpecLake, table: str) -> list[Version]:
 
 def expected(lines: Iterable[bytes], prices: Iterable[Envelope]) -> dict[str, list[Version]]:
     events, _ = oracle.read_lines(lines)
-    said = {name: of_the_wide_log(events, name) for name in ("agents", "sales")}
-    said["prices"] = [said_of_price(price) for price in prices]
-    return {name: versions_of(said[name], COLUMNS[name]) for name in COLUMNS}
+    by_table = {name: of_the_wide_log(events, name) for name in ("agents", "sales")}
+    by_table["prices"] = [event_of_price(price) for price in prices]
+    return {name: versions_of(by_table[name], COLUMNS[name]) for name in COLUMNS}
 
 
-def said_of_price(price: Envelope) -> Said:
+def event_of_price(price: Envelope) -> RowChange:
     is_delete = price["op"] == "d"
     image: dict[str, Any] = price["before" if is_delete else "after"]
-    return Said(
+    return RowChange(
         key=(image["shop"], image["item"]),
         order=price["source"]["lsn"],
         time=datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=price["source"]["ts_ms"]),
         is_delete=is_delete,
-        says={name: image[name] for name in COLUMNS["prices"] if image.get(name) != UNAVAILABLE and not is_delete},
+        values={name: image[name] for name in COLUMNS["prices"] if image.get(name) != UNAVAILABLE and not is_delete},
     )
 
 

@@ -1,4 +1,4 @@
-"""Eight generated businesses without a mistake in them: no rule of the shipped lake says a word."""
+"""Eight generated businesses without a mistake in them: no rule of the shipped lake reports anything."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def test_no_false_alarm(spark: SparkSession, tmp_path: Path, seed: int):
     generate(Request(clock=CLOCK, seed=seed, events=400, rates={"broken": 0.0}), Path(lake.settings.landing_path))
     for job in ("ingest", "split"):
         assert lake.run(job, clock=CLOCK).messages == ()
-    rules = [rule for table in ("sales_log", "sales", "agents", "units") for rule in said(lake, table)]
+    rules = [rule for table in ("sales_log", "sales", "agents", "units") for rule in stored_results(lake, table)]
     assert {outcome for _, _, _, outcome, _, _ in rules} == {"held"}
-    asked = {name: rows for name, rows, *_ in rules}
-    assert asked["signed_has_a_day"] > 10
-    assert asked["amount_is_possible"] >= 400
+    checked = {name: rows for name, rows, *_ in rules}
+    assert checked["signed_has_a_day"] > 10
+    assert checked["amount_is_possible"] >= 400
 
 
-def said(lake: Lake, table: str) -> list[list[Any]]:
-    """What all commits of a table say of their rules: name, rows asked and broken, outcome, figure, note."""
+def stored_results(lake: Lake, table: str) -> list[list[Any]]:
+    """The results of rules in all commits of a table: name, rows checked and broken, outcome, figure, note."""
     timeline = Timeline(table=table, path=lake.path(table))
     texts = [timeline.metadata(write).get(METADATA_PREFIX + QUALITY_KEY) for write in timeline.writes]
     return [rule for text in texts if text for rule in json.loads(text)["rules"]]

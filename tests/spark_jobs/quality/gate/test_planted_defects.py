@@ -1,7 +1,7 @@
 """One defect of each kind, planted among right events: each is found by its rule with its rows, and nothing else is.
 
 Rules of the log set events aside, so their defects never reach the tables; those of tables and marts warn, and their
-defects are of events that the log takes in. What is expected is said here, event by event.
+defects are of events that the log takes in. What is expected is listed here, event by event.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LOG_RULES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"holds": "status_id <> 8 OR contract_signing_date IS NOT NULL"},
         {**SIGNED, "ContractSigningDate": None},
     ),
-    "sold_by_somebody": ({"holds": "agent_id IS NOT NULL OR customer_id IS NOT NULL"}, {"AgentId": None}),
+    "sold_by_agent_or_customer": ({"holds": "agent_id IS NOT NULL OR customer_id IS NOT NULL"}, {"AgentId": None}),
 }
 """Of each rule what it says, and what an event has that breaks it and no other."""
 NAMED = {"unit": "UnitName", "building": "BuildingName", "project": "ProjectName", "agent": "AgentName"}
@@ -144,7 +144,7 @@ def test_each_defect_is_found_by_its_rule_with_its_rows(spark: SparkSession, tmp
 def test_without_defects_nothing_is_found(spark: SparkSession, tmp_path: Path):
     lake = make(spark, tmp_path)
     lake.land("all.jsonl", [event(1), event(2, **SIGNED, CustomerId=1, CustomerName="Li"), event(3, AgentName="Ann")])
-    said = [message for job, options in PIPELINE for message in lake.run(job, clock=CLOCK, **options).messages]
+    messages = [message for job, options in PIPELINE for message in lake.run(job, clock=CLOCK, **options).messages]
     warned = "sales: warned: are_small_on_average (contract_subtotal mean between 0 and 100): 900.0000000000"
-    assert [message for message in said if "full refresh because" not in message] == [warned]
+    assert [message for message in messages if "full refresh because" not in message] == [warned]
     assert lake.rows("quarantine") == []

@@ -1,4 +1,4 @@
-"""``lake_quality``: what was asked of every commit is there once, by both readers, whatever died or ran twice."""
+"""``lake_quality``: what was checked of every commit is there once, by both readers, whatever died or ran twice."""
 
 from __future__ import annotations
 
@@ -74,32 +74,32 @@ def results(lake: SpecLake, stage: Stage | None = None) -> Rows:
     return [row for row in rows if stage in (None, row["stage"])]
 
 
-def said_by_commits(lake: SpecLake) -> dict[tuple[str, str, str], tuple[int, int, str]]:
-    """Of each table, commit and rule: asked, broken and outcome, read from the commit files alone."""
+def stored_by_commits(lake: SpecLake) -> dict[tuple[str, str, str], tuple[int, int, str]]:
+    """Of each table, commit and rule: rows checked, rows broken and outcome, read from the commit files alone."""
     found: dict[tuple[str, str, str], tuple[int, int, str]] = {}
     for table in TABLES.split(","):
         for file in Path(lake.path(table), ".hoodie").glob("*commit"):
-            said = json.loads(file.read_bytes())["extraMetadata"].get(METADATA_PREFIX + QUALITY_KEY)
-            for name, asked, broken, outcome, _, _ in json.loads(said)["rules"] if said else ():
-                found[table, file.name.partition(".")[0], name] = (asked, broken, outcome)
+            stored = json.loads(file.read_bytes())["extraMetadata"].get(METADATA_PREFIX + QUALITY_KEY)
+            for name, checked, broken, outcome, _, _ in json.loads(stored)["rules"] if stored else ():
+                found[table, file.name.partition(".")[0], name] = (checked, broken, outcome)
     return found
 
 
-def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
+def test_every_commit_and_every_increment_is_checked_once(lake: SpecLake):
     assert not needs_spark(lake, 0)
     assert check(lake).status == NOTHING_TO_DO
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2, AgentName=None))
     assert needs_spark(lake, 0)
     first = check(lake)
     assert (first.status, first.tables[0].table, first.tables[0].is_committed) == (DONE, "lake_quality", True)
-    asked_first = {row["expectation"]: row for row in results(lake, Stage.INCREMENT)}
-    assert (asked_first["named"]["rows_asked"], asked_first["named"]["rows_broken"]) == (2, 1)
-    assert asked_first["named"]["observed"] == "1 of 2 rows broke it"
-    assert asked_first["numbered"]["outcome"] == "held"
+    first_rows = {row["expectation"]: row for row in results(lake, Stage.INCREMENT)}
+    assert (first_rows["named"]["rows_asked"], first_rows["named"]["rows_broken"]) == (2, 1)
+    assert first_rows["named"]["observed"] == "1 of 2 rows broke it"
+    assert first_rows["numbered"]["outcome"] == "held"
 
     assert not needs_spark(lake, 60), "nothing came since"
     bring(lake, "two.jsonl", sale(1, 1), sale(3, 3), sale(4, 4, UnitName="Garage"), b"no record", minutes=5)
-    assert not needs_spark(lake, 29), "asked less than half an hour ago"
+    assert not needs_spark(lake, 29), "checked less than half an hour ago"
     assert check(lake, minutes=29).status == NOTHING_TO_DO
     check(lake, minutes=30)
     instants = {table: Timeline(table=table, path=lake.path(table)).last for table in TABLES.split(",")}
@@ -118,7 +118,7 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
         )
         for row in results(lake, Stage.GATE)
     }
-    assert said_by_commits(lake).items() <= gates.items()
+    assert stored_by_commits(lake).items() <= gates.items()
     (balance,) = (
         row
         for row in results(lake, Stage.GATE)
@@ -128,7 +128,7 @@ def test_every_commit_and_every_increment_is_asked_once(lake: SpecLake):
 
 
 @pytest.mark.slice(name="tables")
-def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
+def test_whole_tables_are_checked_whole_and_twice_is_once(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     bring(lake, "two.jsonl", sale(3, 3))
     check(lake, "units", increment=False)
@@ -136,11 +136,11 @@ def test_whole_tables_are_asked_whole_and_twice_is_once(lake: SpecLake):
     (numbered,) = (row for row in before if row["stage"] == Stage.WHOLE and row["expectation"] == "numbered")
     assert numbered["rows_asked"] == 3
     written = {row["instant"]: row["figure"] for row in before if row["expectation"] == WRITTEN}
-    assert sorted(written.values()) == [Decimal(1), Decimal(2)], "both commits, none of which was asked before"
+    assert sorted(written.values()) == [Decimal(1), Decimal(2)], "both commits, none of which was checked before"
     check(lake, "units", increment=False, minutes=5)
     after = results(lake)
     assert {row["result_id"] for row in after} == {row["result_id"] for row in before}
-    assert not needs_spark_for(lake, "units"), "what was asked whole is no increment any more"
+    assert not needs_spark_for(lake, "units"), "what was checked whole is no increment any more"
 
 
 def needs_spark_for(lake: SpecLake, tables: str, clock: datetime = CLOCK + timedelta(days=1)) -> bool:
@@ -150,7 +150,7 @@ def needs_spark_for(lake: SpecLake, tables: str, clock: datetime = CLOCK + timed
     )
 
 
-def test_what_dies_before_its_results_are_kept_asks_and_holds_once_more(spark: SparkSession, tmp_path: Path):
+def test_what_dies_before_its_results_are_kept_checks_and_holds_once_more(spark: SparkSession, tmp_path: Path):
     stops = {"units": {"numbered": {"column": "unit_name", "matches": "^Unit [0-9]+$"}}}
     lake = make_expecting_lake(spark, tmp_path, stops, keeps_shipped=False)
     bring(lake, "one.jsonl", sale(1, 1, UnitName="Garage"))
@@ -159,7 +159,7 @@ def test_what_dies_before_its_results_are_kept_asks_and_holds_once_more(spark: S
     expectations.write_text(f"{text}  action: stop\n", encoding="utf-8")  # the rows came before the rule
     with patch.object(QualityRecord, "write", side_effect=OSError("gone")), pytest.raises(OSError, match="gone"):
         check(lake, "units")
-    assert Holds(lake.settings).hold_of("units"), "held before it is kept that it was asked"
+    assert Holds(lake.settings).hold_of("units"), "held before it is kept that it was checked"
     Holds(lake.settings).let_go("units")
     with pytest.raises(AuditFailedError, match="numbered"):
         check(lake, "units")
@@ -189,7 +189,7 @@ def test_a_batch_that_was_kept_out_is_there_too(spark: SparkSession, tmp_path: P
 
 
 @pytest.mark.slice(name="tables")
-def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
+def test_a_lake_that_went_back_is_checked_whole_and_says_so(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1))
     lake.run("savepoint", clock=CLOCK, action="create", label="before", keep=None)
     (record,) = SavepointRecords(lake.settings).all()
@@ -199,13 +199,13 @@ def test_a_lake_that_went_back_is_asked_whole_and_says_so(lake: SpecLake):
     known = {row["result_id"] for row in results(lake)}
     lake.run("restore", clock=CLOCK, to=record.id, yes=True)
     bring(lake, "three.jsonl", sale(3, 3), minutes=7)
-    told = check(lake, minutes=60).messages
-    assert any(line.startswith("sales_log: resync: checkpoint ") for line in told)
+    messages = check(lake, minutes=60).messages
+    assert any(line.startswith("sales_log: resync: checkpoint ") for line in messages)
     assert known < {row["result_id"] for row in results(lake)}, "what was seen stays, though the lake went back"
 
 
 @pytest.mark.slice(name="tables")
-def test_a_day_unlike_the_weeks_before_it_is_told_by_the_nightly_run(lake: SpecLake):
+def test_a_day_unlike_the_weeks_before_it_is_reported_by_the_nightly_run(lake: SpecLake):
     bring(lake, "one.jsonl", sale(1, 1), sale(2, 2))
     spec, day = load_lake_spec(str(lake.spec)), date(2026, 1, 1)
     earlier = [(day - timedelta(days=back), 900 + 7 * (back % 5)) for back in range(28, 0, -1)]
@@ -214,10 +214,10 @@ def test_a_day_unlike_the_weeks_before_it_is_told_by_the_nightly_run(lake: SpecL
     QualityRecord(spec, lake.settings).write(context, history, {})
     committed = moment_of(Timeline(table="sales_log", path=lake.path("sales_log")).last or "")
     result = lake.run("validate", clock=CLOCK + timedelta(hours=4), tables="sales_log", increment=False)
-    (told,) = (line for line in result.messages if "volume" in line)
+    (message,) = (line for line in result.messages if "volume" in line)
     # The commit is of the machine's day, not of the run's: nothing was written on the first of January.
     assert committed.date() != day
-    assert told.startswith("sales_log: warned: volume (rows as usual): 0 on 2026-01-01, where ")
+    assert message.startswith("sales_log: warned: volume (rows as usual): 0 on 2026-01-01, where ")
     (row,) = results(lake, Stage.HISTORY)
     assert (row["day"], row["outcome"], row["figure"], row["action"]) == ("2026-01-01", "warned", Decimal(0), "warn")
 
@@ -244,7 +244,7 @@ def written_on(day: date, count: int, *, table: str = "sales_log") -> QualityRes
         stage=Stage.GATE,
         expectation=WRITTEN,
         observed=f"{count} rows",
-        asked=count,
+        checked=count,
         figure=Decimal(count),
         outcome=Outcome.HELD,
     )

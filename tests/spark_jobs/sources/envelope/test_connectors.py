@@ -114,12 +114,12 @@ def test_a_new_binlog_file_begins_again_and_comes_later():
 )
 @pytest.mark.parametrize("is_wrapped", [False, True])
 def test_what_a_connector_says_of_itself_is_no_event(record: Envelope, is_wrapped: bool):
-    said = {"schema": {"type": "struct"}, "payload": record} if is_wrapped else record
-    assert EnvelopeDecoder(SPEC).decode(line(said)) is None
+    content = {"schema": {"type": "struct"}, "payload": record} if is_wrapped else record
+    assert EnvelopeDecoder(SPEC).decode(line(content)) is None
 
 
 @pytest.mark.parametrize("record", [{}, {"hello": 1}, {"ts_ms": 1, "hello": 1}, {"ddl": "DROP TABLE x"}])
-def test_what_nobody_knows_is_kept(record: Envelope):
+def test_what_is_not_known_is_kept(record: Envelope):
     with pytest.raises(RejectedRecordError) as caught:
         EnvelopeDecoder(SPEC).decode(line(record))
     assert caught.value.reason is Reason.UNKNOWN_OP

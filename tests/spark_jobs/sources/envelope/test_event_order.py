@@ -60,7 +60,7 @@ def test_it_sorts_as_the_oracle_sorts(log):
 
 @given(logs)
 def test_different_changes_have_different_identities(log):
-    """What tells changes apart: op, position and the images without nulls."""
+    """What distinguishes changes: op, position and the images without nulls."""
     contents = {
         json.dumps(
             [

@@ -1,4 +1,4 @@
-"""No record can break a batch: whatever stands in it, it is decoded or rejected, and both can be stored.
+"""No record can break a batch: whatever is in it, it is decoded or rejected, and both can be stored.
 
 Each example is a good record (PostgreSQL's or SQL Server's, with a schema, with its key beside it, or bare) in which a
 few places, chosen anywhere in it, hold any JSON value.
@@ -149,7 +149,7 @@ def is_json(value: Any) -> bool:
         st.text(min_size=1, max_size=12) | st.sampled_from(list(HOSTILE.values())), scalars.filter(is_json), max_size=5
     )
 )
-def test_fields_that_nobody_declared_are_data_that_nobody_reads(fields):
+def test_fields_that_are_not_declared_are_data_that_is_not_read(fields):
     """They change the identity of the change they belong to, as any other value of the row does, and nothing else."""
     unknown = {name: value for name, value in fields.items() if name not in DECLARED}
     plain, more = sqlserver("c", ROW, 5), sqlserver("c", {**unknown, **ROW}, 5)

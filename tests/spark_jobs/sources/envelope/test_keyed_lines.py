@@ -57,7 +57,7 @@ BESIDE: list[dict[str, Any]] = [
 ]
 
 
-def said(decoder: EnvelopeDecoder, text: bytes) -> tuple[str, Any]:
+def outcome_of(decoder: EnvelopeDecoder, text: bytes) -> tuple[str, Any]:
     """The event without what only the key says; or why there is none. What is no JSON is another text in a line."""
     try:
         event = decoder.decode(text)
@@ -77,7 +77,7 @@ def test_a_line_with_its_key_is_the_same_event(
     decoder: EnvelopeDecoder, text: bytes, key: Any, beside: dict[str, Any], is_last: bool
 ):
     parts = [b'"key":' + line(key), b'"value":' + (text or b"null"), *([line(beside)[1:-1]] if beside else [])]
-    found, bare = (said(decoder, each) for each in (b"{%s}" % b",".join(parts[::-1] if is_last else parts), text))
+    found, bare = (outcome_of(decoder, each) for each in (b"{%s}" % b",".join(parts[::-1] if is_last else parts), text))
     if bare[0] == Reason.TOO_LONG:
         assert found[0] == Reason.TOO_LONG, "the whole line counts"
     elif bare[0] == Reason.NOT_AN_ENVELOPE and not text.startswith(b"{"):

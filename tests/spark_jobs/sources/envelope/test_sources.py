@@ -86,7 +86,7 @@ epochs = st.lists(st.integers(1, 30), unique=True, max_size=3).map(sorted)
 def test_newer_epochs_win_and_a_redelivery_is_the_same_event(
     starts: list[int], changes: list[tuple[int, int]], rng: random.Random
 ):
-    """The oracle sorts by what a person said (how many epochs had begun at the time), then by the position."""
+    """The oracle sorts by what a person declared (how many epochs had begun at the time), then by the position."""
     known: Epochs = ((STREAM, tuple((since, number) for number, since in enumerate(starts, start=1))),)
     decoder = EnvelopeDecoder(shop(epochs=known))
     records = {change: of(sqlserver("u", ROW, change[1], ts_ms=change[0]), db="ERP_A") for change in changes}

@@ -21,7 +21,7 @@ NO_SPARK: Any = None
         ("ERROR: permission denied for table SALES", SettingsError),
         ("Connection to host:5432 refused. Check that the hostname and port are correct", TransientError),
         ("This connection has been closed.", TransientError),
-        ("ERROR: something nobody has thought of", TransientError),
+        ("ERROR: something that no pattern knows", TransientError),
     ],
 )
 @pytest.mark.parametrize("form", ["org.postgresql.util.PSQLException: {}\n\tat x", "(java.sql.SQLException) {}"])
@@ -51,15 +51,15 @@ def database_at(url: str) -> JdbcDatabase:
         ("jdbc:sqlserver://host:1433;databaseName=erp", "com.microsoft.sqlserver.jdbc.SQLServerDriver"),
     ],
 )
-@pytest.mark.parametrize("said", ["java.lang.ClassNotFoundException: {}", "java.sql.SQLException: No suitable driver"])
-def test_a_driver_that_spark_does_not_have_is_named(url: str, driver: str, said: str):
+@pytest.mark.parametrize("text", ["java.lang.ClassNotFoundException: {}", "java.sql.SQLException: No suitable driver"])
+def test_a_driver_that_spark_does_not_have_is_named(url: str, driver: str, text: str):
     with pytest.raises(SettingsError) as caught, database_at(url).querying():
-        raise RuntimeError(f"An error occurred while calling o1.load\n: {said.format(driver)}\n\tat x")
+        raise RuntimeError(f"An error occurred while calling o1.load\n: {text.format(driver)}\n\tat x")
     assert str(caught.value) == f"Spark has no driver {driver}; put it beside its jars, or run: make setup"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), SettingsError("correct it"), ContractError("no")])
-def test_what_no_driver_said_is_told_as_it_is(error: Exception):
+def test_what_no_driver_raised_is_raised_as_it_is(error: Exception):
     with pytest.raises(type(error)) as caught, database_at("jdbc:postgresql://host:5432/erp").querying():
         raise error
     assert caught.value is error

@@ -1,4 +1,4 @@
-"""Rows of a database as envelopes: what the decoder makes of them is what the database said."""
+"""Rows of a database as envelopes: what the decoder makes of them is what the database gave."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ amounts = st.decimals(-(10**27), 10**27, places=10, allow_nan=False)
     st.none() | st.booleans(),
 )
 @pytest.mark.parametrize("connector", SOURCES)
-def test_the_decoder_gives_what_the_database_said(connector, key, name, amount, moment, day, is_good):
+def test_the_decoder_gives_what_the_database_gave(connector, key, name, amount, moment, day, is_good):
     texts = (None if value is None else str(value) for value in (key, name, amount, moment, day))
     event = decode(build(*texts, None if is_good is None else str(is_good).lower(), connector=connector))
     midnight = day and datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -116,7 +116,7 @@ def test_a_later_change_wins_over_it_with_or_without_a_schema():
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "expected"),
     [
         ((), b""),
         (("Id",), b'{"Id":7}'),
@@ -125,10 +125,10 @@ def test_a_later_change_wins_over_it_with_or_without_a_schema():
     ],
     ids=["none", "one column", "in the order of the key", "a column that is not read"],
 )
-def test_the_key_of_a_row_is_that_of_its_table(key: tuple[str, ...], said: bytes):
+def test_the_key_of_a_row_is_that_of_its_table(key: tuple[str, ...], expected: bytes):
     columns = [JdbcColumn(name=name, kind=KINDS[name], before="", behind="") for name in ("Id", "Day")]
     builder = EnvelopeBuilder(columns, {"ts_ms": START_MS}, key=key)
-    assert builder.build_key(["7", "1970-01-02"]) == said
+    assert builder.build_key(["7", "1970-01-02"]) == expected
     image = json.loads(builder.build(["7", "1970-01-02"]))["payload"]["after"]
     assert key_columns(builder.build_key(["7", "1970-01-02"]), image) == (key if set(key) <= {*image} and key else None)
 
@@ -181,7 +181,7 @@ def test_a_floating_point_number_is_refused_for_an_amount():
         (ColumnKind.BOOLEAN, "1", True),
     ],
 )
-def test_values_stand_in_events_as_connectors_send_them(kind, text, value):
+def test_values_are_in_events_as_connectors_send_them(kind, text, value):
     """MySQL's zero dates say that none is known; a time that no connector could send stays what it is."""
     assert JdbcColumn(name="v", kind=kind, before="", behind="").event_value(text) == value
 
@@ -198,9 +198,9 @@ def test_the_schema_names_each_value():
 
 def test_times_are_exact_to_the_microsecond():
     late = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-    told = late.replace(tzinfo=None).isoformat(sep=" ")
+    text = late.replace(tzinfo=None).isoformat(sep=" ")
     column = JdbcColumn(name="v", kind=ColumnKind.TIMESTAMP, before="", behind="")
-    assert column.event_value(told) == (late - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert column.event_value(text) == (late - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 @pytest.mark.parametrize("text", ["0", "0.00", "-1.25", "123456789.99", "-0.01", "1e2"])

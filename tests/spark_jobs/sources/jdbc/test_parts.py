@@ -1,4 +1,4 @@
-"""The parts of a table hold every row once, whatever its key: asked of a real SQL engine."""
+"""The parts of a table hold every row once, whatever its key: checked with a real SQL engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def found_in(kind: ColumnKind, parts: list[Part], values: list[object]) -> list[
 
 @given(st.lists(numbers, min_size=1, max_size=20), st.lists(numbers, max_size=5), st.integers(1, 40))
 def test_every_number_is_in_one_part(keys: list[int], later: list[int], wanted: int):
-    """Keys that came after the ends were asked for, and rows without one, among them."""
+    """Keys that came after the ends were queried, and rows without one, among them."""
     parts = list(cut(min(keys), max(keys), wanted))
     values: list[object] = [*keys, *later, None]
     assert found_in(ColumnKind.INTEGER, parts, values) == [1] * len(values)
@@ -68,8 +68,8 @@ def test_bounds_are_whole_numbers_below_the_value():
     assert to_bound(ColumnKind.INTEGER, "18446744073709551615", "id") == 2**64 - 1
     assert to_bound(ColumnKind.DATE, "1970-01-03", "day") == (date(1970, 1, 3) - date(1970, 1, 1)).days
     noon = FIRST + timedelta(hours=12)
-    told = noon.replace(tzinfo=None).isoformat(sep=" ") + ".999"
-    assert to_bound(ColumnKind.TIMESTAMP, told, "at") == int(noon.timestamp())
+    text = noon.replace(tzinfo=None).isoformat(sep=" ") + ".999"
+    assert to_bound(ColumnKind.TIMESTAMP, text, "at") == int(noon.timestamp())
 
 
 @pytest.mark.parametrize(

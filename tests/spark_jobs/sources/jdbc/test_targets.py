@@ -24,19 +24,19 @@ COLUMNS = [
 
 @dataclass
 class Answers:
-    """In place of the database; ``asked`` counts what it was asked."""
+    """In place of the database; ``queries`` are those that it had."""
 
     left_out: list[str] = field(default_factory=list)
     key: tuple[str, ...] = ("id",)
-    asked: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     dialect: Dialect = mysql.DIALECT
 
     def columns(self, table: SourceTable) -> tuple[list[JdbcColumn], list[str]]:
-        self.asked.append(f"columns of {table}")
+        self.queries.append(f"columns of {table}")
         return COLUMNS, self.left_out
 
     def primary_key(self, table: SourceTable) -> tuple[str, ...]:
-        self.asked.append(f"key of {table}")
+        self.queries.append(f"key of {table}")
         return self.key
 
     def query(self, query: str) -> list[dict[str, Any]]:
@@ -74,12 +74,12 @@ def test_a_key_that_the_table_does_not_have_is_named():
         target.columns(has_text_decimals=False)
 
 
-def test_a_key_is_asked_for_once_and_only_where_a_pattern_finds_the_table():
+def test_a_key_is_queried_once_and_only_where_a_pattern_finds_the_table():
     declared, answers = target_of(shop_of("items"), "shop.items")
-    assert (declared.found_key, answers.asked) == ((), [])
+    assert (declared.found_key, answers.queries) == ((), [])
     found, answers = target_of(lake_with(name="{table}", **{"from": {"database": "shop", "table": "*"}}), "shop.items")
     assert (found.found_key, found.found_key) == (("id",), ("id",))
-    assert answers.asked == ["key of shop.items"]
+    assert answers.queries == ["key of shop.items"]
 
 
 def test_where_databases_are_distinguished_the_table_is_found_by_its_server():

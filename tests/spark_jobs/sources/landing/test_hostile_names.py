@@ -1,4 +1,4 @@
-"""Files and folders of any name that a file system has: read as data, or left and told; never a path of their own."""
+"""Files and folders of any name that a file system has: read as data, or reported and left; no path of their own."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_every_name_that_a_file_can_have_is_read_and_kept_as_it_is(tmp_path):
     assert (again.records, again.messages) == (0, ())
 
 
-def test_a_name_that_is_no_text_is_told_and_stops_nothing_else(tmp_path):
+def test_a_name_that_is_no_text_is_reported_and_stops_nothing_else(tmp_path):
     files = folder(tmp_path, "good.jsonl", b"bad\xff\xfe.jsonl", b"deep/er/bad\xff", "deep/er/good.jsonl")
     os.mkdir(os.fsencode(tmp_path) + b"/x\xff.SALES")
     entries, messages = list_landing(files, TOPICS)
     assert {entry.path for entry in entries} == {f"{tmp_path}/SALES/{name}good.jsonl" for name in ("", "deep/er/")}
-    told = {message.removeprefix(f"{tmp_path}/").partition(" is not read")[0] for message in messages}
-    assert told == {r"SALES/bad\udcff\udcfe.jsonl", r"SALES/deep/er/bad\udcff", r"x\udcff.SALES"}
+    reported = {message.removeprefix(f"{tmp_path}/").partition(" is not read")[0] for message in messages}
+    assert reported == {r"SALES/bad\udcff\udcfe.jsonl", r"SALES/deep/er/bad\udcff", r"x\udcff.SALES"}
     assert all(message.endswith("its name is not UTF-8; rename it") for message in messages)
-    assert list_landing(files, TOPICS)[1] == messages, "each is told once a listing"
+    assert list_landing(files, TOPICS)[1] == messages, "each is reported once a listing"
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.lower() != "sales"])
-def test_a_folder_that_is_no_topic_is_told_on_one_line(tmp_path, name):
+def test_a_folder_that_is_no_topic_is_reported_on_one_line(tmp_path, name):
     (tmp_path / name).mkdir()
     (tmp_path / name / "file").write_text("{}")
     entries, (message,) = list_landing(Filesystem(str(tmp_path)), TOPICS)

@@ -89,7 +89,7 @@ class LandingMachine(RuleBasedStateMachine):
 
     @rule(name=names, count=st.integers(0, 3))
     def replace(self, name: str, count: int) -> None:
-        """Other content under the same name; what the old one held and nobody read is gone."""
+        """Other content under the same name; what the old one held and was not read is gone."""
         if name in self.files:
             self.files[name] = File()
             self.write(name, count, 0)

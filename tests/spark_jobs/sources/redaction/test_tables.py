@@ -1,4 +1,4 @@
-"""Records of tables at the source name people by columns of their own; a key of another table is nobody's here."""
+"""Records of tables at the source name people by columns of their own; a key of another table names no person here."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def test_a_key_without_a_row_may_be_of_any_table():
     assert REDACTOR.redact(other) == other
 
 
-def test_a_record_that_nobody_can_use_is_blank_when_it_has_a_name_and_stays_when_it_has_a_number_like_the_key():
+def test_a_record_that_cannot_be_used_is_blank_when_it_has_a_name_and_stays_when_it_has_a_number_like_the_key():
     torn = b'{"after": {"id": 17, "name": "Zo\\u00eb Quux"'
     assert REDACTOR.redact(torn) == b" " * len(torn)
     number = b'{"after": {"id": 17, "client": 17'
-    assert REDACTOR.redact(number) == number, "nobody can say of which table it is"
+    assert REDACTOR.redact(number) == number, "it is not known of which table it is"
 
 
 def test_records_about_others_are_left_byte_for_byte():

@@ -63,13 +63,13 @@ def test_the_shipped_shop_is_right(tmp_path):
     assert problems(SHOP.read_text(encoding="utf-8"), tmp_path) == []
 
 
-@pytest.mark.parametrize(("old", "new", "told", "remedy"), MISTAKES)
-def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path, old, new, told, remedy):
+@pytest.mark.parametrize(("old", "new", "message", "remedy"), MISTAKES)
+def test_a_mistake_is_reported_with_its_line_and_what_to_do(tmp_path, old, new, message, remedy):
     text = SHOP.read_text(encoding="utf-8")
     line = text[: text.rindex(old)].count("\n") + 1
     begin, _, rest = text.rpartition(old)
     found = problems(begin + new + rest, tmp_path)
-    assert [f":{line}: " in each and told in each and remedy in each for each in found] == [True], found
+    assert [f":{line}: " in each and message in each and remedy in each for each in found] == [True], found
 
 
 def test_tables_of_one_source_with_different_keys_both_say_what_a_delete_does(tmp_path):
@@ -90,9 +90,9 @@ def test_tables_of_one_source_with_different_keys_both_say_what_a_delete_does(tm
         *("order_lines", "shelves", "lines_2", "sold", "cities")
     ]
     assert all("write deletes: ignore, or deletes: tombstone if" in line for line in found)
-    said = text.replace("key: [shelf]", "key: [shelf], deletes: ignore").replace("[city]", "[city], deletes: ignore")
-    said = said.replace("[order_id, line]", "[order_id, line]\n    deletes: tombstone")
-    said = said.replace("[line, order_id]", "[line, order_id], deletes: remove").replace(
+    right = text.replace("key: [shelf]", "key: [shelf], deletes: ignore").replace("[city]", "[city], deletes: ignore")
+    right = right.replace("[order_id, line]", "[order_id, line]\n    deletes: tombstone")
+    right = right.replace("[line, order_id]", "[line, order_id], deletes: remove").replace(
         "shard}", "shard, deletes: remove}"
     )
-    assert problems(said, tmp_path) == []
+    assert problems(right, tmp_path) == []

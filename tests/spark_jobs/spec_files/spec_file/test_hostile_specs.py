@@ -33,7 +33,7 @@ RULES: dict[str, Any] = yaml.safe_load((INCLUDE / "rules" / "v1.yaml").read_text
 OTHERS = tuple(each for each in load_lake_spec(Settings().lake_spec).marts if each.name != MART["name"])
 MOST = 400
 KEY = object()
-"""Stands in a path for the name of an entry itself."""
+"""In a path: the name of an entry itself."""
 
 LAKE_PLACES: dict[str, tuple[Any, ...]] = {
     "lake": ("lake",),

@@ -36,7 +36,7 @@ OF_SPARK = (
     *("group by alias", "windows and a chain of queries", "lateral view", "a named window", "using"),
     *("semi and anti join", "lookup after a choice of one value", "day: alias of the expression", "day: rank"),
 )
-"""Those that another engine could not tell about (test_law.py)."""
+"""Those that another engine could not check (test_law.py)."""
 
 Tables = Mapping[str, DataFrame]
 Answer = Counter[tuple[str, ...]]

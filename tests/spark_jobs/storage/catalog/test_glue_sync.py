@@ -28,7 +28,7 @@ from tests.support.made_tables import at
 
 pytestmark = pytest.mark.services
 RULE = Expectation(table="sales", name="amount_is_known", kind=Kind.NOT_NULL, columns=("contract_subtotal",))
-STOPPED = Verdict(expectation=RULE, asked=9, broken=3, outcome=Outcome.STOPPED)
+STOPPED = Verdict(expectation=RULE, checked=9, broken=3, outcome=Outcome.STOPPED)
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +76,12 @@ def partitions(name: str = "sales_log") -> dict[str, dict[str, Any]]:
 
 
 def content() -> dict[str, Any]:
-    """All that the catalog says, without the times at which it was said."""
+    """All that the catalog says, without the times at which it was written."""
     found = {name: table(name) for name in sorted(names())}
     kept = ("Parameters", "StorageDescriptor", "PartitionKeys", "Description", "TableType")
-    said: dict[str, Any] = {name: {key: each.get(key) for key in kept} for name, each in found.items()}
-    said["partitions"] = {value: each["StorageDescriptor"] for value, each in partitions().items()}
-    return said
+    stored: dict[str, Any] = {name: {key: each.get(key) for key in kept} for name, each in found.items()}
+    stored["partitions"] = {value: each["StorageDescriptor"] for value, each in partitions().items()}
+    return stored
 
 
 def test_engines_find_every_table_as_hudis_own_sync_says_it(api: GlueApi, lake: HandMadeLake):
@@ -129,18 +129,18 @@ def test_a_table_that_moved_costs_one_call_and_no_version(api: GlueApi, lake: Ha
     api.forget()
     result = lake.run()
     assert result.messages == tuple(f"{name}: update: synced {at(1)} to {at(2)}" for name in ("sales_ro", "sales_rt"))
-    assert [(name, given["SkipArchive"]) for name, given in api.asked if name == "UpdateTable"] == [
+    assert [(name, given["SkipArchive"]) for name, given in api.calls if name == "UpdateTable"] == [
         ("UpdateTable", True)
     ] * 2
-    assert "GetPartitions" not in [name for name, _ in api.asked]
+    assert "GetPartitions" not in [name for name, _ in api.calls]
 
 
 def test_a_table_that_is_held_says_so_until_it_is_not(api: GlueApi, lake: HandMadeLake):
     lake.run()
     Holds(lake.settings).hold("sales", "split", [STOPPED], datetime(2026, 1, 2, 12, 30, tzinfo=UTC))
     assert lake.run().messages == tuple(f"{name}: update: parameters" for name in ("sales_ro", "sales_rt"))
-    said = {table(name)["Parameters"][HELD] for name in ("sales_ro", "sales_rt")}
-    assert (said, table("sales_log")["Parameters"][HELD]) == ({"since 2026-01-02T12:30:00Z: amount_is_known"}, "no")
+    held = {table(name)["Parameters"][HELD] for name in ("sales_ro", "sales_rt")}
+    assert (held, table("sales_log")["Parameters"][HELD]) == ({"since 2026-01-02T12:30:00Z: amount_is_known"}, "no")
     assert lake.run().status == NOTHING_TO_DO
     Holds(lake.settings).let_go("sales")
     lake.run()
@@ -174,15 +174,15 @@ def test_a_thousand_days_within_glues_limits(api: GlueApi, lake: HandMadeLake):
     lake.run()
     assert set(partitions()) == {*days[60:], "2026-01-01", "2026-01-02"}
     sizes = {
-        name: [len(given["PartitionInputList"]) for call, given in api.asked if call == name]
+        name: [len(given["PartitionInputList"]) for call, given in api.calls if call == name]
         for name in ("BatchCreatePartition",)
     }
     assert max(sizes["BatchCreatePartition"]) == 100
-    dropped = [len(given["PartitionsToDelete"]) for call, given in api.asked if call == "BatchDeletePartition"]
+    dropped = [len(given["PartitionsToDelete"]) for call, given in api.calls if call == "BatchDeletePartition"]
     assert dropped == [25, 25, 10]
 
 
-def test_a_table_that_the_lake_has_no_more_is_dropped_and_nobody_elses(api: GlueApi, lake: HandMadeLake):
+def test_a_table_that_the_lake_has_no_more_is_dropped_and_no_one_elses(api: GlueApi, lake: HandMadeLake):
     client = boto3.client("glue")
     lake.run()
     for name, owner in (("old", "sales"), ("report", ""), ("theirs", "hotels")):
@@ -195,7 +195,7 @@ def test_a_table_that_the_lake_has_no_more_is_dropped_and_nobody_elses(api: Glue
 
 
 @pytest.mark.parametrize("owner", [{}, {OWNER: "hotels"}])
-def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(
+def test_a_name_that_another_owner_has_is_refused_and_the_rest_goes_on(
     api: GlueApi, lake: HandMadeLake, owner: dict[str, str]
 ):
     client = boto3.client("glue")
@@ -222,7 +222,7 @@ def test_what_others_add_to_an_entry_stays(api: GlueApi, lake: HandMadeLake):
     assert table("sales_ro")["Parameters"]["classification"] == "parquet"
 
 
-def test_partitions_that_somebody_took_away_are_found_when_asked_for(api: GlueApi, lake: HandMadeLake):
+def test_partitions_that_others_removed_are_found_on_request(api: GlueApi, lake: HandMadeLake):
     lake.run()
     boto3.client("glue").delete_partition(DatabaseName="sales", TableName="sales_log", PartitionValues=["2026-01-01"])
     assert lake.run().status == NOTHING_TO_DO
@@ -254,7 +254,7 @@ def test_being_throttled_is_waited_for(api: GlueApi, lake: HandMadeLake):
     api.refuse = refuse
     lake.run()
     api.refuse = lambda _: ""
-    assert len(calls) > len(api.asked)
+    assert len(calls) > len(api.calls)
     assert lake.run("apply", all=True).status == NOTHING_TO_DO
 
 
@@ -293,8 +293,8 @@ def test_a_catalog_that_does_not_answer_may_be_tried_again(
 
 def test_the_statements_for_a_catalog_without_sync(lake: HandMadeLake, capsys: pytest.CaptureFixture[str]):
     assert lake.run("ddl", table="sales").counters == {"tables": 2}
-    said = capsys.readouterr().out
-    assert said.count("CREATE EXTERNAL TABLE IF NOT EXISTS") == 2
-    assert "STORED AS INPUTFORMAT 'org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat'" in said
+    printed = capsys.readouterr().out
+    assert printed.count("CREATE EXTERNAL TABLE IF NOT EXISTS") == 2
+    assert "STORED AS INPUTFORMAT 'org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat'" in printed
     lake.run("ddl", table="sales_log")
     assert "PARTITION (`event_date` = '2026-01-02') LOCATION 'file:///" in capsys.readouterr().out

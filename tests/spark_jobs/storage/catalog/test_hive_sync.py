@@ -28,7 +28,7 @@ from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from tests.support.lakes import PIPELINE, SpecLake
-from tests.support.metastore import asking, entry, partitions, running_metastore
+from tests.support.metastore import entry, metastore_client, partitions, running_metastore
 from tests.support.schedules import build_schedule
 from tests.support.service_lakes import make_service_lake
 
@@ -54,7 +54,7 @@ class HiveLake(SpecLake):
         return dict(entry(self.uri, name, self.database))
 
     def names(self) -> set[str]:
-        with asking(self.uri) as client:
+        with metastore_client(self.uri) as client:
             return set(client.get_all_tables(self.database))
 
 
@@ -91,14 +91,14 @@ def as_hudi_says_it(lake: HiveLake, described: dict[str, Any]) -> dict[str, Any]
         parameters[f"spark.sql.sources.schema.part.{n}"]
         for n in range(int(parameters["spark.sql.sources.schema.numParts"]))
     )
-    told = (OWNER, SYNCED, "EXTERNAL", "spark.sql.sources.provider", "spark.sql.sources.schema.numPartCols")
+    compared = (OWNER, SYNCED, "EXTERNAL", "spark.sql.sources.provider", "spark.sql.sources.schema.numPartCols")
     return {
         "columns": [(each["Name"], each["Type"]) for each in storage["Columns"]],
         "keys": [(each["Name"], each["Type"]) for each in described["PartitionKeys"]],
         "formats": (storage["InputFormat"], storage["OutputFormat"], storage["SerdeInfo"]["SerializationLibrary"]),
         "place": (described["TableType"], storage["Location"].replace("file:///", "file:/")),
         "read optimized": storage["SerdeInfo"]["Parameters"]["hoodie.query.as.ro.table"],
-        "parameters": {name: parameters.get(name) for name in told},
+        "parameters": {name: parameters.get(name) for name in compared},
         "spark": [(each["name"], each["type"]) for each in json.loads(schema)["fields"]],
     }
 
@@ -145,11 +145,11 @@ def test_a_table_that_is_held_says_so_until_it_is_not(lake: HiveLake):
     lake.sync()
     assert lake.entry("units_ro")["Parameters"][HELD] == "no"
     known = Expectation(table="units", name="named", kind=Kind.NOT_NULL, columns=("unit_name",))
-    stopped = Verdict(expectation=known, asked=9, broken=3, outcome=Outcome.STOPPED)
+    stopped = Verdict(expectation=known, checked=9, broken=3, outcome=Outcome.STOPPED)
     Holds(lake.settings).hold("units", "split", [stopped], datetime(2026, 1, 2, 12, 30, tzinfo=UTC))
-    said = "since 2026-01-02T12:30:00Z: named"
-    assert lake.sync().messages == tuple(f"units_{view}: update: held: no to {said}" for view in ("ro", "rt"))
-    assert {lake.entry(f"units_{view}")["Parameters"][HELD] for view in ("ro", "rt")} == {said}
+    held = "since 2026-01-02T12:30:00Z: named"
+    assert lake.sync().messages == tuple(f"units_{view}: update: held: no to {held}" for view in ("ro", "rt"))
+    assert {lake.entry(f"units_{view}")["Parameters"][HELD] for view in ("ro", "rt")} == {held}
     assert lake.entry("agents_ro")["Parameters"][HELD] == "no"
     Holds(lake.settings).let_go("units")
     lake.sync()
@@ -172,9 +172,9 @@ def test_a_new_column_is_carried_over(lake: HiveLake):
     assert lake.sync("plan", table="agents").status == NOTHING_TO_DO
 
 
-def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(lake: HiveLake):
+def test_a_name_that_another_owner_has_is_refused_and_the_rest_goes_on(lake: HiveLake):
     lake.sync("apply", table="sales")
-    with asking(lake.uri) as client:
+    with metastore_client(lake.uri) as client:
         foreign = client.get_table(lake.database, "sales_ro")
         foreign.parameters = {name: value for name, value in foreign.parameters.items() if name != OWNER}
         foreign.parameters[SYNCED] = "never"
@@ -189,7 +189,7 @@ def test_a_name_that_somebody_else_has_is_refused_and_the_rest_goes_on(lake: Hiv
 
 def test_a_table_that_the_lake_has_no_more_is_dropped_and_its_files_stay(lake: HiveLake):
     lake.sync("apply", table="units")
-    with asking(lake.uri) as client:
+    with metastore_client(lake.uri) as client:
         for name, owner in (("old", "sales"), ("theirs", "hotels")):
             table = client.get_table(lake.database, "units_ro")
             table.tableName, table.parameters[OWNER] = name, owner
@@ -201,10 +201,10 @@ def test_a_table_that_the_lake_has_no_more_is_dropped_and_its_files_stay(lake: H
     assert list(Path(lake.path("units")).glob("*.parquet"))
 
 
-def test_partitions_that_somebody_took_away_are_found_when_asked_for(lake: HiveLake):
+def test_partitions_that_others_removed_are_found_on_request(lake: HiveLake):
     lake.sync("apply", table="sales_log")
     there = partitions(lake.uri, "sales_log", lake.database)
-    with asking(lake.uri) as client:
+    with metastore_client(lake.uri) as client:
         client.drop_partition_by_name(lake.database, "sales_log", sorted(there)[0], False)
     assert lake.sync("apply", table="sales_log").status == NOTHING_TO_DO
     assert lake.sync("apply", table="sales_log", all=True).status == DONE

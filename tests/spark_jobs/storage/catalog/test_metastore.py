@@ -22,10 +22,10 @@ class Refusing:
     """Answers each attempt to drop a table with one of Hive's own errors."""
 
     def __init__(self, error: Exception) -> None:
-        self.error, self.asked = error, list[tuple[str, str, bool]]()
+        self.error, self.calls = error, list[tuple[str, str, bool]]()
 
     def drop_table(self, database: str, name: str, deletes_files: bool) -> None:
-        self.asked.append((database, name, deletes_files))
+        self.calls.append((database, name, deletes_files))
         raise self.error
 
 
@@ -51,7 +51,7 @@ def test_an_entry_that_was_dropped_meanwhile_is_no_error_and_files_are_kept():
     handler = Refusing(NoSuchObjectException("sales.old table not found"))
     with answering_once(handler) as uri:
         Metastore(uri, "sales").drop_table("old")
-    assert handler.asked == [("sales", "old", False)]
+    assert handler.calls == [("sales", "old", False)]
 
 
 def test_what_it_refuses_is_a_right_to_correct():

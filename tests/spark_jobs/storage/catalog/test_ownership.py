@@ -1,4 +1,4 @@
-"""Which entries of a catalog may be touched: any mixture of the lake's own, others' and nobody's."""
+"""Which entries of a catalog may be touched: any mixture of the lake's own, others' and those without an owner."""
 
 from __future__ import annotations
 

@@ -23,6 +23,6 @@ def test_other_addresses_are_refused_by_the_settings(address: str):
         Settings(catalog=address)
 
 
-def test_without_a_catalog_it_is_told_how_to_set_one():
+def test_without_a_catalog_the_error_says_how_to_set_one():
     with pytest.raises(SettingsError, match="no catalog is set; set LAKEHOUSE_CATALOG to glue"):
         catalog_at("")

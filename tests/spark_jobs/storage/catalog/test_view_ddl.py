@@ -96,11 +96,11 @@ def test_of_the_shipped_tables_athena_shows_every_commit_but_where_they_have_mom
     assert all(spec.targets(name).compact_minutes for name in late)
 
 
-def test_quarantined_records_are_nobodys_business(lake: HandMadeLake):
+def test_quarantined_records_have_no_view(lake: HandMadeLake):
     assert "quarantine" not in build(lake, ViewEngine.TRINO).statements
 
 
-def test_business_views_stand_on_the_tables_views_and_come_after_them(lake: HandMadeLake):
+def test_business_views_read_the_tables_views_and_come_after_them(lake: HandMadeLake):
     made = build(lake, ViewEngine.TRINO)
     names = list(made.statements)
     assert 'FROM "erp_views"."stitch_agent_contracts" AS stitch_agent_contracts' in made.statements["agent_contracts"]
@@ -108,7 +108,7 @@ def test_business_views_stand_on_the_tables_views_and_come_after_them(lake: Hand
     assert "projects" in made.missing["deals_of_the_day"]
 
 
-def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
+def test_names_of_people_are_masked_wherever_they_are(lake: HandMadeLake):
     made = build(lake, ViewEngine.TRINO, is_masked=True)
     assert made.database == "erp_masked"
     for table in ("agents", "sales_log"):
@@ -118,7 +118,7 @@ def test_names_of_people_are_masked_wherever_they_stand(lake: HandMadeLake):
 
 
 @pytest.mark.parametrize(("is_masked", "into"), [(False, "erp_views"), (True, "erp_masked")])
-def test_versions_stand_on_the_history_in_the_same_database(lake: HandMadeLake, is_masked: bool, into: str):
+def test_versions_read_the_history_in_the_same_database(lake: HandMadeLake, is_masked: bool, into: str):
     shipped = load_lake_spec(lake.settings.lake_spec)
     spec = replace(shipped, tables=tuple(replace(each, history=each.name == "agents") for each in shipped.tables))
     lake.layouts |= {layout.name: layout for layout in all_layouts(spec)}
@@ -208,7 +208,7 @@ def test_athena_is_given_what_changed_and_nothing_else(lake: HandMadeLake):
         assert statements(api)[0] == "CREATE DATABASE IF NOT EXISTS sales_views"
         api.forget()
         assert run(lake, "apply").status == NOTHING_TO_DO
-        assert [name for name, _ in api.asked] == ["GetDatabase", "GetTables"]
+        assert [name for name, _ in api.calls] == ["GetDatabase", "GetTables"]
         assert run(lake, "apply", masked=True).counters["made"] == 5
         api.forget()
         lake.commit("agents", 2, {"agent_id": "long", "agent_name": "string", "agent_name_order": "string"})
@@ -216,7 +216,7 @@ def test_athena_is_given_what_changed_and_nothing_else(lake: HandMadeLake):
 
 
 @pytest.mark.services
-def test_what_others_dropped_or_changed_in_athena_is_made_again_with_what_stands_on_it(lake: HandMadeLake):
+def test_what_others_dropped_or_changed_in_athena_is_made_again_with_what_reads_it(lake: HandMadeLake):
     with running_athena() as api:
         run(lake, "apply")
         glue = boto3.client("glue")
@@ -229,7 +229,7 @@ def test_what_others_dropped_or_changed_in_athena_is_made_again_with_what_stands
 
 
 @pytest.mark.services
-def test_a_view_whose_file_is_gone_is_dropped_unless_it_is_somebody_elses_now(lake: HandMadeLake, tmp_path: Path):
+def test_a_view_whose_file_is_gone_is_dropped_unless_others_changed_it(lake: HandMadeLake, tmp_path: Path):
     shutil.copytree(lake.settings.views_path, tmp_path / "views")
     folder = tmp_path / "views" / "own"
     folder.mkdir()

@@ -1,6 +1,6 @@
 """Commits that are later than now: which are taken off, what is committed again, and on a real table that it is all.
 
-Of the real table both commits count as later than now, because the machine's clock is said to be ten years earlier.
+Of the real table both commits count as later than now, because the machine's clock is set ten years earlier.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from spark_jobs.storage.clocks import commits_ahead
 from spark_jobs.storage.doctor import ahead
 from spark_jobs.storage.doctor.ahead import (
     WayBack,
+    carry_metadata,
     check_kept,
     refusal,
-    said_again,
     take_off,
     was_committed,
     way_back,
@@ -62,9 +62,9 @@ def test_what_a_person_has_to_decide_is_refused_with_the_reason(tmp_path: Path):
     assert refused(plain, WayBack.COMPUTED_AGAIN) == f"savepoints keep {at(3)}; delete them first"
 
 
-def test_the_new_commit_says_what_the_old_one_said_and_where_it_comes_from(tmp_path: Path):
-    said = {"lakehouse.landing_ledger": "x", "lakehouse.run": "1", "lakehouse.buckets": "2", "schema": "y"}
-    again = said_again(said, at(9))
+def test_the_new_commit_has_the_metadata_of_the_old_one_and_where_it_comes_from(tmp_path: Path):
+    stored = {"lakehouse.landing_ledger": "x", "lakehouse.run": "1", "lakehouse.buckets": "2", "schema": "y"}
+    again = carry_metadata(stored, at(9))
     assert again == {"landing_ledger": "x", "moved_from": at(9)}
     metadata = {f"lakehouse.{key}": text for key, text in again.items()}
     table = MadeTable(UNITS, tmp_path / "units").commits(3, extraMetadata=metadata)
@@ -85,7 +85,7 @@ def test_rows_of_a_repair_that_was_cut_off_are_reported(tmp_path: Path):
 def test_rows_of_commits_from_the_future_are_in_commits_of_now(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Cut off after both commits are gone, it is continued; what the commits said is in the new ones, in order."""
+    """Cut off after both commits are gone, it is continued; the new commits have their metadata, in order."""
     table = NumberedTable(spark=spark, layout=LOG, settings=Settings(base_path=str(tmp_path)))
     table.put_all(0, 1)
     old = commits_ahead(table.timeline, LONG_AGO)
@@ -100,9 +100,9 @@ def test_rows_of_commits_from_the_future_are_in_commits_of_now(
     for _ in range(2):
         take_off(spark, LOG, WayBack.COMMITTED_AGAIN, table.settings)
         assert table.rows_by_spark() == table.expected(1)
-        said = [table.timeline.metadata(write) for write in table.timeline.writes]
-        assert [each["lakehouse.number"] for each in said] == ["0", "1"]
-        assert [each["lakehouse.moved_from"] for each in said] == [write.time for write in old]
+        metadata = [table.timeline.metadata(write) for write in table.timeline.writes]
+        assert [each["lakehouse.number"] for each in metadata] == ["0", "1"]
+        assert [each["lakehouse.moved_from"] for each in metadata] == [write.time for write in old]
     assert min(write.time for write in table.timeline.writes) > old[-1].time
     assert list(check_kept(table.settings)) == []
 

@@ -1,6 +1,6 @@
-"""Every ailment that a look without Spark can find, on tables made by hand; and healthy ones, of which nothing is said.
+"""Every ailment that a look without Spark can find, on tables made by hand; and healthy ones, without a finding.
 
-The healthy table has commits 3, 4 and 5 and a file of each. The clock lies two hours after everything was made.
+The healthy table has commits 3, 4 and 5 and a file of each. The clock is two hours after everything was made.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def heartbeat(table: MadeTable, name: str) -> None:
     file.touch()
 
 
-def test_nothing_is_said_of_a_healthy_table(units: MadeTable):
+def test_nothing_is_reported_of_a_healthy_table(units: MadeTable):
     units.base("a", 1)  # of a commit that was archived
     assert found(units) == []
     assert list(check_version(units.look().timeline)) == []
@@ -214,8 +214,8 @@ def test_consumers_are_looked_at_one_by_one_on_every_table(units: MadeTable, tmp
         "lost": ConsumerState(checkpoints={"agents": at(7), "empty": at(1), "units": at(2)}),
         "ahead": ConsumerState(checkpoints={"units": at(6), "agents": at(6)}),
     }
-    told = [(finding.table, finding.what) for finding in check_consumers(timelines, consumers)]
-    assert [(table, what.split()[1], what.split(", ")[1].split(" its")[0]) for table, what in told] == [
+    reported = [(finding.table, finding.what) for finding in check_consumers(timelines, consumers)]
+    assert [(table, what.split()[1], what.split(", ")[1].split(" its")[0]) for table, what in reported] == [
         ("agents", "ahead", "no longer on"),
         ("units", "ahead", "ahead of"),
         ("units", "lost", "no longer on"),
@@ -228,8 +228,8 @@ def test_each_table_is_looked_at_beside_each_of_its_sources(units: MadeTable, tm
     for name in ("agents", "first", "second"):
         layout = TableLayout(name=name, record_key="id", form=StorageForm.KEYED)
         made[name] = MadeTable(layout, tmp_path / name).commits(4, action="commit")
-    said = {"first": {"units": 5, "agents": 9}, "second": {"units": 6, "agents": 4}}
-    for name, places in said.items():
+    checkpoints = {"first": {"units": 5, "agents": 9}, "second": {"units": 6, "agents": 4}}
+    for name, places in checkpoints.items():
         extra = {f"lakehouse.checkpoint.{source}": at(place) for source, place in places.items()}
         made[name].commits(5, action="commit", extraMetadata={key: at(99) for key in extra})
         made[name].commits(6, action="commit", extraMetadata=extra)

@@ -61,8 +61,8 @@ def test_a_bucket_is_a_root_too(s3: Mapping[str, str], tmp_path: Path):
 
 @pytest.mark.services
 def test_a_bucket_that_is_not_there_is_named(s3: Mapping[str, str]):
-    with pytest.raises((SettingsError, OSError), match="nobodys-bucket"):
-        Filesystem("s3a://nobodys-bucket/lake").write("a", b"x")
+    with pytest.raises((SettingsError, OSError), match="missing-bucket"):
+        Filesystem("s3a://missing-bucket/lake").write("a", b"x")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_without_an_endpoint_it_is_amazons_with_its_own_credentials():
 
 
 @pytest.mark.parametrize(("url", "is_encrypted"), [("http://127.0.0.1:1", "false"), ("https://s3.example.com", "true")])
-def test_another_server_is_asked_by_its_path(url: str, is_encrypted: str):
+def test_another_server_is_called_by_its_path(url: str, is_encrypted: str):
     options = build_session_options(Settings(), {"AWS_ENDPOINT_URL_S3": url, "AWS_ENDPOINT_URL": "http://other"})
     assert options[f"{S3A}endpoint"] == url
     assert options[f"{S3A}path.style.access"] == "true"
@@ -101,11 +101,11 @@ def test_another_server_is_asked_by_its_path(url: str, is_encrypted: str):
     ],
 )
 def test_a_bucket_that_could_not_be_looked_up_is_tried_again(root: str, error: OSError | ValueError, exit_code: int):
-    """Where no variable names a region or an endpoint, pyarrow asks Amazon where the bucket is."""
+    """Where no variable names a region or an endpoint, pyarrow queries Amazon for where the bucket is."""
     assert filesystem._cannot_open(root, error).exit_code == exit_code
 
 
-def test_encryption_is_asked_for_when_it_is_set():
+def test_encryption_is_requested_when_it_is_set():
     options = build_session_options(Settings(s3_encryption="SSE-KMS", s3_kms_key="arn:aws:kms:x:1:key/2"), {})
     assert options[f"{S3A}encryption.algorithm"] == "SSE-KMS"
     assert options[f"{S3A}encryption.key"] == "arn:aws:kms:x:1:key/2"

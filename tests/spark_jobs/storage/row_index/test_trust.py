@@ -45,10 +45,10 @@ class Recorded(RowIndex):
     def bring(self, **numbers: Sequence[int]) -> list[tuple[str, str | None]]:
         """Catch up with tables of these commits; gives of which table what came after which instant was read."""
         self.read = []
-        nobody: Any = None
+        no_spark: Any = None
         base = Path(self._root).parents[1]
         timelines = {table: _table(base, table, of_table) for table, of_table in numbers.items()}
-        self.catch_up(nobody, timelines)
+        self.catch_up(no_spark, timelines)
         return self.read
 
 
@@ -79,7 +79,7 @@ def settings(tmp_path: Path) -> Settings:
         ([2, 4, 5], [3], [("units", at(4))]),
         ([2, 4], [3, 4, 9], [("agents", at(3))]),
         ([4, 5], [3, 6], [("units", at(4)), ("agents", at(3))]),
-        # Restored, and written since: the state that is indexed lies before the newest instant, and never was.
+        # Restored, and written since: the indexed instant is older than the newest one, and not on the timeline.
         ([2], [3], [("units", None), ("agents", None)]),
         ([2, 5], [3], [("units", None), ("agents", None)]),
         ([2, 3, 5], [3, 4], [("units", None), ("agents", None)]),
@@ -114,7 +114,7 @@ def test_an_index_goes_on_from_its_instants_or_is_built_again_as_a_whole(
         ({**COLUMNS, "units": ["unit_id bigint", "agent_name string"]}, False),
     ],
 )
-def test_slots_that_stand_for_other_columns_are_not_believed(
+def test_slots_of_other_columns_are_not_believed(
     settings: Settings, columns: dict[str, list[str]], is_known: bool
 ) -> None:
     read = Recorded(settings, columns).bring(units=[2, 4], agents=[3])
@@ -149,7 +149,7 @@ def test_rows_of_before_a_rebuild_are_not_merged_with_those_after_it(settings: S
     assert Rebuilt(settings).bring(units=[2, 4, 5, 6], agents=[3]) == []
 
 
-def test_tables_that_it_is_not_asked_of_keep_their_place_in_it(settings: Settings) -> None:
+def test_tables_that_are_left_out_keep_their_place_in_it(settings: Settings) -> None:
     """A table that is blocked is left out until it is what its files say; how wide its rows are is not forgotten."""
     agents = Recorded(settings, {"agents": COLUMNS["agents"]})
     assert agents.bring(agents=[3, 5]) == [("agents", at(3))]

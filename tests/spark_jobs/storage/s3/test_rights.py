@@ -1,6 +1,6 @@
-"""What jobs ask of S3 is what `include/aws` lets their role do, on the objects it names, and each of its actions.
+"""What jobs request of S3 is what `include/aws` lets their role do, on the objects it names, and each of its actions.
 
-S3's API is a real server (moto) that remembers what it was asked.
+S3's API is a real server (moto) that records its requests.
 """
 
 from __future__ import annotations
@@ -132,18 +132,18 @@ def test_an_erasure(lake: S3Lake):
 
 
 def assert_is_the_role_of(api: GlueApi, file: str) -> None:
-    """Nothing was asked that the policy does not give, and nothing is given that was not asked."""
+    """Nothing was requested that the policy does not give, and nothing is given that was not requested."""
     given = [each for each in _statements(file) if each["Sid"] not in _NOT_BY_THE_JOBS]
-    asked = {_asked(*each) for each in api.requests}
+    requested = {_requested(*each) for each in api.requests}
     allowed = _statements(file)
-    refused = {(action, name) for action, name in asked if not any(_allows(each, action, name) for each in allowed)}
+    refused = {(action, name) for action, name in requested if not any(_allows(each, action, name) for each in allowed)}
     assert refused == set()
     never = [
         (each["Sid"], action)
         for each in given
         for action in each["Action"]
         if action not in _ONLY_AFTER_A_FAILURE
-        and not any(action == right and _allows(each, right, name) for right, name in asked)
+        and not any(action == right and _allows(each, right, name) for right, name in requested)
     ]
     assert never == []
 
@@ -156,7 +156,7 @@ def _statements(file: str) -> list[dict[str, Any]]:
     return statements
 
 
-def _asked(method: str, path: str, query: str) -> tuple[str, str]:
+def _requested(method: str, path: str, query: str) -> tuple[str, str]:
     """The action and the name of what it is on; the objects of a deletion of many are in its body, not in its path."""
     bucket, _, key = path.strip("/").partition("/")
     action = right_for(method, key, query)

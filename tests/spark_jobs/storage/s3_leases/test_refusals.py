@@ -14,7 +14,7 @@ from urllib3.exceptions import ProtocolError
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.storage.s3_leases import Lease, hold_object, open_client
-from tests.support.nobodys_aws import forget_aws
+from tests.support.without_aws import forget_aws
 
 PLACE = "the lease s3://bucket/lake/.leases/units.lease"
 
@@ -74,5 +74,5 @@ def test_without_credentials_the_job_is_to_be_given_some(monkeypatch: pytest.Mon
         pytest.raises(SettingsError, match=r"cannot be requested .*; give the job a role or credentials$") as caught,
         held,
     ):
-        pytest.fail("a lease of nobody")
+        pytest.fail("a lease without credentials")
     assert str(caught.value).startswith(PLACE)

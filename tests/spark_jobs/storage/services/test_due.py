@@ -1,4 +1,4 @@
-"""Which services are due, of tables made by hand (tests/support/made_tables.py); the clock lies far after them all."""
+"""Which services are due, of tables made by hand (tests/support/made_tables.py); the clock is far after them all."""
 
 from __future__ import annotations
 
@@ -270,17 +270,17 @@ def test_a_table_of_another_version_is_not_served(tmp_path: Path, version: str):
 
 
 def test_a_plan_of_one_service_makes_no_other_due(tmp_path: Path):
-    """Hudi plans a clustering of any table, and the log may have been compacted by somebody else's writer."""
+    """Hudi plans a clustering of any table, and the log may have been compacted by another writer."""
     text = "..CLUSTER.."
     keyed = needs_of(MadeTable(KEYED, tmp_path / "a").commits(1).pending(2, "replacecommit", text))
     log = needs_of(MadeTable(LOG, tmp_path / "b").commits(1).pending(2, "compaction"))
     assert (keyed[Service.COMPACTION].is_due, log[Service.CLUSTERING].is_due) == (False, False)
 
 
-@pytest.mark.parametrize(("place", "is_told"), [(11, True), (14, True), (15, False), (17, False)])
-def test_a_consumer_is_told_of_when_it_holds_more_than_half_of_a_timeline(tmp_path: Path, place: int, is_told: bool):
-    """Of seven commits, where six are many; a savepoint that holds as much is nobody's fault."""
+@pytest.mark.parametrize(("place", "is_warned"), [(11, True), (14, True), (15, False), (17, False)])
+def test_a_consumer_that_holds_more_than_half_of_a_timeline_is_a_warning(tmp_path: Path, place: int, is_warned: bool):
+    """Of seven commits, where six are many; a savepoint that holds as much gives no warning."""
     table = MadeTable(COPIED, tmp_path / "t").commits(*range(11, 18), action="commit")
-    assert bool(find_needs(table.look(), {"slow": reader("units", place)}, TARGETS, CLOCK).warnings) is is_told
+    assert bool(find_needs(table.look(), {"slow": reader("units", place)}, TARGETS, CLOCK).warnings) is is_warned
     table.commits(11, action="savepoint")
     assert find_needs(table.look(), {}, TARGETS, CLOCK).warnings == ()

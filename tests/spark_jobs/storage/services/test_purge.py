@@ -49,7 +49,7 @@ def test_only_the_newest_state_is_left(table: NumberedTable):
     assert registry.read("mart") == ConsumerState(checkpoints={"log": last}, tables={name: now}, notes={"clock": "x"})
     other = registry.read("other")
     assert other.tables == {name: first}, "it did not know the newest state before either"
-    assert other.checkpoints == {name: now}, "it had read all: the empty commit makes nobody recompute"
+    assert other.checkpoints == {name: now}, "it had read all: after the empty commit no reader recomputes"
     assert registry.read("behind").checkpoints == {name: first, "log": last}, "it has changes yet to read"
     assert registry.read("behind").tables == {"x": last}, "an instant of another table, which happens to be the same"
     assert registry.read("outside").checkpoints == {name: last}, "who reads from outside keeps their own place"

@@ -158,7 +158,7 @@ def test_what_a_consumer_has_not_read_stays_until_it_has(spark: SparkSession, tm
     table.assert_is_right()
 
 
-def test_a_reader_that_nobody_knew_reads_everything_and_is_told(spark: SparkSession, tmp_path: Path):
+def test_an_unknown_reader_reads_everything_and_gets_the_reason(spark: SparkSession, tmp_path: Path):
     table = make(LOG, spark, tmp_path)
     place = table.write(1)
     table.write(6)

@@ -1,4 +1,4 @@
-"""Places to serve to: databases of real servers, which start when the first test asks for them, and files of SQLite."""
+"""Places to serve to: databases of real servers, which start when the first test needs them, and files of SQLite."""
 
 from __future__ import annotations
 

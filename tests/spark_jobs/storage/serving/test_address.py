@@ -1,4 +1,4 @@
-"""Where the store is: every wrong answer to that is one clear line, and none of them tells the password."""
+"""Where the store is: every wrong answer to that is one clear line, and none of them shows the password."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def refusal(url: str, kind: type[Exception]) -> str:
     """The one line of an error; nothing that is printed of it, in any way, has the secret."""
     with pytest.raises(kind) as caught:
         open_store(url)
-    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    printed = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
     for secret in (SECRET, PASSWORD, "hunter"):
-        assert secret not in told
+        assert secret not in printed
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -153,7 +153,7 @@ def test_a_user_without_rights(server_place: Place):
         server.admin(f"GRANT SELECT ON {server_place.name}.* TO {reader}@localhost")
     else:
         server.admin(f"CREATE USER {reader} PASSWORD '{PASSWORD}'")
-        server_place.ask(f"GRANT SELECT ON {MART}, served_marts TO {reader}")
+        server_place.query(f"GRANT SELECT ON {MART}, served_marts TO {reader}")
     url = server_place.url.replace("writer:", f"{reader}:", 1)
     store = open_store(url)
     with pytest.raises(SettingsError, match="correct LAKEHOUSE_SERVING_URL or the user's rights there") as caught:
@@ -165,14 +165,14 @@ def test_secrets_are_hidden_in_every_form():
     escaped = quote("a/b c", safe="")
     address = parse_address(Settings(serving_url=f"postgresql://me:{escaped}@host/db?sslpassword=other-one"))
     assert isinstance(address, ServingAddress)
-    assert address.hide("said a/b c or a%2Fb%20c or a%2Fb+c,\n or other-one") == "said *** or *** or ***, or ***"
+    assert address.hide("got a/b c or a%2Fb%20c or a%2Fb+c,\n or other-one") == "got *** or *** or ***, or ***"
 
 
 WORD = st.text(st.characters(codec="utf-8", exclude_characters="\0<>*"), min_size=4, max_size=12)
 
 
 @given(password=WORD, more=WORD, name=st.sampled_from(["password", "sslpassword", "passwd", "token", "client_secret"]))
-def test_no_secret_of_a_url_is_told_in_any_form(password, more, name):
+def test_no_secret_of_a_url_is_shown_in_any_form(password, more, name):
     """Also when one of them begins another one."""
     for other in (more, f"{password}{more}"):
         query = urlencode({name: other})

@@ -11,7 +11,7 @@ from sqlalchemy import exc
 from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import parse_address
-from spark_jobs.storage.serving.failures import telling_failures
+from spark_jobs.storage.serving.failures import translated_failures
 
 PASSWORD = "hunter-two"
 URLS = {
@@ -51,17 +51,17 @@ def error_of(database: str, code: object, words: str) -> exc.DBAPIError:
     return (exc.OperationalError if is_operational else exc.ProgrammingError)("SELECT 1", None, cause)
 
 
-def told(database: str, error: Exception) -> LakehouseError:
+def raised_by(database: str, error: Exception) -> LakehouseError:
     address = parse_address(Settings(serving_url=URLS[database]))
-    with pytest.raises(LakehouseError) as raised, telling_failures(address):
+    with pytest.raises(LakehouseError) as raised, translated_failures(address):
         raise error
     assert raised.value.__cause__ is None
     return raised.value
 
 
 @pytest.mark.parametrize(("database", "code", "kind"), CASES)
-def test_each_kind_of_error_is_told_as_what_it_is(database: str, code: object, kind: type[LakehouseError]):
-    error = told(database, error_of(database, code, f"it says why,\n and {PASSWORD}"))
+def test_each_kind_of_error_is_reported_as_what_it_is(database: str, code: object, kind: type[LakehouseError]):
+    error = raised_by(database, error_of(database, code, f"it says why,\n and {PASSWORD}"))
     assert type(error) is kind
     assert error.exit_code == (1 if kind is TransientError else 2)
     assert "it says why, and" in str(error)
@@ -71,11 +71,11 @@ def test_each_kind_of_error_is_told_as_what_it_is(database: str, code: object, k
 @pytest.mark.parametrize("database", URLS)
 def test_a_connection_that_was_lost_may_be_tried_again(database: str):
     lost = exc.DBAPIError("SELECT 1", None, Exception("server closed the connection"), connection_invalidated=True)
-    assert type(told(database, lost)) is TransientError
-    assert type(told(database, exc.InterfaceError("SELECT 1", None, Exception("is closed")))) is TransientError
+    assert type(raised_by(database, lost)) is TransientError
+    assert type(raised_by(database, exc.InterfaceError("SELECT 1", None, Exception("is closed")))) is TransientError
 
 
 @pytest.mark.parametrize("words", ["password authentication failed", 'database "x" does not exist', "no pg_hba.conf"])
 def test_postgresql_refuses_at_the_door_by_its_words_alone(words: str):
-    assert type(told("postgresql", exc.OperationalError("", None, Exception(words)))) is SettingsError
-    assert type(told("postgresql", exc.OperationalError("", None, Exception("timeout expired")))) is TransientError
+    assert type(raised_by("postgresql", exc.OperationalError("", None, Exception(words)))) is SettingsError
+    assert type(raised_by("postgresql", exc.OperationalError("", None, Exception("timeout expired")))) is TransientError

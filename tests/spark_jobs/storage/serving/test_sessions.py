@@ -1,4 +1,4 @@
-"""Sessions as each database wants them; no server is needed to be told of one that cannot be had."""
+"""Sessions as each database wants them; one that cannot be opened needs no server."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spark_jobs.storage.serving.address import parse_address
 from spark_jobs.storage.serving.sessions import ServingSessions
 
 
-def test_mysql_is_not_asked_to_purge_what_it_purges_by_itself():
+def test_mysql_gets_no_vacuum_because_it_purges_by_itself():
     with socket.socket() as held:  # bound and not listening
         held.bind(("127.0.0.1", 0))
         url = f"mysql://me@127.0.0.1:{held.getsockname()[1]}/db"
         sessions = ServingSessions(parse_address(Settings(serving_url=url)), wait_seconds=1)
         sessions.vacuum()
         with pytest.raises(TransientError), sessions.open():
-            pytest.fail("a session with nobody")
+            pytest.fail("a session without a server")

@@ -53,7 +53,7 @@ def test_every_row_and_the_record_say_when_they_are_true(place: Place):
     at = START + timedelta(minutes=1)
     assert (served.instant, served.true_at, served.clock) == ("20260102030505678", at, at)
     assert (served.row_count, served.served_at) == (41, at + timedelta(seconds=1))
-    ((found,),) = place.ask(f"SELECT DISTINCT true_at FROM {MART}")
+    ((found,),) = place.query(f"SELECT DISTINCT true_at FROM {MART}")
     found = datetime.fromisoformat(found) if isinstance(found, str) else found
     assert found.replace(tzinfo=found.tzinfo or UTC) == at
 
@@ -79,7 +79,8 @@ def test_an_empty_state_is_a_state(place: Place):
 def test_more_rows_than_are_sent_at_a_time(place: Place):
     many = [(number, None, None) for number in range(2_501)]
     assert serve(place.store(), 1, iter(many)) == 2_501
-    assert place.ask(f"SELECT COUNT(DISTINCT agent_id), MIN(agent_id), MAX(agent_id) FROM {MART}") == [(2501, 0, 2500)]
+    found = place.query(f"SELECT COUNT(DISTINCT agent_id), MIN(agent_id), MAX(agent_id) FROM {MART}")
+    assert found == [(2501, 0, 2500)]
 
 
 def test_a_late_retry_leaves_newer_rows(place: Place):
@@ -101,7 +102,7 @@ def test_a_restored_mart_is_served_as_it_is_now(place: Place):
 def test_a_table_that_was_dropped_comes_back(place: Place):
     store = place.store()
     serve(store, 1)
-    place.ask(f"DROP TABLE {MART}")
+    place.query(f"DROP TABLE {MART}")
     assert store.served(MART) is None
     serve(store, 1)
     assert_serves(place, 1)
@@ -125,7 +126,7 @@ def test_marts_know_nothing_of_each_other(place: Place):
     other = state(2, mart="other")
     store.replace(other, SCHEMA, rows(2), is_on_timeline=lambda _: True)
     assert_serves(place, 1)
-    assert place.ask("SELECT COUNT(*) FROM other") == [(42,)]
+    assert place.query("SELECT COUNT(*) FROM other") == [(42,)]
 
 
 def test_a_failure_while_the_lake_is_read_changes_nothing(place: Place):
@@ -145,11 +146,11 @@ def test_a_failure_while_the_lake_is_read_changes_nothing(place: Place):
 
 
 def test_no_table_but_the_stores_own_is_touched(place: Place):
-    place.ask(f"CREATE TABLE {MART} (agent_id INTEGER)")
-    place.ask(f"INSERT INTO {MART} VALUES (7)")
+    place.query(f"CREATE TABLE {MART} (agent_id INTEGER)")
+    place.query(f"INSERT INTO {MART} VALUES (7)")
     with pytest.raises(ContractError, match=f"a table {MART} that is not the serving store's"):
         serve(place.store(), 1)
-    assert place.ask(f"SELECT agent_id FROM {MART}") == [(7,)]
+    assert place.query(f"SELECT agent_id FROM {MART}") == [(7,)]
 
 
 @pytest.mark.parametrize("name", ["true_for", "true_at", "Agent", "x; DROP TABLE y", 'a"b', "a`b", "_hoodie_file"])

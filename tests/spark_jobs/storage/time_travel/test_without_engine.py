@@ -87,9 +87,9 @@ def units_again(timeline: Timeline) -> Timeline:
     return Timeline(table=timeline.table, path=timeline.path)
 
 
-def test_without_a_clean_nobody_is_asked(tmp_path: Path) -> None:
-    nobody: Any = None
-    assert cleaned_up_to(nobody, units(tmp_path, 3)) == ""
+def test_without_a_clean_no_engine_is_needed(tmp_path: Path) -> None:
+    no_spark: Any = None
+    assert cleaned_up_to(no_spark, units(tmp_path, 3)) == ""
 
 
 def test_a_moment_is_an_instant_or_a_time() -> None:

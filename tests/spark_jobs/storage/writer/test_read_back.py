@@ -1,6 +1,6 @@
 """A commit is reported when it is on the timeline, by what it says itself; on tables made by hand.
 
-The rows are those of a stand-in whose ``save`` does to the table what a test says: another writer's commit, or nothing.
+The rows are those of a fake whose ``save`` does to the table what a test says: another writer's commit, or nothing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def stats(rows: int) -> dict[str, Any]:
 @pytest.mark.parametrize("later", [(), (6,), (6, 7)], ids=str)
 def test_reported_is_the_own_commit_also_when_others_came_after_it(units: MadeTable, later: tuple[int, ...]) -> None:
     def save(extra: dict[str, str]) -> None:
-        units.commits(4, **stats(9), extraMetadata={RUN: "of somebody who was quicker"})
+        units.commits(4, **stats(9), extraMetadata={RUN: "of a quicker writer"})
         units.commits(5, **stats(2), extraMetadata=extra)
         for number in later:
             units.commits(number, operationType="COMPACT", **stats(7), extraMetadata={})

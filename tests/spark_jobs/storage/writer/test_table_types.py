@@ -50,7 +50,7 @@ def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSessi
     newest = max(Path(lake.path("agents")).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     assert pq.read_table(newest, columns=["agent_name"]).column(0).to_pylist() == ["Bea"]
     assert list(Path(lake.path("agents")).glob(".*log*")) == []
-    assert list(Path(lake.path("units")).glob("*")) == [], "a table nobody spoke of"
+    assert list(Path(lake.path("units")).glob("*")) == [], "a table without events"
 
 
 def test_a_table_of_another_type_than_on_disk_is_blocked(lake: Lake, tmp_path: Path) -> None:

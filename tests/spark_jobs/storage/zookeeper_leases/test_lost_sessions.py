@@ -25,10 +25,10 @@ def test_a_session_that_ends_while_it_waits_may_be_tried_again(closed: KazooClie
 
 
 @pytest.mark.parametrize(("contenders", "holder"), [(["the other", "me"], "the other"), ([], "unknown")])
-def test_who_waited_in_vain_is_told_who_holds_it(
+def test_the_error_after_a_wait_in_vain_names_the_holder(
     closed: KazooClient, monkeypatch: pytest.MonkeyPatch, contenders: list[str], holder: str
 ):
-    """The holder may have let go since, and then nobody knows who it was."""
+    """The holder may have let go since, and then its name is not known."""
 
     def acquire(_lock: Lock, **waits: object) -> bool:
         assert waits == {"timeout": 7}

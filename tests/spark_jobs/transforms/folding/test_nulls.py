@@ -2,8 +2,8 @@
 
 Four tables are made of the same events of some keys: ``known`` takes null for nothing known, ``values`` for a value but
 in the column ``c``, ``parts`` is partitioned by ``a``, which changes, and ``gone`` takes deleted rows out. Of an event
-a column may be missing: then nothing is said of it. Events come in any order, in steps, some twice; what a step gives
-is stored and read again for the next one.
+a column may be missing: then the event says nothing of it. Events come in any order, in steps, some twice; what a step
+gives is stored and read again for the next one.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def test_rows_are_where_their_partition_says(spark):
     assert fold([], "parts") == {}
 
 
-def test_in_events_of_which_nobody_noted_what_travelled_a_null_says_nothing(spark: SparkSession) -> None:
+def test_in_events_without_a_note_of_what_travelled_a_null_says_nothing(spark: SparkSession) -> None:
     rows = [("c", "001", None, 1, "x", "y", "z"), ("u", "002", None, 1, None, "w", None)]
     (values,) = (table for table in TABLES if table.name == "values")
     events_df = select_events(spark.createDataFrame(rows, SCHEMA), [values])

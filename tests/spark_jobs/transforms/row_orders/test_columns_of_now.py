@@ -18,7 +18,7 @@ ORDERS = TableSpec(name="orders", database="shop", table="orders", key=("Id",))
 
 
 def test_stored_rows_get_the_names_and_types_of_now_of_every_column(spark):
-    """``total`` and ``day`` were renamed and widened, ``Name`` renamed alone; one that nobody wrote is not there."""
+    """``total`` and ``day`` were renamed and widened, ``Name`` renamed alone; one that was not written is not there."""
     written = {"Id": "id", "Name": "name", "total": "total", "day": "day"}
     now = MergedTable(
         spec=ORDERS,

@@ -21,7 +21,7 @@ from lakehouse_provider.launch.engines import build_job_command
 from local_stack.servers.services import LOOPBACK
 from tests.support.connections import Facts
 from tests.support.http_servers import running_server
-from tests.support.nobodys_aws import forget_aws
+from tests.support.without_aws import forget_aws
 
 UPLOAD, LOOK = "PUT /bucket", "GET /applications/app1/jobruns/r1"
 START, LISTING = "POST /applications/app1/jobruns", "GET /applications/app1/jobruns"
@@ -38,10 +38,10 @@ def state(name: str) -> Answer:
 
 @dataclass
 class Aws:
-    """``asked`` are the calls and ``started`` what a run was asked for; ``looks`` are answers to looks at the run."""
+    """``requests`` are the calls, ``started`` is the body of the one to start a run, ``looks`` are answers to polls."""
 
     results: Path
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     started: dict[str, Any] = field(default_factory=dict)
     looks: Iterator[Answer] = field(default_factory=lambda: iter([state("SUCCESS")]))
     refuses: dict[str, Answer] = field(default_factory=dict)
@@ -50,10 +50,10 @@ class Aws:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         call = f"{method} /bucket" if path.startswith("/bucket/") else f"{method} {path}"
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        self.asked.append(call)
-        status, told = self.refuses.get(call) or self._answer(call, body)
+        self.requests.append(call)
+        status, response = self.refuses.get(call) or self._answer(call, body)
         start_response(status, [("Content-Type", "application/json")])
-        return [json.dumps(told).encode()] if told and method != "HEAD" else []
+        return [json.dumps(response).encode()] if response and method != "HEAD" else []
 
     def _answer(self, call: str, body: bytes) -> Answer:
         if call == START:
@@ -78,8 +78,8 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     results = tmp_path / "a1.json"
     results.write_text(json.dumps({"exit_code": 0, "line": "done"}), encoding="utf-8")
     monkeypatch.setattr(outcome, "READER", "json.tool")
-    told = Aws(results)
-    with running_server(told.application) as port:
+    fake = Aws(results)
+    with running_server(fake.application) as port:
         forget_aws(
             monkeypatch,
             AWS_ENDPOINT_URL=f"http://{LOOPBACK}:{port}",
@@ -91,7 +91,7 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
         )
         monkeypatch.setenv(emr_run.POLL_VARIABLE, "0")
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", shared_session())
-        yield told
+        yield fake
 
 
 def run(aws: Aws, **extra: Any) -> int:
@@ -108,12 +108,12 @@ def test_an_answer_that_is_missed_now_and_then_ends_no_run(aws: Aws, capfd: pyte
     """Ten in a row are retried; each answer resets the count."""
     aws.looks = iter([*[BUSY] * 10, state("RUNNING"), *[BUSY] * 10, state("SUCCESS")])
     assert run(aws) == 0
-    said = capfd.readouterr()
-    assert said.out == "done\n"
-    missed = [line for line in said.err.splitlines() if line.startswith("emr: no answer about job run r1 (")]
+    printed = capfd.readouterr()
+    assert printed.out == "done\n"
+    missed = [line for line in printed.err.splitlines() if line.startswith("emr: no answer about job run r1 (")]
     assert len(missed) == 20
-    assert all(line.endswith("; asking again") for line in missed)
-    assert CANCEL not in aws.asked
+    assert all(line.endswith("; polling again") for line in missed)
+    assert CANCEL not in aws.requests
 
 
 def test_a_run_of_which_nothing_is_heard_any_more_is_cancelled_and_may_be_tried_again(
@@ -122,7 +122,7 @@ def test_a_run_of_which_nothing_is_heard_any_more_is_cancelled_and_may_be_tried_
     aws.looks = iter([state("RUNNING"), *[BUSY] * 11])
     assert run(aws) == 1
     assert capfd.readouterr().err.splitlines()[-1].startswith("try again: emr: ")
-    assert [call for call in aws.asked if call.startswith("DELETE")] == [CANCEL]
+    assert [call for call in aws.requests if call.startswith("DELETE")] == [CANCEL]
 
 
 def test_a_bucket_that_may_not_be_looked_into_is_refused_before_anything_is_sent(
@@ -130,12 +130,12 @@ def test_a_bucket_that_may_not_be_looked_into_is_refused_before_anything_is_sent
 ) -> None:
     aws.refuses = {"HEAD /bucket": REFUSED}
     assert run(aws) == 2
-    (said,) = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error: emr: ")]
-    assert "Forbidden" in said
-    assert {UPLOAD, START}.isdisjoint(aws.asked)
+    (error,) = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error: emr: ")]
+    assert "Forbidden" in error
+    assert {UPLOAD, START}.isdisjoint(aws.requests)
 
 
-def test_a_run_is_asked_for_nothing_that_its_connection_does_not_name(aws: Aws) -> None:
+def test_a_run_is_started_with_nothing_that_its_connection_does_not_name(aws: Aws) -> None:
     assert run(aws, conf={"spark.driver.extraJavaOptions": "-Duser.timezone=UTC"}) == 0
     assert "configurationOverrides" not in aws.started
     parameters = aws.started["jobDriver"]["sparkSubmit"]["sparkSubmitParameters"]
@@ -151,10 +151,10 @@ def test_without_a_region_or_credentials_it_says_what_to_set(
     for name in missing:
         monkeypatch.delenv(name)
     assert run(aws) == 2
-    (said,) = capfd.readouterr().err.splitlines()
-    assert said.startswith("error: emr: ")
-    assert said.endswith("; set AWS_REGION, and let the task find credentials as every AWS client does")
-    assert aws.asked == []
+    (error,) = capfd.readouterr().err.splitlines()
+    assert error.startswith("error: emr: ")
+    assert error.endswith("; set AWS_REGION, and let the task find credentials as every AWS client does")
+    assert aws.requests == []
 
 
 @pytest.mark.parametrize(("answer", "code", "start"), [(REFUSED, 2, "error: "), (BUSY, 1, "try again: ")])
@@ -163,6 +163,6 @@ def test_cancelling_that_fails_says_so_once(
 ) -> None:
     aws.refuses = {CANCEL: answer}
     assert emr_run.main(["cancel", "app1", "a1"]) == code
-    (said,) = capfd.readouterr().err.splitlines()
-    assert said.startswith(f"{start}emr: ")
-    assert aws.asked == [LISTING, CANCEL]
+    (error,) = capfd.readouterr().err.splitlines()
+    assert error.startswith(f"{start}emr: ")
+    assert aws.requests == [LISTING, CANCEL]

@@ -89,9 +89,11 @@ def test_a_run_hands_its_result_back(api: EmrApi, tmp_path: Path) -> None:
     ended = process(api, tmp_path, logged, *GENERATE, logs=f"s3://{BUCKET}/logs").run()
     assert ended.code == 0, logged
     assert json.loads(ended.last_line)["counters"]["events"] == 20
-    told = [line for line in logged if " is " in line]
+    reported = [line for line in logged if " is " in line]
     (run,) = api.runs()
-    assert told == [f"emr: job run {run.id} is {state}" for state in ("SUBMITTED", "SCHEDULED", "RUNNING", "SUCCESS")]
+    assert reported == [
+        f"emr: job run {run.id} is {state}" for state in ("SUBMITTED", "SCHEDULED", "RUNNING", "SUCCESS")
+    ]
     where = f"s3://{BUCKET}/logs/applications/{api.application}/jobs/{run.id}/SPARK_DRIVER/"
     assert any(line.endswith(f"the driver's log: {where}") for line in logged)
     assert sorted(key.rpartition("/")[2] for key in stored()) == ["entrypoint.py", "hudi-bundle.jar", "spark_jobs.zip"]
@@ -109,7 +111,7 @@ def test_what_is_in_s3_already_is_not_sent_again(api: EmrApi, tmp_path: Path) ->
     for attempt in ("a1", "a2"):
         api.on_get = Worker(tmp_path, "FAILED", works=False)
         process(api, tmp_path, [], *GENERATE, attempt=attempt).run()
-    assert sum(each.startswith("s3:PutObject code/") for each in api.asked) == 3
+    assert sum(each.startswith("s3:PutObject code/") for each in api.calls) == 3
     assert len(api.runs()) == 2
 
 
@@ -200,15 +202,15 @@ def test_the_submitters_policy_has_these_calls_and_no_others(api: EmrApi, tmp_pa
     logged: list[str] = []
     killed = process(api, tmp_path, logged, *GENERATE, attempt="a2")
     stopped_when_running(killed, logged)
-    wait_until(lambda: "emr-serverless:CancelJobRun" in api.asked, "it is cancelled")
+    wait_until(lambda: "emr-serverless:CancelJobRun" in api.calls, "it is cancelled")
     policy = json.loads((PROJECT_ROOT / "include" / "aws" / "iam-submitter.json").read_text(encoding="utf-8"))
     places = {"code": "CodeIsSent", "sales": "ResultsAreTaken"}
-    asked = {(call.partition(" ")[0], places.get(call.partition(" ")[2].partition("/")[0], "")) for call in api.asked}
-    # Listing tells a missing object from a forbidden one, and passing a role is no call; nothing is forbidden here.
+    used = {(call.partition(" ")[0], places.get(call.partition(" ")[2].partition("/")[0], "")) for call in api.calls}
+    # With the right to list, a missing object is not a forbidden one; passing a role is no call; nothing is forbidden.
     given = {
         (action, statement["Sid"] if statement["Sid"] in places.values() else "")
         for statement in policy["Statement"]
         for action in statement["Action"]
         if action not in ("iam:PassRole", "s3:ListBucket")
     }
-    assert asked == given
+    assert used == given

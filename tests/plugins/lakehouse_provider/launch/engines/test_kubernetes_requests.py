@@ -1,6 +1,6 @@
-"""What Spark's own spark-submit asks of Kubernetes for a job, and for a task that was killed.
+"""What Spark's own spark-submit requests from Kubernetes for a job, and for a task that was killed.
 
-There is no Kubernetes here: an API server that writes down what it is asked and refuses everything stands for it.
+There is no Kubernetes here: the tests have an API server that records each request and refuses it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ REFUSAL = json.dumps(
 
 @dataclass
 class Refusing:
-    """``asked`` are method, path and body of each request."""
+    """``requests`` are method, path and body of each request."""
 
     port: int = 0
-    asked: list[tuple[str, str, Any]] = field(default_factory=list)
+    requests: list[tuple[str, str, Any]] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def server() -> Iterator[Refusing]:
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        refusing.asked.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body or b"null")))
+        refusing.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body or b"null")))
         start_response("403 Forbidden", [("Content-Type", "application/json")])
         return [REFUSAL]
 
@@ -76,9 +76,9 @@ def test_a_driver_is_a_pod_with_the_jobs_words_and_it_is_removed_by_its_name(ser
         1,
         f"try again: spark-submit ended with code 1 and the driver left no result; its log: kubectl logs -n lake {pod}",
     )
-    (method, path, asked), *rest = server.asked
-    assert (method, path, asked["metadata"]["name"]) == ("POST", PODS, pod)
-    (container,) = asked["spec"]["containers"]
+    (method, path, body), *rest = server.requests
+    assert (method, path, body["metadata"]["name"]) == ("POST", PODS, pod)
+    (container,) = body["spec"]["containers"]
     assert container["args"][-5:] == ["--result-path", f"{results}/{ATTEMPT}.json", "ingest", "--clock", "T"]
     variables = {each["name"]: each.get("value") for each in container["env"]}
     assert variables["LAKEHOUSE_BASE_PATH"] == "s3a://b/lake"

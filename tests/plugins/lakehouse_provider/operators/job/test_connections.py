@@ -53,16 +53,16 @@ class Submitted:
         with pytest.raises(error) as raised:
             LakehouseJobOperator(task_id="job", job="ingest", **options).execute(context())
         assert type(raised.value) is error
-        words, _, variables = (self.folder / "told").read_text(encoding="utf-8").partition("\n\n")
+        words, _, variables = (self.folder / "call").read_text(encoding="utf-8").partition("\n\n")
         return words, variables
 
 
 @pytest.fixture
 def submitted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Submitted:
     script = tmp_path / "submit"
-    told = f'{{ printf "%s\\n" "$@"; echo; env; }} > {tmp_path}/told'
+    record = f'{{ printf "%s\\n" "$@"; echo; env; }} > {tmp_path}/call'
     end = f"code=$(cat {tmp_path}/code); [ $code -lt 100 ] || kill -9 $$; exit $code"
-    script.write_text(f"#!/bin/sh\n{told}\n{end}\n", encoding="utf-8")
+    script.write_text(f"#!/bin/sh\n{record}\n{end}\n", encoding="utf-8")
     script.chmod(0o755)
     extra = {"spark-binary": str(script), "jars": "provided"}
     connection = {"conn_type": "spark", "host": "local[1]", "extra": extra}
@@ -89,9 +89,9 @@ def test_all_connections_at_once_are_known_by_the_environment_and_all_their_secr
     assert found == {("SERVING", "URL"), ("JDBC", "URL"), ("JDBC", "USER"), ("JDBC", "PASSWORD")} | {
         ("KAFKA", "SERVERS"), ("KAFKA", "PROPERTIES")
     }  # fmt: skip
-    said = words + "".join(capsys.readouterr())
-    assert "running " in said
-    assert not re.search("w/ord|w%2Ford|key-word|pem-word", said)
+    shown = words + "".join(capsys.readouterr())
+    assert "running " in shown
+    assert not re.search("w/ord|w%2Ford|key-word|pem-word", shown)
 
 
 @pytest.mark.parametrize("name", CONNECTIONS)

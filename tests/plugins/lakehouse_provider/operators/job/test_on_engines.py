@@ -138,16 +138,16 @@ def test_by_spark_submit_no_secret_is_shown(environment: dict[str, str], tmp_pat
     environment["AIRFLOW_CONN_LAKEHOUSE_SPARK"] = json.dumps(facts)
     with watching_command_lines() as seen:
         output, errors = run_operator(environment, "ingest", errors=subprocess.PIPE).communicate(timeout=600)
-    said, result = output + errors, json.loads(output.splitlines()[-1])
-    assert (result["status"], result["counters"]["events_new"]) == ("done", EVENTS), said
+    shown, result = output + errors, json.loads(output.splitlines()[-1])
+    assert (result["status"], result["counters"]["events_new"]) == ("done", EVENTS), shown
     assert search_files(tmp_path, canaries) == {}
     assert canaries_in("\n".join(seen).encode(), canaries) == []
-    assert canaries_in(said.encode(), canaries) == []
+    assert canaries_in(shown.encode(), canaries) == []
     events = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "events").iterdir())
     for hidden in ("bucket.other.secret.key", "fs.s3a.secret.key", "fs.s3a.session.token"):
         assert f'{hidden}":"*********(redacted)"' in events, f"{hidden} was there, and hidden"
     assert any("--properties-file" in line for line in seen)
-    assert "running " in said
+    assert "running " in shown
 
 
 @pytest.mark.slice(name="clusters")
@@ -237,7 +237,7 @@ def wait_for_family(pid: int, drivers: set[str]) -> list[int]:
 
 
 def test_the_server_refuses_other_machines(server: Service) -> None:
-    """The machine's own outside address stands for them: its calls do not come from the loopback interface."""
+    """The machine's own outside address serves as one: its calls do not come from the loopback interface."""
     import grpc
     from pyspark.sql.connect.proto import AnalyzePlanRequest
     from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub

@@ -1,4 +1,4 @@
-"""The DAG `snapshot` and a database that a connection of Airflow names: the task its form asks for, run for real."""
+"""The DAG `snapshot` and a database that a connection of Airflow names: the task that its form starts, run for real."""
 
 from __future__ import annotations
 

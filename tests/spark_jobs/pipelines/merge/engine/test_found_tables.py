@@ -3,7 +3,7 @@
 The lake takes every table of the schema ``shop`` whose key it knows, and the shards ``orders_*`` as one table. The keys
 of ``customers`` and ``lines`` are beside their envelopes, those of ``items`` and ``visits`` are declared.
 
-1. Three tables, ``notes`` whose key nobody knows, ``tmp_1`` that is excepted, and two shards with the same ids.
+1. Three tables, ``notes`` whose key is not known, ``tmp_1`` that is excepted, and two shards with the same ids.
 2. A fourth table, ``visits``; id 1 is deleted in the first shard, and a third shard appears with a column more.
 3. The key of ``notes`` is declared: it has all its rows, although no event of it came since.
 """

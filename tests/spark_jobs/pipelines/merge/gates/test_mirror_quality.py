@@ -1,4 +1,4 @@
-"""What is expected of mirrors, in a real lake: asked before each commit, of each mirror alone, and of whole tables.
+"""What is expected of mirrors, in a real lake: checked before each commit, for each mirror alone, and of whole tables.
 
 ``orders`` keeps deleted rows and has expectations of its own, one of them about a column that comes later; ``carts``
 keeps no deleted rows; of ``plain`` nothing is declared. What a gate counts are rows that are live after the batch.
@@ -75,8 +75,8 @@ def cart(key: int, at: int, op: str = "c") -> Any:
 
 
 def rules_of(lake: ShopLake, table: str) -> dict[str, tuple[int, int, str]]:
-    """Of the newest commit, of each expectation rows asked, rows that broke it, and what became of it."""
-    return {name: (asked, broken, out) for name, asked, broken, out, _, _ in quality_of(lake, table)["rules"]}
+    """Of the newest commit, for each expectation: rows checked, rows that broke it, and the outcome."""
+    return {name: (checked, broken, out) for name, checked, broken, out, _, _ in quality_of(lake, table)["rules"]}
 
 
 def results(lake: ShopLake, stage: Stage) -> dict[tuple[str, str], dict[str, Any]]:
@@ -90,7 +90,7 @@ def test_each_commit_says_what_its_gate_saw_of_live_rows(lake: ShopLake):
     lake.deliver("one", [order(1, 1), order(2, 2, cents=None, day=1), order(3, 3), order(3, 4, op="d"), cart(1, 5)])
     plain = [(1, 11, 500, "c"), (2, 12, None, "c"), (3, 13, 500, "c"), (3, 14, 500, "d")]
     lake.deliver("plain", [order(key, at, cents=cents, op=op, table="plain") for key, at, cents, op in plain])
-    told = lake.run("split").messages
+    lines = lake.run("split").messages
     assert rules_of(lake, "orders") == {
         "id_is_known": (2, 0, "held"),
         "total_nulls_as_usual": (2, 1, "held"),
@@ -102,17 +102,17 @@ def test_each_commit_says_what_its_gate_saw_of_live_rows(lake: ShopLake):
     assert rules_of(lake, "plain") == {name: rule for name, rule in rules_of(lake, "orders").items() if name in IMPLIED}
     assert quality_of(lake, "orders")["rows"] == quality_of(lake, "plain")["rows"] == {"written": 3}
     assert rules_of(lake, "carts") == {"id_is_known": (1, 0, "held"), "not_13": (1, 0, "held")}
-    assert set(told) == {
+    assert set(lines) == {
         "orders: warned: lately (day between 1970-01-03 and 2100-01-01): 1 of 2 rows broke it",
         "orders: noted waits: there is no column note yet",
     }
-    # A column more: what waited is asked, and as much of the column as usual, of the rows that are written alone.
+    # A column more: what waited is checked, and the share of its nulls, for the rows that are written alone.
     lake.deliver("two", [order(2, 6, op="u", note="7"), order(4, 7, note=None), cart(1, 8, "d"), cart(2, 9)])
     assert lake.run("split").messages == (
         "orders: warned: noted (note matches ^[a-z] where total > 1): 1 of 2 rows broke it",
     )
     assert rules_of(lake, "orders")["note_nulls_as_usual"] == (2, 1, "held")
-    assert rules_of(lake, "carts")["not_13"] == (1, 0, "held"), "a row that is taken out is not asked"
+    assert rules_of(lake, "carts")["not_13"] == (1, 0, "held"), "a row that is taken out is not checked"
     assert lake.run("split").messages == ()
 
 
@@ -157,7 +157,7 @@ def test_an_entry_that_does_not_fit_the_types_fails_its_mirror_alone(lake: ShopL
 
 
 @pytest.mark.slice(name="jobs")
-def test_whole_mirrors_and_increments_are_asked_and_have_pages(lake: ShopLake):
+def test_whole_mirrors_and_increments_are_checked_and_have_pages(lake: ShopLake):
     lake.deliver("one", [order(1, 1), order(2, 2, cents=None, day=1), order(3, 3), order(3, 4, op="d"), cart(1, 5)])
     lake.run("split")
     first = lake.run("validate", tables="orders", increment=True)
@@ -184,7 +184,7 @@ def test_whole_mirrors_and_increments_are_asked_and_have_pages(lake: ShopLake):
 
 
 @pytest.mark.slice(name="jobs")
-def test_a_key_that_stands_twice_holds_the_mirror(spark: SparkSession, tmp_path: Path):
+def test_a_key_that_is_there_twice_holds_the_mirror(spark: SparkSession, tmp_path: Path):
     """One row in two partitions, as no run would write it."""
     mirrors = [{"name": "events", "key": ["id"], "partition": "kind"}]
     lake, fields = make_shop_lake(spark, tmp_path, mirrors), {"id": TYPES["bigint"], "kind": TYPES["string"]}
@@ -203,7 +203,7 @@ def test_a_key_that_stands_twice_holds_the_mirror(spark: SparkSession, tmp_path:
     assert (hold.table, hold.expectations) == ("events", ("row_key_is_unique",))
 
 
-def test_a_column_that_is_empty_all_of_a_sudden_is_told_at_night(lake: ShopLake):
+def test_a_column_that_is_suddenly_empty_is_reported_at_night(lake: ShopLake):
     lake.deliver("one", [order(key, key, cents=None if key % 2 else 500) for key in range(1, 121)])
     lake.run("split")
     now = datetime.now(UTC)
@@ -215,9 +215,9 @@ def test_a_column_that_is_empty_all_of_a_sudden_is_told_at_night(lake: ShopLake)
     context = context_of("validate", lake.settings, spark=lake.spark, spec=spec, clock=now)
     QualityRecord(spec, lake.settings).write(context, history, {})
     done = lake.run("validate", clock=now + timedelta(days=1), tables="orders", increment=False)
-    (told,) = (line for line in done.messages if "as_usual" in line)
-    assert told.startswith("orders: warned: total_nulls_as_usual (total nulls as usual): 50.00% on ")
-    assert float(told.partition("where ")[2].partition("%")[0]) < 2
+    (text,) = (line for line in done.messages if "as_usual" in line)
+    assert text.startswith("orders: warned: total_nulls_as_usual (total nulls as usual): 50.00% on ")
+    assert float(text.partition("where ")[2].partition("%")[0]) < 2
     assert results(lake, Stage.HISTORY)["orders", "total_nulls_as_usual"]["figure"] == Decimal("0.5")
 
 
@@ -229,6 +229,6 @@ def share_of_nulls(day: date, *, broken: int, table: str = "orders") -> QualityR
         expectation="total_nulls_as_usual",
         observed=f"{broken} of 200 rows broke it",
         outcome=Outcome.HELD,
-        asked=200,
+        checked=200,
         broken=broken,
     )

@@ -1,8 +1,8 @@
-"""The gates of several mirrors over one batch, against plain counts: each is asked of its own live rows alone.
+"""The gates of several mirrors over one batch, against plain counts: each checks its own live rows alone.
 
 ``orders`` and ``carts`` have two expectations of their own each, some that stop and some that warn; of ``plain`` only
 what its columns imply is expected, which is counted without a look at its typed rows. Rows that are deleted by the
-batch, or taken out of a mirror, are not asked.
+batch, or taken out of a mirror, are not checked.
 """
 
 from __future__ import annotations
@@ -100,14 +100,14 @@ def changed(spark: SparkSession, rows: Mapping[str, Sequence[Row]]) -> DataFrame
     return spark.createDataFrame(found, schema)
 
 
-def ask(spark: SparkSession, rows: Mapping[str, Sequence[Row]], own: Settings) -> GateOutcome:
+def check(spark: SparkSession, rows: Mapping[str, Sequence[Row]], own: Settings) -> GateOutcome:
     gates = Gates(context=context_of("split", own, spec=SPEC, clock=CLOCK), tables=TABLES)
     return gates.check(changed(spark, rows), TABLES)
 
 
 def rules_of(passed: GateOutcome, table: str) -> dict[str, tuple[int, int, str]]:
     rules = json.loads(passed.metadata[table]["quality"])["rules"]
-    return {name: (asked, broken, outcome) for name, asked, broken, outcome, _, _ in rules}
+    return {name: (checked, broken, outcome) for name, checked, broken, outcome, _, _ in rules}
 
 
 def random_rows(rng: random.Random, name: str) -> list[Row]:
@@ -138,7 +138,7 @@ def broken_of(name: str, live: Sequence[Row]) -> dict[str, int]:
 def test_each_mirror_passes_or_not_by_its_own_live_rows(spark, tmp_path: Path, seed: int):
     rng, own = random.Random(seed), Settings(base_path=str(tmp_path))
     rows = {name: random_rows(rng, name) for name in NAMES if name != "quiet"}
-    passed = ask(spark, rows, own)
+    passed = check(spark, rows, own)
     stops: dict[str, set[str]] = {}
     for name, of_table in rows.items():
         live = [row for row in of_table if not row["is_deleted"]]
@@ -166,10 +166,10 @@ def test_what_a_person_accepted_of_one_mirror_lets_no_other_pass(spark, tmp_path
     bad_orders = [{"id": 1, "total": 0, "note": "c"}]
     word = Acceptance(table="orders", expectations=("positive",), because="so", by="Ada", at="now")
     Holds(own).accept(word)
-    passed = ask(spark, {"carts": [bad_cart], "orders": bad_orders}, own)
+    passed = check(spark, {"carts": [bad_cart], "orders": bad_orders}, own)
     assert passed.failed.keys() == {"carts", "orders"}, "the other expectation of orders was not accepted"
     Holds(own).accept(replace(word, expectations=("positive", "known_note")))
-    passed = ask(spark, {"carts": [bad_cart], "orders": bad_orders}, own)
+    passed = check(spark, {"carts": [bad_cart], "orders": bad_orders}, own)
     assert ({*passed.failed}, {*passed.metadata}) == ({"carts"}, {"orders"})
     found = rules_of(passed, "orders")
     assert (found["positive"], found["known_note"]) == ((1, 1, "accepted"), (1, 1, "accepted"))

@@ -1,6 +1,6 @@
 """The rights in include/aws are those of the calls that the code makes: each of these, and no other.
 
-The lake is made by hand; Glue's API is a real server (moto) that remembers what it was asked.
+The lake is made by hand; Glue's API is a real server (moto) that records its calls.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_no_policy_gives_more_than_it_names(file: Path):
 
 
 @pytest.mark.services
-def test_sync_asks_glue_for_what_its_role_may_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_sync_makes_the_calls_that_its_role_may_make_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lake = HandMadeLake(tmp_path / "lake")
     log = lake.commit("sales_log", 1, LOG_COLUMNS)
     for number in (1, 2):
@@ -65,7 +65,7 @@ def test_sync_asks_glue_for_what_its_role_may_and_nothing_else(tmp_path: Path, m
         lake.commit("sales_log", 2, LOG_COLUMNS | {"note": "string"})
         log.commits(3, action="replacecommit", partitionToReplaceFileIds={"event_date=2026-01-01": ["f1"]})
         lake.run()
-        assert {f"glue:{name}" for name, _ in api.asked} == actions("iam-sync.json", "glue")
+        assert {f"glue:{name}" for name, _ in api.calls} == actions("iam-sync.json", "glue")
 
 
 @pytest.mark.services
@@ -90,15 +90,15 @@ def test_views_are_made_by_the_calls_that_their_role_may_make_and_no_other(
             run_in(replace(context, options=replace(context.options, masked=True)))
         parts = [(method, path.removeprefix(f"/{BUCKET}").strip("/"), query) for method, path, query in api.requests]
         written = {key for method, key, _ in parts if right_for(method, key, "") == "s3:PutObject"}
-        athena = {f"athena:{name}" for name, _ in api.asked if "Query" in name}
-        used = {right_for(*each) for each in parts} | athena | {f"glue:{n}" for n, _ in api.asked if "Query" not in n}
+        athena = {f"athena:{name}" for name, _ in api.calls if "Query" in name}
+        used = {right_for(*each) for each in parts} | athena | {f"glue:{n}" for n, _ in api.calls if "Query" not in n}
     assert written == {"sales/.views/sales_views.json"}
-    asked = [each for each in read("iam-views.json")["Statement"] if not each["Sid"].startswith("Athena")]
-    assert used == {action for each in asked for action in each["Action"] if not action.startswith("kms:")}
+    statements = [each for each in read("iam-views.json")["Statement"] if not each["Sid"].startswith("Athena")]
+    assert used == {action for each in statements for action in each["Action"] if not action.startswith("kms:")}
 
 
 def _interrupt_a_query(api: GlueApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next query runs until its asker is interrupted between two looks at it, and is stopped by that."""
+    """The next query runs until its caller is interrupted between two looks at it, and is stopped by that."""
 
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
@@ -130,5 +130,5 @@ def test_readers_may_read_every_column_but_the_names_of_people():
 
 
 def test_every_file_is_explained():
-    told = (AWS / "README.md").read_text(encoding="utf-8")
-    assert {file.name for file in AWS.glob("*.json")} == {word for word in told.split("`") if word.endswith(".json")}
+    readme = (AWS / "README.md").read_text(encoding="utf-8")
+    assert {file.name for file in AWS.glob("*.json")} == {word for word in readme.split("`") if word.endswith(".json")}

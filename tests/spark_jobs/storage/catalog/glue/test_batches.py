@@ -1,6 +1,6 @@
 """Many partitions in several calls, and answers that take some of them: every one is looked at, not the first.
 
-Glue's answers are those of its API's reference, given by botocore's stub, which checks what is asked against the API.
+Glue's answers are those of its API's reference, given by botocore's stub, which checks each request against the API.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def test_every_partition_is_sent_once_in_calls_that_glue_takes(glue: Glue, call:
     values = [f"2026-{number}" for number in range(count)]
     with Stubber(glue._client) as stub:
         for some in slices(call, values):
-            asked = {"DatabaseName": "sales", "TableName": "log", CALLS[call][1]: entries(call, some)}
-            stub.add_response(call, {}, asked)
+            expected = {"DatabaseName": "sales", "TableName": "log", CALLS[call][1]: entries(call, some)}
+            stub.add_response(call, {}, expected)
         send(glue, call, values)
         stub.assert_no_pending_responses()
 
@@ -83,7 +83,7 @@ def test_every_partition_is_sent_once_in_calls_that_glue_takes(glue: Glue, call:
     ],
 )
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_whatever_was_not_taken_fails_the_sync_wherever_it_stands(
+def test_whatever_was_not_taken_fails_the_sync_wherever_it_is(
     glue: Glue, call: str, codes: list[str], refused: int, at: int
 ):
     """In the first of three calls, the second or the last."""

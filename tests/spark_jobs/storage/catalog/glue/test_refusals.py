@@ -7,13 +7,13 @@ from botocore.stub import Stubber
 
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.storage.catalog.glue import Glue
-from tests.support.nobodys_aws import forget_aws
+from tests.support.without_aws import forget_aws
 
 REGION = {"AWS_DEFAULT_REGION": "eu-central-1"}
 LOGIN = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
 
 
-def test_without_a_region_it_cannot_be_asked(monkeypatch: pytest.MonkeyPatch):
+def test_without_a_region_it_cannot_be_called(monkeypatch: pytest.MonkeyPatch):
     forget_aws(monkeypatch, **LOGIN)
     with pytest.raises(SettingsError, match=r"^AWS Glue cannot be called .*region.*; set AWS_DEFAULT_REGION$"):
         Glue("sales")

@@ -51,7 +51,7 @@ def catalog() -> dict[str, dict[str, str]]:
     return {name: {c["Name"]: c["Type"] for c in of if c["Name"] in ours} for name, of in columns.items()}
 
 
-def asked(lake: ShopLake) -> set[tuple[str, str]]:
+def results(lake: ShopLake) -> set[tuple[str, str]]:
     """Tables and expectations of which there is a result."""
     return {(row["table_name"], row["expectation"]) for row in lake.rows("shop_quality")}
 
@@ -66,22 +66,22 @@ def test_a_column_at_the_source_is_in_table_catalog_and_suite_by_itself(
     lake.run("split")
     run_sync(lake)
     lake.run("validate", tables="", increment=False)
-    said = Path(lake.spec).read_bytes()
+    declared = Path(lake.spec).read_bytes()
     first = {"id": "bigint", "total": "decimal(10,2)"}
     assert [catalog()[name] for name in ("orders_ro", "orders_rt", "carts")] == [first] * 3
-    assert not any("paid_at" in name for _, name in asked(lake))
+    assert not any("paid_at" in name for _, name in results(lake))
 
     more = {"id": 2, "total": packed(10**11), "paidAt": 1_700_000_000_000_000}
     lake.deliver("two", [change("c", table, more, 2, fields=AFTER) for table in tables])
     lake.run("split")
-    told = run_sync(lake).messages
+    messages = run_sync(lake).messages
     done = lake.run("validate", tables="", increment=False)
 
     paid = {key: row["paid_at"] for key, row in lake.live("orders", key=("id",)).items()}
     assert paid == {(1,): None, (2,): datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)}
     now = {"id": "bigint", "total": "decimal(12,2)", "paid_at": "timestamp"}
     assert [catalog()[name] for name in ("orders_ro", "orders_rt", "carts")] == [now] * 3
-    assert any("paid_at" in line for line in told)
-    assert {(table, "paid_at_nulls_as_usual") for table in tables} <= asked(lake)
+    assert any("paid_at" in line for line in messages)
+    assert {(table, "paid_at_nulls_as_usual") for table in tables} <= results(lake)
     assert done.counters["broken"] == 0
-    assert Path(lake.spec).read_bytes() == said
+    assert Path(lake.spec).read_bytes() == declared

@@ -1,6 +1,6 @@
-"""One lake, four readers: Spark, the Rust reader, Trino over a real Hive metastore, and the views that people ask.
+"""One lake, four readers: Spark, the Rust reader, Trino over a real Hive metastore, and the views that people query.
 
-The lake is the shipped one with services that are always due. Of merge-on-read tables Trino is asked for ``_ro``: it
+The lake is the shipped one with services that are always due. Of merge-on-read tables Trino reads ``_ro``: it
 does not read log files. What is compared is every column of every row.
 """
 
@@ -142,10 +142,10 @@ def test_views_say_in_trino_what_they_say_in_spark(lake: ReadLake):
     lake.run("query", sql="SELECT 1", rows=1)
     for name in made.statements:
         here = [row.asDict(recursive=True) for row in lake.spark.table(name).collect()]
-        there = lake.in_trino.ask(f"TABLE {name}", schema=made.database)
+        there = lake.in_trino.query(f"TABLE {name}", schema=made.database)
         assert same_rows(name, there, here, readers="Trino and Spark") == []
-    assert any(row["agent_name"] for row in lake.in_trino.ask("TABLE agent_contracts", schema=made.database))
-    versions = lake.in_trino.ask(f"TABLE {MERGED}_versions", schema=made.database)
+    assert any(row["agent_name"] for row in lake.in_trino.query("TABLE agent_contracts", schema=made.database))
+    versions = lake.in_trino.query(f"TABLE {MERGED}_versions", schema=made.database)
     ended = [row for row in versions if row["valid_to"] is not None]
     assert ended
     assert len(versions) - len(ended) <= len({row["sale_id"] for row in versions})
@@ -157,7 +157,7 @@ def test_checks_find_in_trino_what_they_find_in_spark(lake: ReadLake):
     views = lake.in_trino.make_views()
     made = register_tables(lake.spark, spec, lake.settings)
     here = run_checks(checks, made, partial(query_spark, lake.spark), most=100)
-    there = run_checks(checks, made, partial(lake.in_trino.ask, schema=views.database), most=100)
+    there = run_checks(checks, made, partial(lake.in_trino.query, schema=views.database), most=100)
     found = 0
     for one, other in zip(here, there, strict=True):
         assert (one.check, one.rows, one.missing) == (other.check, other.rows, other.missing)
@@ -173,31 +173,31 @@ def test_every_check_finds_in_trino_what_breaks_it(lake: ReadLake):
         select = planted_sql.select(table, in_trino=True)
         trino_server.query(lake.trino, f'CREATE OR REPLACE VIEW "planted"."{table}" AS {select}')
     checks = load_checks(Path(lake.settings.checks_path), spec)
-    for outcome in run_checks(checks, planted_lake.ROWS, partial(lake.in_trino.ask, schema="planted"), most=100):
+    for outcome in run_checks(checks, planted_lake.ROWS, partial(lake.in_trino.query, schema="planted"), most=100):
         found = Counter(tuple(sample[key] for key in outcome.check.keys) for sample in outcome.samples)
         assert found == Counter(planted_lake.FOUND[outcome.check.id]), outcome.check.id
 
 
-def test_masked_views_name_nobody(lake: ReadLake):
+def test_masked_views_name_no_person(lake: ReadLake):
     made = lake.in_trino.make_views(is_masked=True)
     plain = lake.in_trino.make_views()
-    names = {row["agent_name"] for row in lake.in_trino.ask("TABLE agents", schema=plain.database)} - {None}
+    names = {row["agent_name"] for row in lake.in_trino.query("TABLE agents", schema=plain.database)} - {None}
     assert names
     for view in made.statements:
-        rows = lake.in_trino.ask(f"TABLE {view}", schema=made.database)
-        assert len(rows) == len(lake.in_trino.ask(f"TABLE {view}", schema=plain.database))
+        rows = lake.in_trino.query(f"TABLE {view}", schema=made.database)
+        assert len(rows) == len(lake.in_trino.query(f"TABLE {view}", schema=plain.database))
         assert not names & {value for row in rows for value in row.values() if isinstance(value, str)}
-    assert {row["agent_name"] for row in lake.in_trino.ask("TABLE sales_wide", schema=made.database)} <= {"***", None}
+    assert {row["agent_name"] for row in lake.in_trino.query("TABLE sales_wide", schema=made.database)} <= {"***", None}
 
 
 def test_while_a_writer_commits_commits_are_seen_whole(lake: ReadLake):
     columns = "_hoodie_commit_time AS instant, event_date, count(*) AS events"
-    asked = f"SELECT {columns} FROM {lake.in_trino.database}.sales_log GROUP BY 1, 2"
+    query = f"SELECT {columns} FROM {lake.in_trino.database}.sales_log GROUP BY 1, 2"
     known = {row["event_date"] for row in lake.rows("sales_log")}
     seen: list[dict[tuple[str, str], int]] = []
 
     def look() -> None:
-        rows = trino_server.query(lake.trino, asked, catalog=trino_server.TABLES)
+        rows = trino_server.query(lake.trino, query, catalog=trino_server.TABLES)
         seen.append({(row["instant"], row["event_date"]): row["events"] for row in rows})
 
     writer = threading.Thread(target=lake.take_in, args=(2,))

@@ -1,4 +1,4 @@
-"""Hudi's sync that does not get through: the session is left as it was, and the entry is not said to be in step."""
+"""Hudi's sync that does not get through: the session is left as it was, and the entry is not marked as synced."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TABLE = CatalogTable(
 class Session:
     """The options of a session, and a procedure that fails; what it was given is kept."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, message: str) -> None:
         self.options: dict[str, str] = {"theirs": "stays"}
         self.given: Mapping[str, str] = {}
-        self.conf, self._said = self, said
+        self.conf, self._message = self, message
 
     def set(self, key: str, value: str) -> None:
         self.options[key] = value
@@ -41,7 +41,7 @@ class Session:
     def sql(self, statement: str) -> None:
         if statement.startswith("CALL hive_sync"):
             self.given = dict(self.options)
-            raise RuntimeError(self._said)
+            raise RuntimeError(self._message)
 
 
 def failure(session: Any, kind: type[Exception]) -> str:
@@ -59,13 +59,13 @@ def failure(session: Any, kind: type[Exception]) -> str:
 
 def test_a_sync_that_fails_may_be_tried_again_and_leaves_the_session_as_it_was():
     session = Session("HoodieException: hive sync failed\n\tat org.apache.hudi")
-    told = failure(session, TransientError)
-    assert told == f"sales_rt: Hudi's sync with {URI} failed; run sync apply again"
+    text = failure(session, TransientError)
+    assert text == f"sales_rt: Hudi's sync with {URI} failed; run sync apply again"
     assert session.given["hoodie.datasource.hive_sync.partition_fields"] == "event_date"
     assert session.options == {"theirs": "stays"}
 
 
-def test_another_error_is_told_as_it_is():
+def test_another_error_is_raised_as_it_is():
     session = Session("a mistake of ours")
     assert failure(session, RuntimeError) == "a mistake of ours"
     assert session.options == {"theirs": "stays"}

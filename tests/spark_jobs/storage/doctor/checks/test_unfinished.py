@@ -1,4 +1,4 @@
-"""What the doctor says of restores that were cut off, of lakes that were copied, and of tables that nobody declares.
+"""What the doctor says of restores that were cut off, of lakes that were copied, and of undeclared tables.
 
 The advice on a restore is a command line; tests/laws/test_ways_out.py follows it.
 """
@@ -117,7 +117,7 @@ def test_one_that_goes_to_no_commit_of_the_table_is_forgotten(made: Made):
     assert len(made.timeline().writes) == 4
 
 
-def test_tables_of_nobody_are_named(made: Made):
+def test_undeclared_tables_are_named(made: Made):
     made.units.folder.rename(Path(made.settings.base_path) / "old_units")
     (finding,) = check_undeclared_tables(SPEC, made.settings)
     assert (finding.table, finding.ailment, finding.is_repairable) == ("old_units", Ailment.UNDECLARED_TABLE, False)

@@ -81,7 +81,7 @@ def test_many_commits_behind(spark: SparkSession, tmp_path: Path, type_: TableTy
     consumed = Consumed(spark, tmp_path, type_, commits)
     assert len(consumed.timeline.writes) > commits, "nothing that was not read is archived"
     assert consumed.pull() == ("", expected)
-    # Somebody else's writer, which knows of no consumers, archives and cleans what it likes.
+    # Another writer, which knows of no consumers, archives and cleans what it likes.
     keep = {"min_commits": 4, "max_commits": 5, "retain_commits": 2}
     call(
         spark,

@@ -1,4 +1,4 @@
-"""A keyed table in more buckets: the same rows by both readers, now, before and after; nobody downstream is woken.
+"""A keyed table in more buckets: the same rows by both readers, now, before and after; no mart downstream is refreshed.
 
 The table is made with one bucket, or two; then its spec says five. Commit n gives the keys 0 to 9 the value n.
 """
@@ -56,7 +56,7 @@ def live_groups(table: NumberedTable) -> int:
     return len(list(TableState.look(table.layout, table.path).live_groups))
 
 
-def assert_keys_lie_where_sizing_says(table: NumberedTable, buckets: int) -> None:
+def assert_keys_are_where_sizing_says(table: NumberedTable, buckets: int) -> None:
     rows = table.spark.read.format("hudi").load(table.path).select("_hoodie_record_key", "_hoodie_file_name").collect()
     assert len(rows) == 10
     assert [int(file[:8]) for _, file in rows] == [bucket_of(key, buckets) for key, _ in rows]
@@ -69,7 +69,7 @@ def test_the_rows_are_the_same_in_as_many_buckets_as_declared(small: NumberedTab
     assert run.did.startswith(f"{made_with} to {WANTED} buckets, 10 rows at ")
     assert_is_right(table, 3)
     assert live_groups(table) == WANTED
-    assert_keys_lie_where_sizing_says(table, WANTED)
+    assert_keys_are_where_sizing_says(table, WANTED)
     timeline = table.timeline
     assert (buckets_of(table.layout, timeline), timeline.last) == (WANTED, before.last)
     assert timeline.changes_in(InstantRange(after=before.newest or "", up_to=timeline.newest or "")) == ()
@@ -82,7 +82,7 @@ def test_writers_find_their_keys_in_the_new_buckets(small: NumberedTable):
     for number in range(4, 8):
         table.put(number)
         assert_is_right(table, number)
-        assert_keys_lie_where_sizing_says(table, WANTED)
+        assert_keys_are_where_sizing_says(table, WANTED)
         for service in Service:
             table.run(service)
         assert_is_right(table, number)
@@ -148,7 +148,7 @@ def test_a_restore_to_before_it_brings_the_old_buckets_back(small: NumberedTable
 
 
 @pytest.mark.slice(name="tables")
-def test_fewer_buckets_only_when_a_person_asks(small: NumberedTable):
+def test_fewer_buckets_only_when_a_person_requests_them(small: NumberedTable):
     table = grown(small)
     table.run(Service.RESCALE)
     fewer = replace(table, layout=replace(table.layout, buckets=3))

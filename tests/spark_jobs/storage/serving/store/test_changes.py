@@ -1,7 +1,7 @@
 """A mart's columns change: new ones are added, those that went stay with nulls, another type rebuilds the table.
 
-The mart's n-th state has 40 + n rows (tests/support/serving.py). An index that somebody made stays as long as the table
-does, which tells a changed table from one rebuilt.
+The mart's n-th state has 40 + n rows (tests/support/serving.py). An index that was made by hand stays as long as the
+table does, which tells apart a changed table and one rebuilt.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def column_types(place: Place) -> dict[str, str]:
 
 
 def make_index(place: Place) -> None:
-    place.ask(f"CREATE INDEX of_somebody ON {MART} (agent_id)")
+    place.query(f"CREATE INDEX made_by_hand ON {MART} (agent_id)")
 
 
 def has_index(place: Place) -> bool:
     with place.session() as connection:
-        return "of_somebody" in {index["name"] for index in sa.inspect(connection).get_indexes(MART)}
+        return "made_by_hand" in {index["name"] for index in sa.inspect(connection).get_indexes(MART)}
 
 
 def test_a_new_column(place: Place):
@@ -50,7 +50,7 @@ def test_a_new_column(place: Place):
     make_index(place)
     serve(store, 2, wide(2, "north"), schema=with_column("region", T.StringType()))
     assert_serves(place, 2)
-    assert place.ask(f"SELECT DISTINCT region FROM {MART}") == [("north",)]
+    assert place.query(f"SELECT DISTINCT region FROM {MART}") == [("north",)]
     assert has_index(place)
 
 
@@ -61,13 +61,13 @@ def test_a_column_that_went_and_comes_back(place: Place):
     make_index(place)
     serve(store, 2)
     assert_serves(place, 2)
-    assert place.ask(f"SELECT DISTINCT region FROM {MART}") == [(None,)]
+    assert place.query(f"SELECT DISTINCT region FROM {MART}") == [(None,)]
     serve(store, 3, wide(3, "south"), schema=with_column("region", T.StringType()))
-    assert place.ask(f"SELECT DISTINCT region FROM {MART}") == [("south",)]
+    assert place.query(f"SELECT DISTINCT region FROM {MART}") == [("south",)]
     serve(store, 4)
     assert has_index(place)
     serve(store, 5, wide(5, 7), schema=with_column("region", T.LongType()))
-    assert place.ask(f"SELECT DISTINCT region FROM {MART}") == [(7,)]
+    assert place.query(f"SELECT DISTINCT region FROM {MART}") == [(7,)]
     assert_serves(place, 5)
     assert not has_index(place)
 
@@ -103,7 +103,7 @@ def test_other_types_with_the_same_values(place: Place):
     store = place.store()
     serve(store, 1, [(1, "a", Decimal("1.5"))], schema=OTHER)
     serve(store, 2, [(1, "a", Decimal("9" * 34 + ".9999"))])
-    ((found,),) = place.ask(f"SELECT total FROM {MART}")
+    ((found,),) = place.query(f"SELECT total FROM {MART}")
     assert str(found) == "9" * 34 + ".9999"
 
 
@@ -133,7 +133,7 @@ def test_the_longest_names(place: Place):
         number = 1 if schema is SCHEMA else 2
         store.replace(state(number, mart), schema, rows(number), is_on_timeline=lambda _: True)
     for last in "ab":
-        assert place.ask(f"SELECT DISTINCT true_for FROM {'m' * 62}{last}") == [(instant(2),)]
+        assert place.query(f"SELECT DISTINCT true_for FROM {'m' * 62}{last}") == [(instant(2),)]
     assert len(place.tables()) == 3
 
 
@@ -141,17 +141,17 @@ def test_a_view_goes_on_where_names_are_looked_up_late(place: Place):
     """PostgreSQL binds a view to the table itself, so there the table cannot be rebuilt below it."""
     store = place.store()
     serve(store, 1)
-    place.ask(f"CREATE VIEW busy AS SELECT agent_id FROM {MART} WHERE total > 0")
+    place.query(f"CREATE VIEW busy AS SELECT agent_id FROM {MART} WHERE total > 0")
     serve(store, 2)
     if place.database is Database.POSTGRESQL:
         with pytest.raises(ContractError, match=r"refuses: .*depend.*; correct that there"):
             serve(store, 3, schema=OTHER)
         assert_serves(place, 2)
-        place.ask("DROP VIEW busy")
+        place.query("DROP VIEW busy")
         serve(store, 3, schema=OTHER)
     else:
         serve(store, 3, schema=OTHER)
-        assert len(place.ask("SELECT * FROM busy")) == len(rows(3))
+        assert len(place.query("SELECT * FROM busy")) == len(rows(3))
     assert_serves(place, 3)
 
 
@@ -164,7 +164,7 @@ def test_readers_keep_their_rights_on_a_table_rebuilt(server_place: Place):
     for reader in readers:
         account = f"{reader}@localhost" if server_place.database is Database.MYSQL else reader
         server.admin(f"CREATE USER {account}")
-        server_place.ask(f"GRANT SELECT, UPDATE ON {MART} TO {account}")
+        server_place.query(f"GRANT SELECT, UPDATE ON {MART} TO {account}")
     serve(store, 2, schema=OTHER)
     for reader in readers:
         with server_place.session() as connection:

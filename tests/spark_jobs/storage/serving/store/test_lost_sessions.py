@@ -107,7 +107,7 @@ def test_a_commit_whose_answer_is_lost_is_found_done(server_place: Place, wire: 
     store = through(wire, server_place)
     outcomes: list[int | None] = []
     while True:
-        server_place.ask(f"DROP TABLE IF EXISTS {MART}")
+        server_place.query(f"DROP TABLE IF EXISTS {MART}")
         wire.cut_at(None)
         serve(store, 1)
         wire.cut_at(len(outcomes) + 1, is_executed=True, text=b"COMMIT")
@@ -206,7 +206,8 @@ def test_many_writers_begin_at_once_in_an_empty_database(place: Place):
 
         assert sorted(map(str, pool.map(begin, marts))) == ["41", "41", "41", "None"]
     assert place.tables() == {*marts, "served_marts"}
-    assert place.ask("SELECT mart, row_count FROM served_marts ORDER BY mart") == [(m, 41) for m in sorted(set(marts))]
+    recorded_rows = place.query("SELECT mart, row_count FROM served_marts ORDER BY mart")
+    assert recorded_rows == [(m, 41) for m in sorted(set(marts))]
 
 
 def test_records_of_new_marts_do_not_lock_each_other_out(server_place: Place):

@@ -1,6 +1,6 @@
 """A dashboard polls while a mart is replaced eight times: it sees the state before or the one after.
 
-The rows of each state come slowly on purpose: half-way through, nothing goes on before the dashboard has asked again.
+The rows of each state come slowly on purpose: half-way through, nothing goes on before the dashboard has queried again.
 A state holds 40 rows and its number, all with its number in them (tests/support/serving.py).
 """
 
@@ -25,9 +25,9 @@ _WIDER = T.StructType([*SCHEMA.fields[:2], T.StructField("total", T.DecimalType(
 
 
 def slowly(dashboard: Dashboard, values: list[Any]) -> Iterator[Any]:
-    """The rows, with a question asked and answered in the middle."""
+    """The rows, with a query and its answer in the middle."""
     yield from values[: len(values) // 2]
-    dashboard.ask_again()
+    dashboard.wait_for_next_query()
     yield from values[len(values) // 2 :]
 
 
@@ -47,9 +47,9 @@ def test_a_dashboard_sees_whole_states_with_the_record_that_goes_with_them(place
     serve(store, 1)
     with Dashboard(place, _WITH_RECORD) as dashboard:
         for number in range(2, STATES + 2):
-            dashboard.ask_again()
+            dashboard.wait_for_next_query()
             serve(store, number, slowly(dashboard, rows(number)))
-        dashboard.ask_again()
+        dashboard.wait_for_next_query()
     expected = [answer(number, is_recorded=True) for number in range(1, STATES + 2)]
     assert numbers(dashboard.answers) == expected
     assert_serves(place, STATES + 1)
@@ -61,9 +61,9 @@ def test_a_dashboard_sees_whole_states_while_tables_are_rebuilt(place: Place):
     serve(store, 1)
     with Dashboard(place, _TABLE) as dashboard:
         for number in range(2, STATES + 2):
-            dashboard.ask_again()
+            dashboard.wait_for_next_query()
             serve(store, number, slowly(dashboard, rows(number)), schema=SCHEMA if number % 2 else _WIDER)
-        dashboard.ask_again()
+        dashboard.wait_for_next_query()
     assert numbers(dashboard.answers) == [answer(number, is_recorded=False) for number in range(1, STATES + 2)]
     assert place.tables() == {MART, "served_marts"}
 
@@ -73,11 +73,11 @@ def test_a_dashboard_sees_whole_states_while_columns_come(place: Place):
     serve(store, 0)
     with Dashboard(place, _TABLE) as dashboard:
         for number in range(1, 6):
-            dashboard.ask_again()
+            dashboard.wait_for_next_query()
             more = [T.StructField(f"more_{each}", T.LongType()) for each in range(number)]
             values = [(*row, *range(number)) for row in rows(number)]
             serve(store, number, slowly(dashboard, values), schema=T.StructType([*SCHEMA.fields, *more]))
-        dashboard.ask_again()
+        dashboard.wait_for_next_query()
     assert numbers(dashboard.answers) == [answer(number, is_recorded=False) for number in range(6)]
 
 
@@ -88,7 +88,7 @@ def test_a_dashboard_does_not_wait_for_a_state_that_no_memory_holds(place: Place
     serve(store, 1)
     count = f"SELECT COUNT(*), MIN(true_for), MAX(true_for) FROM {MART}"
     with Dashboard(place, count) as dashboard:
-        dashboard.ask_again()
+        dashboard.wait_for_next_query()
         serve(store, 2, chain(many, slowly(dashboard, rows(2))))
-        dashboard.ask_again()
+        dashboard.wait_for_next_query()
     assert dashboard.answers == [[(41, instant(1), instant(1))], [(40_042, instant(2), instant(2))]]

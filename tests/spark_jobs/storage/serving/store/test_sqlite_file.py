@@ -35,7 +35,7 @@ def test_a_store_waits_for_another_that_makes_the_file(place: Place, let_go: Cal
     serve(place.store(), 1)
     timer.join()
     assert_serves(place, 1)
-    assert place.ask("SELECT number FROM theirs") == [(1,)]
+    assert place.query("SELECT number FROM theirs") == [(1,)]
 
 
 def test_a_store_does_not_wait_for_ever(place: Place, let_go: Callable[[], object]):

@@ -29,7 +29,7 @@ SCHEMA = T.StructType(
         T.StructField("day", T.DateType()),
         T.StructField("at", T.TimestampType()),
         T.StructField("ratio", T.DoubleType()),
-        T.StructField("select", T.BooleanType()),  # a word that every database keeps for itself
+        T.StructField("select", T.BooleanType()),  # a reserved word of every database
         T.StructField("path", T.ArrayType(T.StringType())),
         T.StructField("raw", T.BinaryType()),
     ]
@@ -100,7 +100,7 @@ def test_what_is_served_is_what_was_there(place: Place):
     def check(rows: list[tuple[Any, ...]]) -> None:
         serve(store, next(numbers), rows, schema=SCHEMA)
         kinds = [field.dataType for field in SCHEMA.fields]
-        found = place.ask(f"SELECT {columns} FROM {MART}")
+        found = place.query(f"SELECT {columns} FROM {MART}")
         assert Counter(tuple(map(in_python, row, kinds)) for row in found) == Counter(
             tuple(map(as_expected, row, kinds)) for row in rows
         )
@@ -116,35 +116,35 @@ def place_quote(place: Place, name: str) -> str:
 def test_decimals_of_sqlite_have_all_their_digits_as_text(tmp_path):
     place = file_of(tmp_path / "s")
     serve(place.store(), 1, [(Decimal("12345678901234567890.1"),)], schema=_one(T.DecimalType(38, 4)))
-    assert place.ask(f"SELECT value, typeof(value) FROM {MART}") == [("12345678901234567890.1000", "text")]
+    assert place.query(f"SELECT value, typeof(value) FROM {MART}") == [("12345678901234567890.1000", "text")]
 
 
 def test_text_is_told_apart_by_its_bytes(place: Place):
     """Case, accents and blanks at the end: other values in the lake, other values here."""
     names = ["a", "A", "á", "ß", "ss", "🏠", "🏡"]
     serve(place.store(), 1, [(name,) for name in names], schema=_one(T.StringType()))
-    assert len(place.ask(f"SELECT value, COUNT(*) FROM {MART} GROUP BY value")) == len(names)
-    assert place.ask(f"SELECT value FROM {MART} WHERE value = 'A'") == [("A",)]
+    assert len(place.query(f"SELECT value, COUNT(*) FROM {MART} GROUP BY value")) == len(names)
+    assert place.query(f"SELECT value FROM {MART} WHERE value = 'A'") == [("A",)]
 
 
 def test_the_character_that_postgresql_cannot_hold(place: Place):
     serve(place.store(), 1, [("a\0b",)], schema=_one(T.StringType()))
     expected = "a\N{REPLACEMENT CHARACTER}b" if place.database is Database.POSTGRESQL else "a\0b"
-    ((found,),) = place.ask(f"SELECT value FROM {MART}")
+    ((found,),) = place.query(f"SELECT value FROM {MART}")
     assert found == expected
 
 
 def test_long_text(place: Place):
     text = "path > " * 20_000
     serve(place.store(), 1, [(text,)], schema=_one(T.StringType()))
-    assert place.ask(f"SELECT value FROM {MART}") == [(text,)]
+    assert place.query(f"SELECT value FROM {MART}") == [(text,)]
 
 
 def test_nested_values_are_json(place: Place):
     inner = T.Row(unit=1, amount=Decimal("0E-18"), on=date(2026, 1, 2), at=datetime(2026, 1, 2, 3, tzinfo=UTC))
     schema = _one(T.ArrayType(T.StructType()))
     serve(place.store(), 1, [([inner, None],), ({date(2026, 1, 2): [b"\1"]},)], schema=schema)
-    found = {json.dumps(json.loads(value), sort_keys=True) for (value,) in place.ask(f"SELECT value FROM {MART}")}
+    found = {json.dumps(json.loads(value), sort_keys=True) for (value,) in place.query(f"SELECT value FROM {MART}")}
     assert found == {
         '[{"amount": "0.000000000000000000", "at": "2026-01-02T03:00:00+00:00", "on": "2026-01-02", "unit": 1}, null]',
         '{"2026-01-02": ["01"]}',
@@ -154,7 +154,7 @@ def test_nested_values_are_json(place: Place):
 def test_within_json_what_is_no_number_is_text(place: Place):
     parts = [1.5, float("nan"), float("inf"), float("-inf"), None]
     serve(place.store(), 1, [(parts,)], schema=_one(T.ArrayType(T.DoubleType())))
-    ((found,),) = place.ask(f"SELECT value FROM {MART}")
+    ((found,),) = place.query(f"SELECT value FROM {MART}")
     first, *texts, last = json.loads(found, parse_constant=pytest.fail)
     assert (first, last, [type(text) for text in texts]) == (1.5, None, [str] * 3)
     assert [repr(float(text)) for text in texts] == ["nan", "inf", "-inf"]
@@ -163,7 +163,7 @@ def test_within_json_what_is_no_number_is_text(place: Place):
 def test_a_time_without_a_zone_stays_the_time_on_the_clock(place: Place):
     at = datetime.fromisoformat("2026-03-29T02:30:00.123456")  # which clocks in Berlin leave out
     serve(place.store(), 1, [(at,), (None,)], schema=_one(T.TimestampNTZType()))
-    found = [value for (value,) in place.ask(f"SELECT value FROM {MART} ORDER BY value IS NULL")]
+    found = [value for (value,) in place.query(f"SELECT value FROM {MART} ORDER BY value IS NULL")]
     assert [datetime.fromisoformat(value) if isinstance(value, str) else value for value in found] == [at, None]
 
 

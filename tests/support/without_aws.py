@@ -1,4 +1,4 @@
-"""A machine that knows nothing of AWS: no region, no credentials, no role to ask for them."""
+"""A machine that knows nothing of AWS: no region, no credentials, no role to get them from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of Kafka is refused before a session starts."""
+"""Wrong settings and options of Kafka are refused before a session starts."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.secrets import DiscreetFormatter, find_secrets, hide
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.job_options.registry import JOBS, options_of
+from spark_jobs.job_options.registry import installed_jobs, options_of
 
 _COMMON = frozenset({"parser", "job", "clock", "interval_start", "interval_end", "result_path"})
 _MOST_SHOWN = 400
@@ -56,7 +56,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     )
     _add_result_path(parser)
     jobs = parser.add_subparsers(dest="job", required=True, metavar="JOB")
-    for name, summary in JOBS.items():
+    for name, summary in installed_jobs().items():
         job = jobs.add_parser(
             name, allow_abbrev=False, help=summary, description=summary[0].upper() + summary[1:] + "."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 
 from spark_jobs.contracts.options import JobOptions
 
@@ -43,6 +44,15 @@ JOBS = {
     "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
 }
 """Each has its options in a module of this package, and what it does in one of the same name in ``spark_jobs/jobs``."""
+
+LOCAL_JOBS = {"generate": "generator", "sizing": "sizing"}
+"""Jobs that never run on a cluster, each with its package: these are not in the zip that a driver elsewhere is sent."""
+
+
+def installed_jobs() -> dict[str, str]:
+    """The jobs that can run here, each with what it is for: a driver elsewhere has no ``LOCAL_JOBS``."""
+    missing = {job for job, package in LOCAL_JOBS.items() if not find_spec(f"spark_jobs.{package}")}
+    return {job: summary for job, summary in JOBS.items() if job not in missing}
 
 
 def options_of(job: str) -> type[JobOptions]:

@@ -21,6 +21,7 @@ from lakehouse_provider.launch.engine_conf import LaunchEngine, engine_of
 from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
 from lakehouse_provider.launch.submission import CLUSTER, Submission, deploy_mode
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.job_options.registry import LOCAL_JOBS
 
 SPARK_CONNECT = "spark_connect"
 SPARK_SUBMIT = "spark"
@@ -46,7 +47,8 @@ def build_job_command(
 ) -> JobCommand:
     """The command that runs ``JOB --option value …`` on the engine of ``connection``.
 
-    SettingsError when the connection is of another type or says something that cannot work.
+    SettingsError when the connection is of another type or says something that cannot work, or the job is of this
+    machine alone.
 
     Args:
         connection: names the engine.
@@ -64,6 +66,11 @@ def build_job_command(
         afterwards = (sys.executable, "-c", INTERRUPT)
         return JobCommand(arguments=command, environment={**environment, **secrets}, afterwards=afterwards)
     if connection.conn_type == SPARK_SUBMIT:
+        if job_line[0] in LOCAL_JOBS:
+            raise SettingsError(
+                f"connection {connection.conn_id}: {job_line[0]} is not sent to a cluster; run it where the project "
+                f"is, with python -m spark_jobs.entrypoint {job_line[0]}"
+            )
         environment.pop("LAKEHOUSE_SPARK_REMOTE", None)
         is_emr = engine_of(connection) is LaunchEngine.EMR_SERVERLESS
         if is_emr or deploy_mode(connection) == CLUSTER:

@@ -12,12 +12,18 @@ from lakehouse_provider import PROJECT_ROOT
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PREFIX, Settings, shipped_defaults
 from spark_jobs.contracts.shipped import FOLDER
+from spark_jobs.job_options.registry import LOCAL_JOBS
 from spark_jobs.spec_files.documents import read_document
 
 ENTRYPOINT = PROJECT_ROOT / "spark_jobs" / "entrypoint.py"
 AWS_PLACES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 """Where S3 is, for drivers and executors; who they are is for the engine to say."""
 _OF_THIS_MACHINE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}
+_LEFT_OUT = tuple(
+    part
+    for job, package in LOCAL_JOBS.items()
+    for part in (f"spark_jobs/{package}/", f"spark_jobs/jobs/{job}.py", f"spark_jobs/job_options/{job}.py")
+)
 _SPEC = "lake_spec"
 _FOLDERS = ("marts", "expectations")
 """Entries of the lake spec that name a folder beside it."""
@@ -26,9 +32,12 @@ _FOLDERS = ("marts", "expectations")
 def build_library_zip(path: Path, settings: Settings) -> Path:
     """Zip the package ``spark_jobs`` and the lake's files for ``--py-files``; the same content gives the same bytes.
 
+    ``LOCAL_JOBS`` and their packages are left out.
+
     The files that ``settings`` name are put where the defaults look for them (:mod:`spark_jobs.contracts.shipped`).
     """
-    library = {str(file.relative_to(PROJECT_ROOT)): file for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")}
+    modules = {str(file.relative_to(PROJECT_ROOT)): file for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")}
+    library = {name: file for name, file in modules.items() if not name.startswith(_LEFT_OUT)}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, source in sorted({**library, **dict(_lake_files(settings))}.items()):
             archive.writestr(zipfile.ZipInfo(name), source.read_bytes(), zipfile.ZIP_DEFLATED)

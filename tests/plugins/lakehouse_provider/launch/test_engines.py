@@ -115,6 +115,15 @@ def test_a_connection_that_cannot_work_is_refused(
         build(facts, tmp_path, jars)
 
 
+@pytest.mark.parametrize("job", ["generate", "sizing"])
+def test_what_is_not_in_the_zip_is_refused_unless_it_runs_here(tmp_path: Path, jars: dict[str, str], job: str) -> None:
+    line = (job, "--clock=2026-01-01T00:00:00Z")
+    with pytest.raises(SettingsError, match=f"{job} is not sent to a cluster; run it where the project is"):
+        build_job_command(Facts("spark", host="yarn"), line, environment=jars, work_path=tmp_path)
+    here = build_job_command(Facts("spark_connect", host="h"), line, environment=jars, work_path=tmp_path)
+    assert here.arguments[-2:] == line
+
+
 def test_spark_submit_without_jars_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"no jars in .*; run make setup"):
         build(Facts("spark", host="local[1]"), tmp_path, {"LAKEHOUSE_JARS_PATH": str(tmp_path)})

@@ -17,6 +17,7 @@ from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.lakes import lake_environment
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.job_options.registry import JOBS, LOCAL_JOBS
 
 AT_RUN_TIME = ("lakes", "marts", "expectations", "rules", "sql")
 READ_ALL = """
@@ -26,6 +27,7 @@ sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "
 from spark_jobs.spec_files.rules_file import load_rules
 from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.job_options.registry import JOBS, LOCAL_JOBS
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.spec_files.views import load_views
 from pathlib import Path
@@ -37,6 +39,13 @@ import spark_jobs.entrypoint
 spark_jobs.entrypoint.build_parser()
 print(json.dumps({"library": str(PROJECT_ROOT), "facts": facts, "opened": opened}))
 """
+LOAD_ALL = """
+from spark_jobs.entrypoint import load_job
+from spark_jobs.job_options.registry import installed_jobs
+for job in installed_jobs():
+    load_job(job)
+    print(job)
+"""
 
 
 def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
@@ -46,7 +55,12 @@ def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
 
 def test_the_zip_holds_every_module_and_every_file_of_the_lake(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(build_library_zip(tmp_path / "z.zip", Settings())).namelist())
-    modules = {str(file.relative_to(PROJECT_ROOT)) for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")}
+    local = [PROJECT_ROOT / "spark_jobs" / package for package in LOCAL_JOBS.values()]
+    modules = {
+        str(file.relative_to(PROJECT_ROOT))
+        for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")
+        if file.stem not in LOCAL_JOBS and not any(file.is_relative_to(folder) for folder in local)
+    }
     files = {
         str(file.relative_to(PROJECT_ROOT))
         for folder in AT_RUN_TIME
@@ -57,6 +71,14 @@ def test_the_zip_holds_every_module_and_every_file_of_the_lake(tmp_path: Path) -
     assert len(files) > 25
     assert names == modules | files
     assert not [file for file in (PROJECT_ROOT / "spark_jobs").rglob("*") if file.suffix not in (".py", ".pyc", "")]
+
+
+def test_every_job_of_the_zip_needs_nothing_that_is_left_out(tmp_path: Path) -> None:
+    archive = build_library_zip(tmp_path / "spark_jobs.zip", Settings())
+    line = [sys.executable, "-c", LOAD_ALL]
+    done = subprocess.run(line, cwd=tmp_path, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [job for job in JOBS if job not in LOCAL_JOBS]
 
 
 def test_a_process_with_the_zip_alone_reads_nothing_of_the_project(tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ def working(cluster: Cluster) -> Cluster:
 
 
 def test_its_last_line_is_the_result_and_its_file_is_gone(working: Cluster) -> None:
-    ended, logged = working.run("generate", "--events", "20", "--topic", "")
+    ended, logged = working.run("spec", "check")
     assert ended.code == 0
-    assert json.loads(ended.last_line)["counters"]["events"] == 20
+    assert json.loads(ended.last_line)["counters"]["tables"] == 7
     assert f"Submitted application {ID}" in logged
     assert list((working.folder / "lake" / ".results").iterdir()) == []
     assert list((working.folder / "empty").iterdir()) == []
@@ -103,10 +103,10 @@ def test_its_last_line_is_the_result_and_its_file_is_gone(working: Cluster) -> N
 
 
 def test_its_error_and_exit_code_come_through_whatever_spark_submit_says(working: Cluster) -> None:
-    ended, logged = working.run("generate", "--events", "0")
+    ended, logged = working.run("ingest", "--max-events", "0")
     assert ended.code == 2
     assert ended.reason.startswith("error: ")
-    assert "--events" in ended.reason
+    assert "--max-events" in ended.reason
     assert ended.reason in logged
     assert list((working.folder / "lake" / ".results").iterdir()) == []
 

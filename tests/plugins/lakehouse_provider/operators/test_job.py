@@ -181,13 +181,12 @@ def test_a_task_that_is_stopped_while_it_prepares_its_job_does_not_start_it(
 
 
 def test_true_is_an_option_without_a_value_and_false_is_none(echo: Echo) -> None:
-    task = LakehouseJobOperator(
-        task_id="job",
-        job="generate",
-        arguments={"topic": "a.b", "gzip": True, "resume": False, "files": None, "seed": 0},
-    )
-    options, _ = echo.run(task, context())
-    assert options == ["generate", "--clock=2026-03-01T12:00:00Z", "--topic=a.b", "--gzip", "--seed=0"]
+    arguments = {"layer": "fast", "full": True, "move_cut": False, "mart": None}
+    options, _ = echo.run(LakehouseJobOperator(task_id="job", job="mart", arguments=arguments), context())
+    assert options == ["mart", "--clock=2026-03-01T12:00:00Z", "--layer=fast", "--full"]
+    arguments = {"plan": "plan.json", "samples": 0}
+    options, _ = echo.run(LakehouseJobOperator(task_id="job", job="preview", arguments=arguments), context())
+    assert options == ["preview", "--clock=2026-03-01T12:00:00Z", "--plan=plan.json", "--samples=0"]
 
 
 def test_an_option_that_the_job_does_not_have_is_refused_with_the_dag_file_and_not_in_its_runs() -> None:

@@ -1,6 +1,6 @@
 """Jobs on EMR Serverless: its API is moto's server, its workers are processes of the tests (tests/support/emr_api.py).
 
-States are set by hand, as moto never leaves the first one. The job is `generate`, which needs no Spark.
+States are set by hand, as moto never leaves the first one. The job is `spec check`, which needs no Spark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.emr_api import BUCKET, ROLE, EmrApi, play, running_emr
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.services
-GENERATE = ("generate", "--events", "20", "--topic", "")
+CHECK = ("spec", "check")
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def stored() -> list[str]:
 def test_a_run_hands_its_result_back(api: EmrApi, tmp_path: Path) -> None:
     logged: list[str] = []
     api.on_get = Worker(tmp_path, "SUCCESS")
-    ended = process(api, tmp_path, logged, *GENERATE, logs=f"s3://{BUCKET}/logs").run()
+    ended = process(api, tmp_path, logged, *CHECK, logs=f"s3://{BUCKET}/logs").run()
     assert ended.code == 0, logged
-    assert json.loads(ended.last_line)["counters"]["events"] == 20
+    assert json.loads(ended.last_line)["counters"]["tables"] == 7
     reported = [line for line in logged if " is " in line]
     (run,) = api.runs()
     assert reported == [
@@ -110,23 +110,23 @@ def test_a_run_hands_its_result_back(api: EmrApi, tmp_path: Path) -> None:
 def test_what_is_in_s3_already_is_not_sent_again(api: EmrApi, tmp_path: Path) -> None:
     for attempt in ("a1", "a2"):
         api.on_get = Worker(tmp_path, "FAILED", works=False)
-        process(api, tmp_path, [], *GENERATE, attempt=attempt).run()
+        process(api, tmp_path, [], *CHECK, attempt=attempt).run()
     assert sum(each.startswith("s3:PutObject code/") for each in api.calls) == 3
     assert len(api.runs()) == 2
 
 
 def test_an_error_of_the_job_comes_through_with_its_exit_code(api: EmrApi, tmp_path: Path) -> None:
     api.on_get = Worker(tmp_path, "FAILED")
-    ended = process(api, tmp_path, [], "generate", "--events", "0").run()
+    ended = process(api, tmp_path, [], "ingest", "--max-events", "0").run()
     assert ended.code == 2
     assert ended.reason.startswith("error: ")
-    assert "--events" in ended.reason
+    assert "--max-events" in ended.reason
 
 
 @pytest.mark.parametrize(("last", "details"), [("FAILED", "as the test says"), ("CANCELLED", "no reason given")])
 def test_a_run_that_left_nothing_may_be_tried_again(api: EmrApi, tmp_path: Path, last: str, details: str) -> None:
     api.on_get = Worker(tmp_path, last, works=False)
-    ended = process(api, tmp_path, [], *GENERATE).run()
+    ended = process(api, tmp_path, [], *CHECK).run()
     (run,) = api.runs()
     assert (ended.code, ended.reason) == (
         1,
@@ -141,7 +141,7 @@ def test_a_stopped_task_cancels_its_run_and_no_other(api: EmrApi, tmp_path: Path
 
     logged: list[str] = []
     api.on_get = go_on
-    started = process(api, tmp_path, logged, *GENERATE)
+    started = process(api, tmp_path, logged, *CHECK)
     other = boto3.client("emr-serverless").start_job_run(
         applicationId=api.application, clientToken="b", executionRoleArn=ROLE, name="b"
     )
@@ -164,7 +164,7 @@ def stopped_when_running(started: JobProcess, logged: list[str]) -> JobExit:
 def refused(api: EmrApi, folder: Path, **extra: Any) -> JobExit:
     facts = connection(api.application)
     facts.extra_dejson.update(extra)
-    command = build_job_command(facts, GENERATE, environment=variables(folder), work_path=folder)
+    command = build_job_command(facts, CHECK, environment=variables(folder), work_path=folder)
     return JobProcess(command, log=lambda _: None).run()
 
 
@@ -185,22 +185,22 @@ def test_what_does_not_answer_is_tried_again(api: EmrApi, tmp_path: Path, monkey
 @pytest.mark.parametrize("name", ["application_id", "execution_role_arn", "artifacts"])
 def test_a_connection_that_lacks_something_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SettingsError, match=f"engine emr_serverless needs {name} in its extra"):
-        build_job_command(connection(**{name: ""}), GENERATE, environment=variables(tmp_path), work_path=tmp_path)
+        build_job_command(connection(**{name: ""}), CHECK, environment=variables(tmp_path), work_path=tmp_path)
 
 
 @pytest.mark.parametrize("extra", [{"timeout_minutes": "soon"}, {"timeout_minutes": 4}, {"logs": "/var/log"}])
 def test_a_connection_that_says_what_cannot_be_is_refused(tmp_path: Path, extra: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=f"connection lakehouse_spark: {next(iter(extra))} "):
-        build_job_command(connection(**extra), GENERATE, environment=variables(tmp_path), work_path=tmp_path)
+        build_job_command(connection(**extra), CHECK, environment=variables(tmp_path), work_path=tmp_path)
 
 
 def test_the_submitters_policy_has_these_calls_and_no_others(api: EmrApi, tmp_path: Path) -> None:
     """Passing the role is no call of its own; artifacts and results are folders with rights of their own."""
     api.on_get = Worker(tmp_path, "SUCCESS")
-    process(api, tmp_path, [], *GENERATE).run()
+    process(api, tmp_path, [], *CHECK).run()
     api.on_get = lambda run: setattr(run, "state", "RUNNING")
     logged: list[str] = []
-    killed = process(api, tmp_path, logged, *GENERATE, attempt="a2")
+    killed = process(api, tmp_path, logged, *CHECK, attempt="a2")
     stopped_when_running(killed, logged)
     wait_until(lambda: "emr-serverless:CancelJobRun" in api.calls, "it is cancelled")
     policy = json.loads((PROJECT_ROOT / "include" / "aws" / "iam-submitter.json").read_text(encoding="utf-8"))

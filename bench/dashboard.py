@@ -45,7 +45,7 @@ QUERIES: Mapping[str, str] = {
 _METHOD = """\
 {batches} batches of {events:,} generated events, five minutes apart, each brought through `ingest`, `split`,
 `mart --layer fast` and `mart --layer stitch`, with `services run` after every sixth batch as it is due by the shipped
-targets and by a clock that goes as the batches would. At the end the tables of newest values are compacted once more,
+targets and by a clock that goes as the batches would. At the end the entity tables are compacted once more,
 as Trino knows base files alone. The other lake has the same landing files, ingested by one run of each job. Both are in
 one Hive metastore. In every round Trino runs the dashboard's three queries in each lake: {queries};
 who begins changes from round to round, and all answers are compared."""

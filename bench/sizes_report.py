@@ -12,7 +12,7 @@ _WHOLE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:
-    """A table of newest values: bytes of a row in base files, and of a changed row in log files."""
+    """An entity table: bytes of a row in base files, and of a changed row in log files."""
 
     table: str
     rows: int

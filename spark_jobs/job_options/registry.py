@@ -15,7 +15,7 @@ JOBS = {
     "quarantine": "records that could not be used: a list with reasons, and replaying repaired ones",
     "load": "whole files into a table of their own: upsert, insert, overwrite or delete, as the lake spec says",
     "partitions": "which partitions a table has; removing those of a loaded table, by name or age; a plan first",
-    "split": "events of the log to the tables of newest values",
+    "split": "events of the log to the entity tables",
     "mart": "a layer's marts, refreshed by what is new",
     "recompute": "history computed again: a plan first, and it can be undone",
     "plan": "which definitions in the files differ from those that rows were computed with, and what apply would do",

@@ -24,7 +24,7 @@ DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
 """Where deleted rows are, and those whose partition column is null."""
 NO_FOLDER = r"[/\\\x00-\x1f]"
 """What a folder's name cannot have: Hudi makes a partition's value one as it is, and steps in it would lead out of the
-table. In the partitions of tables of newest values it is percent-encoded."""
+table. In the partitions of entity tables it is percent-encoded."""
 MASK = "***"
 """In place of every value of a masked column that is not null."""
 HISTORY_SUFFIX, VERSIONS_SUFFIX = "_history", "_versions"

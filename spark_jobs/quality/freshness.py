@@ -66,7 +66,7 @@ class FreshnessOfLake:
     _states: dict[str, ConsumerState] = field(default_factory=dict)
 
     def of(self, table: str) -> TableFreshness:
-        """How fresh the log, a table of newest values or a mart is."""
+        """How fresh the log, an entity table or a mart is."""
         return TableFreshness(
             table=table,
             promise=self._promise(table),

@@ -70,7 +70,7 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class TableLoad:
-    """A table of newest values on a day counted from 1, which grew evenly up to then."""
+    """An entity table on a day counted from 1, which grew evenly up to then."""
 
     load: Load
     weight: TableWeight

@@ -21,7 +21,7 @@ _GROWTH_ROWS, _GROWTH_TIMES = 1_052_562, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableWeight:
-    """A table of newest values: rows an event adds, bytes of a row in base files and of one in log files."""
+    """An entity table: rows an event adds, bytes of a row in base files and of one in log files."""
 
     new_rows: float
     row_bytes: float

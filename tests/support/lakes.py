@@ -158,12 +158,12 @@ def keyed(rows: list[dict[str, Any]], table: str) -> dict[int, dict[str, Any]]:
 
 
 def tables_by_spark(lake: Lake) -> oracle.Tables:
-    """The tables of newest values as Spark reads them."""
+    """The entity tables as Spark reads them."""
     return {table: keyed(lake.rows_by_spark(table), table) for table in tables_of(lake)}
 
 
 def tables_by_rust_reader(lake: Lake) -> oracle.Tables:
-    """The tables of newest values as the Rust reader reads them."""
+    """The entity tables as the Rust reader reads them."""
     return {table: keyed(lake.rows(table), table) for table in tables_of(lake)}
 
 

@@ -83,5 +83,5 @@ def assert_test_marts_are_right(lake: Lake) -> None:
 
 
 def tables(lake: Lake) -> Tables:
-    """The tables of newest values, by the Rust reader."""
+    """The entity tables, by the Rust reader."""
     return tables_by_rust_reader(lake)

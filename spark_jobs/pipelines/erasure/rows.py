@@ -1,4 +1,4 @@
-"""Taking a person out of the tables: the log, and the tables of newest values. Marts follow by themselves.
+"""Taking a person out of the tables: the log, and the entity tables. Marts follow by themselves.
 
 Rows keep their keys and the order of their events: what a table says afterwards is what it would say if the events had
 named the stand-in all along (:data:`spark_jobs.lake_spec.people.STAND_IN`).

@@ -37,7 +37,7 @@ MARTS = (
     "stitch_agent_contracts",
     "slow_sale_paths",
 )
-"""One of tables of newest values, one with a cache, and one of the log."""
+"""One of entity tables, one with a cache, and one of the log."""
 TABLES = ("units", "agents", "sales")
 Rows = dict[str, list[tuple[Any, ...]]]
 

@@ -6,12 +6,17 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.connect_sessions import sibling_address
 from spark_jobs.contracts.errors import SettingsError, TransientError
 from spark_jobs.contracts.secrets import without_secrets
 from spark_jobs.contracts.session_rules import TUNABLE
@@ -178,6 +183,53 @@ def _java_version(java: str) -> int | None:
     words = answer.stderr.split('"')
     major = words[1].split(".")[0] if len(words) > 1 else ""
     return int(major) if major.isdigit() else None
+
+
+class Sessions:
+    """Sessions for work side by side, each for one thread at a time; the run's own is the first.
+
+    Hudi's reader turns vectorized reading of Parquet on and off for its session while a plan is being carried out, so
+    two threads that read in one session fail in each other's plans.
+    """
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._own, self._settings = spark, settings
+        self._free, self._siblings = [spark], list[SparkSession]()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._settings.spark_remote:  # elsewhere stopping one would stop the engine
+            for sibling in self._siblings:
+                sibling.stop()
+
+    @contextmanager
+    def one(self) -> Iterator[SparkSession]:
+        """A session that no other thread uses during the block."""
+        with self._lock:
+            spark = self._free.pop() if self._free else self._open()
+        try:
+            yield spark
+        finally:
+            with self._lock:
+                self._free.append(spark)
+
+    def _open(self) -> SparkSession:
+        """Another session of the same engine, with the settings of the run's own."""
+        if remote := self._settings.spark_remote:
+            address = sibling_address(remote, len(self._siblings) + 1)
+            sibling = SparkSession.builder.remote(address).create()
+        else:
+            sibling = self._own.newSession()
+        for key in sorted(TUNABLE):
+            if key.startswith("spark.sql.") and (value := self._own.conf.get(key, None)) is not None:
+                sibling.conf.set(key, value)
+        self._siblings.append(_with_procedure_options(sibling))
+        return sibling
 
 
 def _connect(remote: str) -> SparkSession:

@@ -84,7 +84,7 @@ class Settings:
     max_pull_mb: int = 1024
     """Most of the log that `split` merges at a time, in MB; a larger commit is read in parts, in the same run."""
     write_threads: int = 7
-    """Tables that one job writes side by side."""
+    """Tables that one job writes side by side, and marts that it refreshes side by side."""
     lease_wait_seconds: int = 300
     """How long a job waits for another writer of the same table before it fails and may be retried
     (docs/concurrency.md)."""

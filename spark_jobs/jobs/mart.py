@@ -9,11 +9,11 @@ from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.job_errors import DefinitionChangedError, GateStoppedError, TablesFailedError
 from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.job_options.mart import MartOptions
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.engine import Engine
-from spark_jobs.marts.modes.registry import refresh_mart
+from spark_jobs.marts.layer import LayerRefresh
 from spark_jobs.marts.refresh import RefreshRequest
 from spark_jobs.quality.holds import Holds
 
@@ -38,37 +38,34 @@ def run(context: JobContext[MartOptions]) -> JobResult:
     """
     settings = context.settings
     spec = context.spec
-    engine = Engine(
-        context=context,
-        request=RefreshRequest(is_full=context.options.full, moves_cut=context.options.move_cut),
-    )
-    outcomes: list[TableOutcome] = []
+    waiting = {
+        mart.name: f"reads {show_all(missing)}, which no pattern has found in the log so far"
+        for mart in marts_of(context)
+        if (missing := spec.missing_reads(mart))
+    }
+    marts = [mart for mart in marts_of(context) if mart.name not in waiting]
+    request = RefreshRequest(is_full=context.options.full, moves_cut=context.options.move_cut)
+    refreshes = LayerRefresh(context=context, request=request).run(marts)
+    outcomes = [outcome for refresh in refreshes for outcome in refresh.outcomes]
     stopped: dict[str, Sequence[str]] = {}
     changed: dict[str, Sequence[str]] = {}
-    # One after another: Hudi's reader turns vectorized reading on and off for the whole session while it plans, so that
-    # refreshes side by side trip over each other.
-    waiting = dict[str, str]()
-    for mart in marts_of(context):
-        if missing := spec.missing_reads(mart):
-            waiting[mart.name] = f"reads {show_all(missing)}, which no pattern has found in the log so far"
-            continue
-        try:
-            outcomes += refresh_mart(engine, mart)
-        except GateStoppedError as error:  # it stays as it is, and the others are refreshed
-            stopped.update(error.stopped)
-        except MartAheadError as error:
-            waiting[mart.name] = str(error)
-        except DefinitionChangedError as error:
-            changed.update(error.changed)
+    for mart, refresh in zip(marts, refreshes, strict=True):
+        match refresh.error:
+            case GateStoppedError() as error:
+                stopped.update(error.stopped)
+            case DefinitionChangedError() as error:
+                changed.update(error.changed)
+            case MartAheadError() as error:
+                waiting[mart.name] = str(error)
     Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == context.options.layer]
-    engine.forget_changes(read.table for mart in layer for read in mart.reads)
+    Engine(context=context, request=request).forget_changes(read.table for mart in layer for read in mart.reads)
     result = context.result(
         DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
         counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
         messages=(
-            *engine.messages,
+            *(message for refresh in refreshes for message in refresh.messages),
             *(f"{mart}: blocked: {why}" for mart, why in waiting.items()),
             *([str(DefinitionChangedError(changed=changed))] if changed else []),
         ),

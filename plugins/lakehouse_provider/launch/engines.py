@@ -31,9 +31,13 @@ remote = os.environ["LAKEHOUSE_SPARK_REMOTE"]
 address = urllib.parse.urlsplit(remote)
 socket.create_connection((address.hostname, address.port or 15002), timeout=3).close()
 from pyspark.sql import SparkSession
-SparkSession.builder.remote(remote).getOrCreate().interruptAll()
+from spark_jobs.contracts.connect_sessions import sessions_of
+from spark_jobs.contracts.settings import Settings
+for each in sessions_of(remote, Settings.from_environment().write_threads):
+    SparkSession.builder.remote(each).create().interruptAll()
 """
-"""Ends what a killed client left running in its session on the server; a process of its own, quick without a server."""
+"""Ends what a killed client left running in its sessions on the server; a process of its own, quick without a server.
+"""
 
 
 def build_job_command(

@@ -46,13 +46,17 @@ EVENTS = 60
 EXECUTOR_THREAD = "Executor task l"
 """Linux keeps 15 characters of the name "Executor task launch worker"."""
 FOREVER = """
-import os
-import socket
+import os, sys, threading
 from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote(os.environ["LAKEHOUSE_SPARK_REMOTE"]).getOrCreate()
-print("connected", file=__import__("sys").stderr, flush=True)
-spark.sql("SELECT sum(pmod(a.id * b.id, 7)) FROM range(0, 1000000000, 1, 64) a, range(100000) b").collect()
+from spark_jobs.contracts.connect_sessions import sessions_of
+query = "SELECT sum(pmod(a.id * b.id, 7)) FROM range(0, 1000000000, 1, 64) a, range(100000) b"
+addresses = list(sessions_of(os.environ["LAKEHOUSE_SPARK_REMOTE"], 3))
+for address in addresses[int(sys.argv[1]):]:
+    spark = SparkSession.builder.remote(address).create()
+    threading.Thread(target=spark.sql(query).collect).start()
+print("connected", file=sys.stderr, flush=True)
 """
+"""Works in a run's own session and in two beside it, or in these two alone."""
 
 
 @pytest.fixture(scope="module")
@@ -206,11 +210,12 @@ def test_a_killed_task_leaves_no_driver(
     wait_until_gone(family)
 
 
-def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service) -> None:
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service, first: int) -> None:
     remote = f"sc://127.0.0.1:{server.port}/;session_id=11111111-2222-4333-8444-555555555555"
     command = JobCommand(
-        arguments=(sys.executable, "-c", FOREVER),
-        environment={**os.environ, "LAKEHOUSE_SPARK_REMOTE": remote},
+        arguments=(sys.executable, "-c", FOREVER, str(first)),
+        environment={**os.environ, "PYTHONPATH": str(PROJECT_ROOT), "LAKEHOUSE_SPARK_REMOTE": remote},
         afterwards=(sys.executable, "-c", INTERRUPT),
     )
     logged: list[str] = []

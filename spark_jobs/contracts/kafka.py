@@ -74,8 +74,13 @@ def pack_progress(progress: Progress) -> str:
     return json.dumps(by_topic, separators=(",", ":"))
 
 
+def has_progress(text: str | None) -> bool:
+    """False before the first read of Kafka: a log may have been written from files until then."""
+    return bool(text)
+
+
 def unpack_progress(text: str | None) -> dict[str, TopicProgress]:
-    """Read what :func:`pack_progress` wrote; empty for None."""
+    """Read what :func:`pack_progress` wrote; empty for None and ""."""
     stored = json.loads(text) if text else {}
     return {
         topic: TopicProgress(topic_id=topic_id, next={int(number): offset for number, offset in of.items()})

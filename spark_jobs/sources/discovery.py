@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.errors import MessagesLostError
-from spark_jobs.contracts.kafka import Start, unpack_progress
+from spark_jobs.contracts.kafka import Start, has_progress, unpack_progress
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.snapshots import Snapshot, unpack_snapshots
 from spark_jobs.lake_spec.origins import SOURCES_KEY
@@ -115,10 +115,10 @@ def read_snapshots(log_timeline: Timeline) -> dict[str, Snapshot]:
 def checkpoints(log_timeline: Timeline) -> dict[str, str]:
     """For the log's next commit, what the commits before it say was read, and is known of columns.
 
-    It has to be in the newest ones: older ones are archived.
+    It has to be in the newest ones: older ones are archived. What no commit has is carried as "", so that the next run
+    does not look for it through the whole timeline, a request for each commit on object storage.
     """
-    found = {key: log_timeline.newest_metadata(METADATA_PREFIX + key) for key in _CARRIED}
-    return {key: text for key, text in found.items() if text}
+    return {key: log_timeline.newest_metadata(METADATA_PREFIX + key) or "" for key in _CARRIED}
 
 
 def _of_landing(
@@ -154,7 +154,7 @@ def _of_kafka(
         start=start,
         max_records=max_records,
         accepted=own if accepted is None else accepted,
-        is_first=packed is None,
+        is_first=not has_progress(packed),
     )
     if plan.losses:
         raise MessagesLostError(lost={loss.topic: loss.details for loss in plan.losses})

@@ -10,17 +10,23 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.kafka import TopicProgress, unpack_progress
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.origins import SOURCES_KEY
 from spark_jobs.lake_spec.schemas import SCHEMAS_KEY
+from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY
 from spark_jobs.sources import delivery
-from spark_jobs.sources.delivery import PROGRESS_KEY, KafkaDelivery
-from spark_jobs.sources.discovery import checkpoints
+from spark_jobs.sources.delivery import LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY, KafkaDelivery
+from spark_jobs.sources.discovery import checkpoints, read_ledger, read_snapshots
 from spark_jobs.sources.kafka_plan import KafkaPlan
+from spark_jobs.sources.landing import pack_ledger
 from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.lake_specs import read_book, read_kept, source_book_of
 from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable
 
+NOTHING = dict.fromkeys([SCHEMAS_KEY, UNDECLARED_KEY, SOURCES_KEY, LEDGER_KEY, PROGRESS_KEY, SNAPSHOTS_KEY], "")
 KEYS = sorted({SCHEMAS_KEY, *(key for name, key in vars(delivery).items() if name.endswith("_KEY"))})
 progress = st.builds(
     TopicProgress, topic_id=st.text(max_size=3), next=st.dictionaries(st.integers(0, 3), st.integers(0, 9))
@@ -47,4 +53,25 @@ def test_every_checkpoint_is_carried_on_wherever_the_newest_of_it_is(tmp_path: P
         made.commits(number, action="commit", **content)
     made.commits(9, action="commit", extraMetadata={})
     carried = checkpoints(Timeline(table="log", path=str(tmp_path / "log")))
-    assert carried == {key: f"{key} {8 - place}" for place, key in enumerate(KEYS)}
+    assert carried == {**NOTHING, **{key: f"{key} {8 - place}" for place, key in enumerate(KEYS)}}
+
+
+def test_what_was_never_read_is_found_missing_in_the_newest_commit_alone(tmp_path: Path, monkeypatch):
+    """Forty commits of a release that carried on only what there was, then one of this release."""
+    made = MadeTable(log_layout(load_lake_spec(Settings().lake_spec)), tmp_path / "log")
+    made.commits(*range(1, 41), action="commit", extraMetadata={METADATA_PREFIX + LEDGER_KEY: pack_ledger({})})
+    before = checkpoints(Timeline(table="log", path=str(tmp_path / "log")))
+    assert before == {**NOTHING, LEDGER_KEY: pack_ledger({})}
+    made.commits(41, action="commit", extraMetadata={METADATA_PREFIX + key: text for key, text in before.items()})
+    opened, read = list[str](), Filesystem.read
+
+    def read_and_count(files: Filesystem, path: str) -> bytes | None:
+        opened.append(path)
+        return read(files, path)
+
+    monkeypatch.setattr(Filesystem, "read", read_and_count)
+    newest = Timeline(table="log", path=str(tmp_path / "log"))
+    assert (read_ledger(newest), read_snapshots(newest), read_book(newest), read_kept(newest)) == ({}, {}, {}, {})
+    assert source_book_of(newest) is None
+    assert checkpoints(newest) == before
+    assert len([path for path in opened if path.endswith(".commit")]) == 1

@@ -25,7 +25,7 @@ from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sql_analysis.mart_sql import MartQuery
-from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
@@ -218,7 +218,7 @@ class Refresh:
         if self.mart.name in self.context.spec.fed_tables and self.timeline.last:
             there = set(difference_df.select(f"{AFTER}.*").columns)
             feed_df = visible_changes(difference_df, [name for name in self.query.columns if name in there])
-            metadata[CHANGES_KEY] = write_changes(feed_df, self.mart.name, self.context.settings)
+            metadata |= write_changes(feed_df, self.mart.name, self.context.settings)
         stored_df = self.stored() if self.may_reshape else None
         if stored_df is not None and is_reshaped(difference_df, stored_df):
             rows_df = rows_after(difference_df, stored_df, self.mart.partition)

@@ -13,6 +13,7 @@ from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
 from spark_jobs.marts.engine import Engine
+from spark_jobs.storage.change_feed import CHANGES_KEY, COLUMNS_KEY
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
 from spark_jobs.storage.forms import KEY_BEFORE, REBUILT
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -22,7 +23,7 @@ from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY
 from spark_jobs.transforms.cells import is_reshaped
 
-_OF_ONE_COMMIT = ("changes", REBUILT, KEY_BEFORE)
+_OF_ONE_COMMIT = (CHANGES_KEY, COLUMNS_KEY, REBUILT, KEY_BEFORE)
 _NOT_CARRIED = frozenset({RUN_KEY, BUCKETS_KEY, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
 
 

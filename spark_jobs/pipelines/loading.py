@@ -25,7 +25,7 @@ from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Verdict, to_metadata
 from spark_jobs.sources.load_files import LoadFiles
 from spark_jobs.sources.load_values import decode_files
-from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.layouts import load_layout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.partitions import OPERATION_KEY
@@ -205,4 +205,4 @@ class Loading:
         stored_df = read_snapshot(self.context.spark, self.timeline.path)
         is_delete = self.operation is LoadOperation.DELETE
         changes_df = to_changes(rows_df, stored_df, self.load, is_delete=is_delete)
-        return {CHANGES_KEY: write_changes(changes_df, name, self.context.settings)}
+        return write_changes(changes_df, name, self.context.settings)

@@ -10,12 +10,16 @@ A feed is never needed to be right, just to be quick: whoever finds a part of it
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import uuid
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructField, StructType
 
 from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
@@ -28,8 +32,8 @@ from spark_jobs.storage.timeline import Instant, Timeline
 __all__ = ["AFTER", "BEFORE", "CHANGES_KEY", "drop_changes", "forget_changes", "read_changes", "write_changes"]
 
 FOLDER = ".changes"
-CHANGES_KEY = "changes"
-"""The commit metadata key (without prefix) of the name of the commit's folder."""
+CHANGES_KEY, COLUMNS_KEY = "changes", "changes_columns"
+"""Commit metadata keys (without prefix) of the name of the commit's folder, and of the columns in it."""
 MAX_KEPT = 1000
 """Commits whose folders are kept at most, however far behind a consumer is."""
 MIN_AGE_NS = 60 * 60 * 10**9
@@ -40,11 +44,12 @@ _COMPLETE = "_SUCCESS"
 log = logging.getLogger(__name__)
 
 
-def write_changes(changes_df: DataFrame, table: str, settings: Settings) -> str:
-    """Write ``before`` and ``after`` of a commit that is about to be made; gives the folder's name for its metadata."""
+def write_changes(changes_df: DataFrame, table: str, settings: Settings) -> dict[str, str]:
+    """Write ``before`` and ``after`` of a commit that is about to be made; gives what its metadata has to name."""
     folder = uuid.uuid4().hex
     changes_df.select(BEFORE, AFTER).write.parquet(f"{_root(table, settings)}/{folder}")
-    return folder
+    columns = changes_df.schema[AFTER].dataType.json()
+    return {CHANGES_KEY: folder, COLUMNS_KEY: base64.b64encode(zlib.compress(columns.encode())).decode()}
 
 
 def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, settings: Settings) -> DataFrame | None:
@@ -66,14 +71,26 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
     if not timeline.holds(window.after):
         return None
     files = Filesystem(_root(timeline.table, settings))
-    folders: list[str] = []
-    for commit in timeline.changes_in(window):
+    folders, commits = list[str](), timeline.changes_in(window)
+    for commit in commits:
         folder = _folder_of(timeline, commit)
         if folder is None or files.read(f"{folder}/{_COMPLETE}") is None:
             log.info("table %s: no change feed of commit %s", timeline.table, commit.time)
             return None
         folders.append(folder)
-    return _read_merged(spark, timeline.table, folders, settings) if folders else None
+    if not folders:
+        return None
+    paths = [f"{_root(timeline.table, settings)}/{folder}" for folder in folders]
+    columns = [_columns_of(timeline, commit) for commit in commits]
+    known = [each for each in columns if each is not None]
+    if len(known) < len(columns):
+        return _read_merged(spark, timeline.table, paths)
+    # By the commits' own account of the columns: Spark would start a job to read the footers of all files.
+    if (row := _united(known)) is None:
+        log.info("table %s: a column changed its type between two commits of the change feed", timeline.table)
+        return None
+    log.info("table %s: %d commits of the change feed, %s", timeline.table, len(paths), row.simpleString())
+    return spark.read.schema(StructType().add(BEFORE, row).add(AFTER, row)).parquet(*paths)
 
 
 def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], settings: Settings, *, now_ns: int) -> int:
@@ -125,8 +142,23 @@ def _folder_of(timeline: Timeline, commit: Instant) -> str | None:
     return timeline.metadata(commit).get(METADATA_PREFIX + CHANGES_KEY)
 
 
-def _read_merged(spark: SparkSession, table: str, folders: Iterable[str], settings: Settings) -> DataFrame | None:
-    paths = [f"{_root(table, settings)}/{folder}" for folder in folders]
+def _columns_of(timeline: Timeline, commit: Instant) -> StructType | None:
+    """The columns of the commit's feed; None for one of a release that did not keep them."""
+    packed = timeline.metadata(commit).get(METADATA_PREFIX + COLUMNS_KEY)
+    return StructType.fromJson(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else None
+
+
+def _united(rows: Iterable[StructType]) -> StructType | None:
+    """The columns of all of these, each once; None when one has two types."""
+    types: dict[str, DataType] = {}
+    for field in (field for row in rows for field in row):
+        if types.setdefault(field.name, field.dataType).simpleString() != field.dataType.simpleString():
+            return None
+    return StructType([StructField(name, type_) for name, type_ in types.items()])
+
+
+def _read_merged(spark: SparkSession, table: str, paths: Sequence[str]) -> DataFrame | None:
+    """The same by the files, for commits of releases that did not keep their columns."""
     try:
         feed_df = spark.read.option("mergeSchema", "true").parquet(*paths)
         # Over Spark Connect the files are not looked at before the schema is read.

@@ -66,13 +66,13 @@ def crash_in_feed(module: str, number: int, *, is_written: bool) -> Callable[[py
     def install(patch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
 
-        def write(*arguments: Any) -> str:
+        def write(*arguments: Any) -> dict[str, str]:
             calls.append(1)
             place = len(calls)
-            folder = write_changes(*arguments) if place < number or (is_written and place == number) else ""
+            metadata = write_changes(*arguments) if place < number or (is_written and place == number) else {}
             if place >= number:
                 raise CrashError
-            return folder
+            return metadata
 
         patch.setattr(f"spark_jobs.{module}.write_changes", write)
 

@@ -20,7 +20,7 @@ from spark_jobs.lake_spec.naming import event_namings, naming_of
 from spark_jobs.lake_spec.people import STAND_IN, Naming, Person
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import REMOVES, ROW_KEY, Deletes, TableSpec
-from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, checkpoint_key, table_checkpoint
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import TableLayout, log_layout, tombstones_layout
@@ -116,7 +116,7 @@ def erase_in_table(spark: SparkSession, spec: LakeSpec, layout: TableLayout, per
         is_own = _is_of_the_key(naming, layout.name, spec)
         if layout.name in spec.fed_tables:
             changes_df = _changes(found_df, layout.name, spec, None if is_own else naming)
-            metadata[CHANGES_KEY] = write_changes(changes_df, layout.name, settings)
+            metadata |= write_changes(changes_df, layout.name, settings)
         edited_df = found_df if is_own else without_person(found_df, naming)
         if table and table.removes_rows:
             edited_df = edited_df.withColumn(REMOVES, F.lit(False))

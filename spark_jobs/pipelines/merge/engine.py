@@ -38,7 +38,7 @@ from spark_jobs.pipelines.merge.tables import (
     rows_an_event,
     targets_of,
 )
-from spark_jobs.storage.change_feed import CHANGES_KEY, write_changes
+from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import (
     OLD_MIRRORS,
     SPLIT,
@@ -254,7 +254,7 @@ class Merge:
             metadata = {**metadata, **declared_form(table.spec, self.context.spec)}
             metadata |= column_forms(table) if table.spec.is_mirror else {}
             if is_fed:
-                metadata[CHANGES_KEY] = write_changes(to_changes(changed_df, table), table.name, self.context.settings)
+                metadata |= write_changes(to_changes(changed_df, table), table.name, self.context.settings)
             rows_df = to_stored(changed_df, table)
             if table.spec.is_mirror:
                 write_again(self.context.spark, table, timeline, layout, self.context.settings)

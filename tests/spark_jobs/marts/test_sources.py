@@ -40,8 +40,9 @@ def made(spark: SparkSession, tmp_path: Path) -> MadeTable:
     settings = settings_of(tmp_path)
     table = MadeTable(table_layout(SPEC.table("units")), Path(settings.table_path("units")))
     for number, feed in FEEDS.items():
-        folder = write_changes(spark.createDataFrame(feed, f"before {ROW}, after {ROW}"), "units", settings)
-        table.commits(number, extraMetadata={"lakehouse.changes": folder}, operationType="UPSERT")
+        of_feed = write_changes(spark.createDataFrame(feed, f"before {ROW}, after {ROW}"), "units", settings)
+        metadata = {f"lakehouse.{key}": text for key, text in of_feed.items()}
+        table.commits(number, extraMetadata=metadata, operationType="UPSERT")
     return table
 
 

@@ -20,7 +20,15 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import change_feed
-from spark_jobs.storage.change_feed import AFTER, BEFORE, drop_changes, forget_changes, read_changes, write_changes
+from spark_jobs.storage.change_feed import (
+    AFTER,
+    BEFORE,
+    CHANGES_KEY,
+    drop_changes,
+    forget_changes,
+    read_changes,
+    write_changes,
+)
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.timeline import Timeline
@@ -29,6 +37,7 @@ HOUR_NS = 3600 * 10**9
 NOW_NS = 500_000 * HOUR_NS
 Change = tuple[Any, ...]
 UNIT = "unit_id bigint, price decimal(18,4)"
+UNIT_ROW = "struct<unit_id:bigint,price:decimal(18,4)>"
 FEEDS: dict[int, list[tuple[tuple[int, Decimal] | None, tuple[int, Decimal] | None]]] = {
     2: [(None, (1, Decimal("1.5000"))), (None, (2, Decimal("2.0000")))],
     3: [((1, Decimal("1.5000")), (1, Decimal("7.0000")))],
@@ -44,11 +53,12 @@ def window(after: int, up_to: int) -> InstantRange:
     return InstantRange(after=at(after), up_to=at(up_to))
 
 
-def commit(settings: Settings, number: int, folder: str | None, operation: str = "UPSERT") -> None:
-    """Put a commit on the timeline that names this folder of the feed, or none."""
+def commit(settings: Settings, number: int, feed: str | Mapping[str, str] | None, operation: str = "UPSERT") -> None:
+    """Put a commit on the timeline that names this folder of the feed, with its columns or without, or none."""
     timeline = Path(settings.table_path("units"), ".hoodie")
     timeline.mkdir(parents=True, exist_ok=True)
-    metadata = {"lakehouse.changes": folder} if folder else {}
+    of_feed = {"changes": feed} if isinstance(feed, str) else feed or {}
+    metadata = {f"lakehouse.{key}": text for key, text in of_feed.items()}
     content = {"operationType": operation, "extraMetadata": metadata}
     (timeline / f"{at(number)}.deltacommit").write_text(json.dumps(content))
 
@@ -73,8 +83,10 @@ def fed(spark: SparkSession, settings: Settings) -> dict[int, str]:
     commit(settings, 1, None)
     for number, changes in FEEDS.items():
         changes_df = spark.createDataFrame(changes, f"{BEFORE} struct<{UNIT}>, {AFTER} struct<{UNIT}>")
-        names[number] = write_changes(changes_df, "units", settings)
-        commit(settings, number, names[number])
+        metadata = write_changes(changes_df, "units", settings)
+        names[number] = metadata[CHANGES_KEY]
+        # The first is of a release that kept no columns: the windows have some or no commits that did, or all.
+        commit(settings, number, names[number] if number == 2 else metadata)
     return names
 
 
@@ -129,12 +141,24 @@ def test_what_is_missing_is_reported(spark, settings, fed):
 
 
 @pytest.mark.spark
-def test_a_column_declared_later_is_null_before(spark, settings, fed):
+def test_the_columns_of_a_feed_are_in_its_commit_and_no_file_is_read_for_them(spark, settings, fed):
+    """The files are gone: the schema is known all the same."""
+    for file in folders(settings).rglob("*.parquet"):
+        file.unlink()
+    feed_df = read_changes(spark, units(settings), window(2, 4), settings)
+    assert feed_df is not None
+    assert feed_df.schema.simpleString() == f"struct<before:{UNIT_ROW},after:{UNIT_ROW}>"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("has_columns", [True, False])
+def test_a_column_declared_later_is_null_before(spark, settings, fed, has_columns):
     wider = f"struct<{UNIT}, view string>"
     changes_df = spark.createDataFrame(
         [((2, Decimal(2), None), (2, Decimal(2), "sea"))], f"{BEFORE} {wider}, {AFTER} {wider}"
     )
-    commit(settings, 5, write_changes(changes_df, "units", settings))
+    metadata = write_changes(changes_df, "units", settings)
+    commit(settings, 5, metadata if has_columns else metadata[CHANGES_KEY])
     feed_df = read_changes(spark, units(settings), window(2, 5), settings)
     assert feed_df is not None
     assert sorted(
@@ -147,10 +171,12 @@ def test_a_column_declared_later_is_null_before(spark, settings, fed):
 
 
 @pytest.mark.spark
-def test_a_column_of_another_type_is_a_reason_to_recompute(spark, settings, fed):
+@pytest.mark.parametrize("has_columns", [True, False])
+def test_a_column_of_another_type_is_a_reason_to_recompute(spark, settings, fed, has_columns):
     other = "struct<unit_id string, price decimal(18,4)>"
     changes_df = spark.createDataFrame([(None, ("2", Decimal(2)))], f"{BEFORE} {other}, {AFTER} {other}")
-    commit(settings, 5, write_changes(changes_df, "units", settings))
+    metadata = write_changes(changes_df, "units", settings)
+    commit(settings, 5, metadata if has_columns else metadata[CHANGES_KEY])
     assert read(spark, settings, 3, 5) is None
     assert len(read(spark, settings, 4, 5) or []) == 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -76,13 +76,7 @@ def measure_found(settings: Settings, folder: Path, *, sizes: Sequence[int], war
 def _race(spark: SparkSession, settings: Settings, folder: Path, tables: int, warm_ups: int, rounds: int) -> Race:
     shop = Shop(tables=tables, rows=ROWS, is_found=True)
     folder.mkdir()
-    shop.write_spec(folder / "lake.yaml")
-    settings = replace(
-        settings,
-        base_path=str(folder / "lake"),
-        landing_path=str(folder / "landing"),
-        lake_spec=str(folder / "lake.yaml"),
-    )
+    settings = shop.lake_settings(settings, folder)
     lake = FoundLake(spark=spark, shop=shop, settings=settings)
     first = lake.load()
     if missing := [table.name for table in shop.all if not Path(settings.table_path(table.name)).is_dir()]:

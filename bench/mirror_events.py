@@ -6,12 +6,14 @@ import base64
 import json
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from spark_jobs.contracts.settings import Settings
 
 _START_MS = 1_780_272_000_000
 _DECIMAL = {"scale": "2", "connect.decimal.precision": "12"}
@@ -121,6 +123,16 @@ class Shop:
             "quality": {"table": "shop_quality"},
         }
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
+
+    def lake_settings(self, settings: Settings, folder: Path) -> Settings:
+        """Write the lake spec into a folder; the settings of the lake that has its tables and landing files there."""
+        self.write_spec(folder / "lake.yaml")
+        return replace(
+            settings,
+            base_path=str(folder / "lake"),
+            landing_path=str(folder / "landing"),
+            lake_spec=str(folder / "lake.yaml"),
+        )
 
     def land_rows(self, landing: Path) -> int:
         """The snapshot of every table, a file for each; gives how many events that are."""

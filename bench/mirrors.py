@@ -164,13 +164,7 @@ def measure_mirrors(
 ) -> Race:
     """Seconds of a round for ``tables`` mirrors with so many changes each; ``alone`` of them are also timed singly."""
     shop = Shop(tables=tables, rows=changes)
-    shop.write_spec(folder / "lake.yaml")
-    settings = replace(
-        settings,
-        base_path=str(folder / "lake"),
-        landing_path=str(folder / "landing"),
-        lake_spec=str(folder / "lake.yaml"),
-    )
+    settings = shop.lake_settings(settings, folder)
     twin = replace(settings, base_path=str(folder / "twin"))
     spark = open_bench_session(settings, folder=folder, with_peers=False)
     lake = MirrorLake(spark=spark, shop=shop, settings=settings, twin=twin)

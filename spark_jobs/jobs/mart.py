@@ -36,14 +36,13 @@ def run(context: JobContext[MartOptions]) -> JobResult:
             not come yet; all others were refreshed.
         DefinitionChangedError: marts whose definition is another one than that of their rows; the same holds.
     """
-    settings = context.settings
-    spec = context.spec
+    spec, chosen = context.spec, marts_of(context)
     waiting = {
         mart.name: f"reads {show_all(missing)}, which no pattern has found in the log so far"
-        for mart in marts_of(context)
+        for mart in chosen
         if (missing := spec.missing_reads(mart))
     }
-    marts = [mart for mart in marts_of(context) if mart.name not in waiting]
+    marts = [mart for mart in chosen if mart.name not in waiting]
     request = RefreshRequest(is_full=context.options.full, moves_cut=context.options.move_cut)
     refreshes = LayerRefresh(context=context, request=request).run(marts)
     outcomes = [outcome for refresh in refreshes for outcome in refresh.outcomes]
@@ -57,9 +56,9 @@ def run(context: JobContext[MartOptions]) -> JobResult:
                 changed.update(error.changed)
             case MartAheadError() as error:
                 waiting[mart.name] = str(error)
-    Holds(settings).release({outcome.table for outcome in outcomes} - stopped.keys())
+    Holds(context.settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == context.options.layer]
-    Engine(context=context, request=request).forget_changes(read.table for mart in layer for read in mart.reads)
+    Engine(context=context).forget_changes(read.table for mart in layer for read in mart.reads)
     result = context.result(
         DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 
 from spark_jobs.context import AnyContext
@@ -28,7 +28,7 @@ class MartRefresh:
     error: GateStoppedError | MartAheadError | DefinitionChangedError | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LayerRefresh:
     """Refreshes the marts of a layer, as many at a time as tables are written at a time (``write_threads``).
 
@@ -38,7 +38,6 @@ class LayerRefresh:
 
     context: AnyContext
     request: RefreshRequest
-    _done: dict[str, MartRefresh] = field(default_factory=dict, init=False)
 
     def run(self, marts: Sequence[MartSpec]) -> list[MartRefresh]:
         """Refresh these marts; what each gave, in their order."""
@@ -47,7 +46,7 @@ class LayerRefresh:
         by_name = {mart.name: mart for mart in marts}
         order = TopologicalSorter(waits_for(marts, self.context.spec))
         order.prepare()
-        running: dict[Future[MartRefresh], str] = {}
+        running, ended = dict[Future[MartRefresh], str](), dict[str, MartRefresh]()
         most = min(self.context.settings.write_threads, len(marts))
         with Sessions(self.context.spark, self.context.settings) as sessions, ThreadPoolExecutor(most) as threads:
             try:
@@ -56,11 +55,11 @@ class LayerRefresh:
                         running[threads.submit(self._refresh, by_name[name], sessions)] = name
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         name = running.pop(future)
-                        self._done[name] = future.result()
+                        ended[name] = future.result()
                         order.done(name)
             finally:
                 threads.shutdown(cancel_futures=True)
-        return [self._done[mart.name] for mart in marts]
+        return [ended[mart.name] for mart in marts]
 
     def _refresh(self, mart: MartSpec, sessions: Sessions) -> MartRefresh:
         with sessions.one() as spark:

@@ -83,14 +83,13 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
     paths = [f"{_root(timeline.table, settings)}/{folder}" for folder in folders]
     columns = [_columns_of(timeline, commit) for commit in commits]
     known = [each for each in columns if each is not None]
-    if len(known) < len(columns):
-        return _read_merged(spark, timeline.table, paths)
-    # By the commits' own account of the columns: Spark would start a job to read the footers of all files.
-    if (row := _united(known)) is None:
+    feed_df = _read_known(spark, paths, known) if len(known) == len(columns) else _read_merged(spark, paths)
+    if feed_df is None:
         log.info("table %s: a column changed its type between two commits of the change feed", timeline.table)
-        return None
-    log.info("table %s: %d commits of the change feed, %s", timeline.table, len(paths), row.simpleString())
-    return spark.read.schema(StructType().add(BEFORE, row).add(AFTER, row)).parquet(*paths)
+    else:
+        described = feed_df.schema.simpleString()
+        log.info("table %s: %d commits of the change feed, %s", timeline.table, len(paths), described)
+    return feed_df
 
 
 def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], settings: Settings, *, now_ns: int) -> int:
@@ -148,24 +147,26 @@ def _columns_of(timeline: Timeline, commit: Instant) -> StructType | None:
     return StructType.fromJson(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else None
 
 
-def _united(rows: Iterable[StructType]) -> StructType | None:
-    """The columns of all of these, each once; None when one has two types."""
+def _read_known(spark: SparkSession, paths: Sequence[str], rows: Iterable[StructType]) -> DataFrame | None:
+    """The files by the columns that their commits name; None when one has two types.
+
+    Without a schema Spark would start a job to read the footers of all files.
+    """
     types: dict[str, DataType] = {}
     for field in (field for row in rows for field in row):
         if types.setdefault(field.name, field.dataType).simpleString() != field.dataType.simpleString():
             return None
-    return StructType([StructField(name, type_) for name, type_ in types.items()])
+    row = StructType([StructField(name, type_) for name, type_ in types.items()])
+    return spark.read.schema(StructType().add(BEFORE, row).add(AFTER, row)).parquet(*paths)
 
 
-def _read_merged(spark: SparkSession, table: str, paths: Sequence[str]) -> DataFrame | None:
-    """The same by the files, for commits of releases that did not keep their columns."""
+def _read_merged(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
+    """The same by the files' own columns, for commits of releases that did not name them."""
     try:
         feed_df = spark.read.option("mergeSchema", "true").parquet(*paths)
-        # Over Spark Connect the files are not looked at before the schema is read.
-        log.info("table %s: %d commits of the change feed, %s", table, len(paths), feed_df.schema.simpleString())
+        _ = feed_df.schema  # over Spark Connect the files are not looked at before
     except Exception as error:
         if "CANNOT_MERGE_SCHEMAS" in str(error):
-            log.info("table %s: a column changed its type between two commits of the change feed", table)
             return None
         raise
     return feed_df

@@ -31,7 +31,7 @@ class JdbcDelivery:
         records: rows of ``rows_df``.
         snapshots: how far all of them have come once this is committed.
         has_more: parts are left.
-        may_be_known: a run that died may have read them before, or a person may have replayed what it set aside.
+        may_be_known: a run that died may have read them before, or a person may have replayed what it quarantined.
     """
 
     rows_df: DataFrame

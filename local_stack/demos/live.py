@@ -1,7 +1,7 @@
 """A real database followed into the lake: SQL in PostgreSQL or MariaDB, Debezium, Kafka, Airflow, and the result.
 
 Everything runs on this machine, on free ports of the loopback interface, and is stopped at the end. Each statement is
-timed from its commit at the source until readers of the lake see what it did.
+timed from its commit at the source until readers of the lake see what it did. Then the source fails over to a dump.
 """
 
 from __future__ import annotations
@@ -10,20 +10,34 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-import sqlalchemy as sa
+import yaml
 
 from local_stack.console import say
 from local_stack.demos.demo import Steps
 from local_stack.demos.demo_report import format_table
-from local_stack.demos.lake_view import Rows, read_with_rust
-from local_stack.demos.live_values import COLUMNS, PATTERN, TABLE, Documents, follow
+from local_stack.demos.lake_view import read_with_rust
+from local_stack.demos.live_failover import (
+    FIRST,
+    LOST,
+    differences,
+    open_epoch,
+    restored,
+    take_snapshot,
+    turn_log,
+)
+from local_stack.demos.live_source import COMPARED, STATEMENTS, SalesTable, Statement
+from local_stack.demos.live_values import Documents, follow
 from local_stack.errors import SetupError
 from local_stack.lakes import of_one_lake
 from local_stack.servers.databases import MariaDB, PostgreSQL, Server, running
+from local_stack.servers.dumps import dump
 from local_stack.servers.kafka import KafkaBroker
 from local_stack.servers.kafka_connect import NAME as KAFKA_CONNECT
 from local_stack.servers.kafka_connect import ConnectWorker, connector_of
@@ -40,96 +54,13 @@ LIMIT_SECONDS = 300.0
 _BEFORE = 500
 """Sales that are there before the connector is: its snapshot."""
 _TABLE = "sales"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """What is done at the source, and what the lake has then: the status of a sale, None for no such sale."""
-
-    title: str
-    sql: str
-    sale: int
-    status: int | None
-
-
-STATEMENTS = (
-    Statement(
-        title="a sale is entered",
-        sql="INSERT INTO {table} VALUES (900001, 77, 'Ada of sales', 5, 'unit 5', 1, 'reserved', 250000.5000, {now})",
-        sale=900001,
-        status=1,
-    ),
-    Statement(
-        title="it is signed",
-        sql="UPDATE {table} SET {status_id} = 4, {status_name} = 'signed' WHERE {sale_id} = 900001",
-        sale=900001,
-        status=4,
-    ),
-    Statement(title="another sale is deleted", sql="DELETE FROM {table} WHERE {sale_id} = 17", sale=17, status=None),
-)
-
-
-class SalesTable:
-    """The ERP's table in a database of its own."""
-
-    def __init__(self, server: Server) -> None:
-        self.database = server.new_database()
-        self._engine = sa.create_engine(server.url(self.database), poolclass=sa.NullPool)
-        self._quote = self._engine.dialect.identifier_preparer.quote_identifier
-        is_postgres = self._engine.dialect.name == "postgresql"
-        self.pattern = "public.SALES" if is_postgres else f"{self.database}.SALES"
-        moment = "timestamp" if is_postgres else "datetime(3)"
-        types = {
-            "SaleId": "bigint PRIMARY KEY",
-            "AgentId": "bigint",
-            "AgentName": "varchar(60)",
-            "UnitId": "bigint",
-            "UnitName": "varchar(60)",
-            "StatusId": "bigint",
-            "StatusName": "varchar(60)",
-            "ContractSubtotal": "decimal(18,4)",
-            "ContractSigningDate": moment,
-        }
-        columns = ", ".join(f"{self._quote(name)} {kind}" for name, kind in types.items())
-        self._run(f"CREATE TABLE {self._quote('SALES')} ({columns})")
-        self._table = sa.table("SALES", *map(sa.column, types))
-
-    def fill(self, count: int) -> None:
-        """Sales of a few agents, as they might be."""
-        rows = [
-            {
-                "SaleId": n,
-                "AgentId": n % 9,
-                "AgentName": f"agent {n % 9}",
-                "UnitId": n,
-                "UnitName": f"unit {n}",
-                "StatusId": 1 + n % 4,
-                "StatusName": f"status {1 + n % 4}",
-                "ContractSubtotal": n * 1000,
-                "ContractSigningDate": datetime.now(UTC).replace(tzinfo=None, microsecond=0),
-            }
-            for n in range(1, count + 1)
-        ]
-        with self._engine.begin() as connection:
-            connection.execute(sa.insert(self._table), rows)
-
-    def execute(self, statement: Statement) -> str:
-        """Run it and commit; gives the SQL."""
-        names = {"sale_id": "SaleId", "status_id": "StatusId", "status_name": "StatusName", "table": "SALES"}
-        quoted = {name: self._quote(of) for name, of in names.items()}
-        sql = statement.sql.format(now=f"'{datetime.now(UTC):%Y-%m-%d %H:%M:%S}'", **quoted)
-        self._run(sql)
-        return sql
-
-    def _run(self, sql: str) -> None:
-        with self._engine.begin() as connection:
-            connection.exec_driver_sql(sql)
+_CONNECTOR = "sales"
 
 
 def run(argv: list[str]) -> int:
-    """Start all, follow three statements, show the answers, stop all; 0 when each came through.
+    """Start all, follow the statements and a failover, show the answers, stop all; 0 when all came as it should.
 
-    Of PostgreSQL also large values, which have to stay what they were when another column of their row changes.
+    Also a row of large values, which have to stay what they were when another column of it changes.
     """
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="python -m local_stack live", description=__doc__)
     parser.add_argument("--database", choices=sorted(DATABASES), default="postgresql", help="the source")
@@ -137,82 +68,139 @@ def run(argv: list[str]) -> int:
     steps, folder = Steps(), RunFolder(run_path(os.environ) / "live")
     if folder.running():
         raise SetupError(f"it runs already in {folder.path}; wait for it, or set LAKEHOUSE_RUN_PATH to another folder")
-    with folder.stopping(), running(DATABASES[options.database](port=free_port())) as server:
+    with folder.stopping(), ExitStack() as opened:
+        server = opened.enter_context(running(DATABASES[options.database](port=free_port())))
+        turn_log(server)
         source = SalesTable(server)
         source.fill(_BEFORE)
         steps.report(f"{server.name} at port {server.port}, table SALES with {_BEFORE:,} sales")
-        documents = Documents(server=server, database=source.database) if server.name == "postgresql" else None
-        if documents:
-            documents.create()
-            steps.report(f"table {TABLE} with a large value of {len(COLUMNS)} types")
-        kafka = _start_kafka(folder, server, source, steps, also=[PATTERN] if documents else [])
-        environ = {
-            **{name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"},
-            "LAKEHOUSE_BASE_PATH": str(folder.path / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
-            "LAKEHOUSE_LANDING_PATH": str(folder.path / "landing"),
-            "LAKEHOUSE_KAFKA_SERVERS": kafka,
-        }
+        documents = Documents(server=server, database=source.database)
+        documents.create()
+        steps.report(f"table {documents.pattern} with a large value of {len(documents.columns)} types")
+        worker = _start_kafka(folder)
+        _connect(worker, source, documents, steps)
+        environ = _environment(folder.path, worker.kafka)
         stack = Stack(folder.path, environ=environ)
         stack.airflow.forget_runs()
         stack.start(ingest_cron=EVERY_MINUTE)
-        settings = Settings.from_environment(environ)
+        lake = _Lake(Settings.from_environment(environ))
         steps.report(f"Airflow at {stack.airflow.url}; ingest_sales runs every minute, the rest follows it")
-        _wait_for(settings, lambda rows: len(rows) == _BEFORE, "the snapshot is in the lake")
+        lake.wait_for(lambda rows: len(rows) == _BEFORE, "the snapshot is in the lake")
         steps.report(f"the lake has the {_BEFORE:,} sales of the snapshot")
-        took = [_follow(each, source, settings, steps) for each in STATEMENTS]
-        values = follow(documents, environ, folder.path) if documents else []
-        rows = sorted(read_with_rust(settings.table_path(_TABLE)), key=lambda row: -row["sale_id"])[:4]
-    shown = ("sale_id", "agent_id", "status_id", "contract_subtotal", "is_deleted")
+        took = [_follow(each, source, lake, steps) for each in STATEMENTS]
+        values = follow(documents, environ, folder.path)
+        dumped = dump(server, source.database)
+        steps.report("the source is dumped")
+        took.append(_follow(LOST, source, lake, steps))
+        worker.remove(_CONNECTOR)
+        source = opened.enter_context(restored(source, dumped))
+        steps.report("its server is gone; another one at its address has the dump")
+        _connect(worker, source, documents, steps, is_restored=True)
+        took.append(_follow(FIRST, source, lake, steps, meanwhile=lambda: open_epoch(environ, steps.report)))
+        take_snapshot(source, environ)
+        steps.report("read the source's table once more, for what the dump did not have any more")
+        wrong = differences(source, lake.rows())
+        rows = sorted(lake.rows().values(), key=lambda row: -row["sale_id"])[:4]
+    shown = (*COMPARED, "is_deleted")
     print(f"\n{format_table(['statement', 'seconds until the lake shows it'], took)}\n", flush=True)
     print(
         f"newest rows of {_TABLE}:\n{format_table(shown, [[row[name] for name in shown] for row in rows])}", flush=True
     )
-    if values:
-        print(f"\nlarge values after another column changed:\n{format_table(('column', 'value'), values)}", flush=True)
-    say(f"the lake stays in {settings.base_path}")
-    return int(any(what != "kept" for _, what in values))
+    print(f"\nlarge values after another column changed:\n{format_table(('column', 'value'), values)}\n", flush=True)
+    for line in wrong:
+        say(f"WRONG {line}")
+    if not wrong:
+        say("after the failover the lake has each sale as the restored source has it")
+    say(f"the lake stays in {lake.settings.base_path}")
+    return int(bool(wrong) or any(what not in ("kept", "null") for _, what in values))
 
 
-def _start_kafka(
-    folder: RunFolder, server: Server, source: SalesTable, steps: Steps, *, also: Sequence[str] = ()
-) -> str:
-    """Broker, worker and connector; gives the broker's address."""
+@dataclass(frozen=True, slots=True)
+class _Lake:
+    """The lake's table of sales, as the Rust reader sees it."""
+
+    settings: Settings
+
+    def rows(self) -> dict[int, dict[str, Any]]:
+        """By the id of their sale; none while the table is not made."""
+        path = self.settings.table_path(_TABLE)
+        found = read_with_rust(path) if Timeline(table=_TABLE, path=path).last else []
+        return {row["sale_id"]: row for row in found}
+
+    def wait_for(self, has_come: Callable[[Mapping[int, Mapping[str, Any]]], bool], what: str) -> None:
+        """Look at it until it has something; TransientError when it does not come."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while time.monotonic() < deadline:
+            if has_come(self.rows()):
+                return
+            time.sleep(1.0)
+        raise TransientError(f"{what}: the lake does not show it after {LIMIT_SECONDS:.0f} s; look at Airflow's logs")
+
+
+def _environment(folder: Path, kafka: str) -> dict[str, str]:
+    """The variables of its lake, which is a new one in this folder."""
+    kept = {name: value for name, value in of_one_lake(os.environ).items() if name != "LAKEHOUSE_SPARK_REMOTE"}
+    return {
+        **kept,
+        "LAKEHOUSE_BASE_PATH": str(folder / f"lake-{datetime.now(UTC):%Y%m%dT%H%M%S}"),
+        "LAKEHOUSE_LANDING_PATH": str(folder / "landing"),
+        "LAKEHOUSE_KAFKA_SERVERS": kafka,
+        "LAKEHOUSE_LAKE_SPEC": str(lake_spec_of(folder)),
+    }
+
+
+def lake_spec_of(folder: Path) -> Path:
+    """The shipped lake's spec for a source that sends whole rows: null is a value there."""
+    shipped = Path(Settings().lake_spec)
+    document = yaml.safe_load(shipped.read_text(encoding="utf-8"))
+    document["source"]["nulls"] = "value"
+    for name in ("marts", "expectations"):
+        document[name] = str((shipped.parent / document[name]).resolve())
+    path = folder / "live.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def _start_kafka(folder: RunFolder) -> ConnectWorker:
+    """Broker and worker."""
     for name in ("kafka", KAFKA_CONNECT):  # data of another database
         shutil.rmtree(folder.path / name, ignore_errors=True)
     broker = KafkaBroker(folder=folder)
     broker.start()
     worker = ConnectWorker(folder=folder, kafka=broker.address)
     worker.start()
-    tables = ",".join([source.pattern, *also])
-    configuration = connector_of(server, database=source.database, tables=tables, kafka=broker.address)
-    worker.run("sales", configuration)
-    steps.report(f"Kafka at {broker.address}, Kafka Connect at port {worker.port} with Debezium for {server.name}")
-    return broker.address
+    return worker
 
 
-def _follow(statement: Statement, source: SalesTable, settings: Settings, steps: Steps) -> tuple[str, str]:
-    """Run it at the source and wait until the lake shows it; gives the statement and the seconds it took."""
+def _connect(
+    worker: ConnectWorker, source: SalesTable, documents: Documents, steps: Steps, *, is_restored: bool = False
+) -> None:
+    """A connector for both tables; that of a restored source follows its changes alone, and has no history."""
+    own = {"snapshot_mode": "no_data"} if is_restored else {}
+    if is_restored and source.server.name == "mariadb":
+        own["schema_history_internal_kafka_topic"] = "erp.schema-history-restored"
+    tables = f"{source.pattern},{documents.pattern}"
+    configuration = connector_of(source.server, database=source.database, tables=tables, kafka=worker.kafka, **own)
+    worker.run(f"{_CONNECTOR}-restored" if is_restored else _CONNECTOR, configuration)
+    steps.report(f"Kafka at {worker.kafka}, Kafka Connect at port {worker.port} with Debezium for {source.server.name}")
+
+
+def _follow(
+    statement: Statement,
+    source: SalesTable,
+    lake: _Lake,
+    steps: Steps,
+    *,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> tuple[str, str]:
+    """Run it at the source and wait until the lake shows it; gives the statement and the seconds it took.
+
+    ``meanwhile`` is what a person has to do for that.
+    """
     sql, begun = source.execute(statement), time.monotonic()
     steps.report(f"{statement.title}: {sql}")
-
-    def has_come(rows: Rows) -> bool:
-        of_sale = next((row for row in rows if row["sale_id"] == statement.sale), None)
-        is_there = of_sale is not None and not of_sale["is_deleted"]
-        return is_there == (statement.status is not None) and (
-            not is_there or (of_sale or {})["status_id"] == statement.status
-        )
-
-    _wait_for(settings, has_come, statement.title)
+    meanwhile()
+    lake.wait_for(statement.has_come, statement.title)
     seconds = f"{time.monotonic() - begun:.1f}"
     steps.report(f"  the lake shows it after {seconds} s")
     return statement.title, seconds
-
-
-def _wait_for(settings: Settings, is_there: Callable[[Rows], bool], what: str) -> None:
-    """Look at the table of sales until it has something; TransientError when it does not come."""
-    path, deadline = settings.table_path(_TABLE), time.monotonic() + LIMIT_SECONDS
-    while time.monotonic() < deadline:
-        if Timeline(table=_TABLE, path=path).last and is_there(read_with_rust(path)):
-            return
-        time.sleep(1.0)
-    raise TransientError(f"{what}: the lake does not show it after {LIMIT_SECONDS:.0f} s; look at Airflow's logs")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -74,11 +74,10 @@ class Server(ABC):
             raise SetupError(f"no {name} on this machine; install it: apt-get install {self.package}")
         return found
 
-    def run(self, *command: str) -> None:
-        """Run a program of the server to its end, as the server's account."""
-        done = subprocess.run(
-            command, cwd=self.folder, env=self._environment, user=self.user, capture_output=True, text=True
-        )
+    def run(self, *command: str, environ: Mapping[str, str] | None = None) -> None:
+        """Run a program of the server to its end, as the server's account; ``environ`` are further variables."""
+        variables = {**self._environment, **(environ or {})}
+        done = subprocess.run(command, cwd=self.folder, env=variables, user=self.user, capture_output=True, text=True)
         if done.returncode:
             raise SetupError(f"{self.name}: {Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()}")
 

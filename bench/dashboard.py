@@ -22,6 +22,7 @@ from local_stack.install.trino_install import install_trino
 from local_stack.servers.metastore import start_metastore, wait_for_metastore
 from local_stack.servers.services import RunFolder
 from local_stack.servers.trino_server import start_trino, wait_for_trino
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -111,7 +112,7 @@ def _fill(spark: SparkSession, places: Mapping[str, Settings], batches: int) -> 
         deliver(day, number, batches)
         _take_in(spark, day, START + (number + 1) * BATCH)
         newest = (Timeline(table=table, path=day.table_path(table)).newest for table in tables)
-        instants.append(max(each or "" for each in newest))
+        instants.append(max(each or NO_INSTANT for each in newest))
         if number % SERVICES_EVERY == SERVICES_EVERY - 1:
             run_job(spark, day, "services", service_clock(instants), action="run")
         if number % 12 == 0:

@@ -20,7 +20,7 @@ from bench.processes import memory_mb
 from bench.race import say
 from bench.session import open_bench_session
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, InstantRange, moment_of
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import TableLayout, all_layouts
@@ -93,7 +93,7 @@ def _day(
             run_job(spark, settings, job, clock, **options)
         seconds = time.perf_counter() - began
         timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
-        instants.append(max(timeline.newest or "" for timeline in timelines))
+        instants.append(max(timeline.newest or NO_INSTANT for timeline in timelines))
         written.update(_written_since(timelines, seen))
         serving = 0.0
         if has_services and number % SERVICES_EVERY == SERVICES_EVERY - 1:
@@ -128,14 +128,14 @@ def deliver(settings: Settings, number: int, batches: int) -> None:
     run_job(None, settings, "generate", START, events=EVENTS, **({"resume": True} if number else first))
 
 
-def service_clock(instants: Sequence[str]) -> datetime:
+def service_clock(instants: Sequence[Instant]) -> datetime:
     """A clock by which the commit of six hours ago is six hours old, whatever time the batches really took."""
     hours = timedelta(hours=6)
     ago = instants[max(len(instants) - 1 - int(hours / BATCH), 0)]
     return moment_of(ago) + hours
 
 
-def _written_since(timelines: Sequence[Timeline], seen: dict[str, str]) -> Mapping[str, int]:
+def _written_since(timelines: Sequence[Timeline], seen: dict[str, Instant]) -> Mapping[str, int]:
     """Bytes of each table's commits that came since the last look, which ``seen`` remembers."""
     written = {}
     for timeline in timelines:

@@ -17,6 +17,7 @@ from bench.contexts import split_context
 from bench.history import History
 from bench.race import say
 from spark_jobs.context import JobContext
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import load_job
@@ -70,11 +71,11 @@ class HistoryLake:
                 layout = table_layout(table)
                 commit(rows[table.name], layout, metadata=metadata, settings=self.settings, is_first=True)
 
-    def log_events(self, events_df: DataFrame) -> str:
+    def log_events(self, events_df: DataFrame) -> Instant:
         """Add events to the log; gives the commit's instant."""
         return self._commit_log(events_df)
 
-    def fold(self, events_df: DataFrame, log_instant: str) -> None:
+    def fold(self, events_df: DataFrame, log_instant: Instant) -> None:
         """Fold events that are in memory into the tables, as split does."""
         context, count = split_context(self.spark, self.spec, self.settings), events_df.count()
         merge = Merge(context=context, chosen=self.spec.tables)
@@ -97,7 +98,7 @@ class HistoryLake:
         """A table's rows as its readers see them."""
         return visible_rows(read_snapshot(self.spark, self.settings.table_path(table)), table, self.history.spec)
 
-    def _commit_log(self, rows_df: DataFrame) -> str:
+    def _commit_log(self, rows_df: DataFrame) -> Instant:
         return commit(rows_df, log_layout(self.spec), metadata={}, settings=self.settings).instant
 
 

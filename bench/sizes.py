@@ -15,7 +15,7 @@ from bench.processes import processor_seconds
 from bench.session import open_bench_session
 from bench.sizes_report import Sizes, TableSize
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -129,7 +129,7 @@ def _weigh_table(
     )
 
 
-def _written_since(instant: str, timeline: Timeline) -> tuple[int, int]:
+def _written_since(instant: Instant, timeline: Timeline) -> tuple[int, int]:
     """Rows and bytes that the commits since then wrote."""
     writes = timeline.writes_in(InstantRange(after=instant, up_to=timeline.newest or instant))
     return sum(map(timeline.rows_written, writes)), sum(map(timeline.bytes_written, writes))

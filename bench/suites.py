@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.race import say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Expectation
 from spark_jobs.lake_spec.tables import TableType
@@ -62,7 +63,7 @@ def measure_suites(settings: Settings, folder: Path, *, warm_ups: int, rounds: i
         return read_pull(spark, timeline.path, plan_pull(timeline, after=after))
 
     def whole() -> DataFrame:
-        return read_as_of(spark, timeline.path, timeline.last or "")
+        return read_as_of(spark, timeline.path, timeline.last or NO_INSTANT)
 
     ways: Mapping[str, Callable[[], tuple[Verdict, ...]]] = {
         "suites, increment": lambda: _by_suite(increment(), rules),

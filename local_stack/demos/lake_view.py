@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_stack.demos.truth_check import IS_DELETED, Truth, check_count, check_reasons, check_table, same_rows
 from local_stack.servers.bucket import storage_options
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.s3 import is_s3
@@ -30,7 +31,7 @@ class TableView:
     name: str
     spark: Rows
     rust: Rows
-    instant: str
+    instant: Instant
 
     @property
     def live(self) -> Rows:

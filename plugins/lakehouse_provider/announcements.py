@@ -16,6 +16,7 @@ from airflow.sdk.execution_time.context import InletEventsAccessors
 
 from lakehouse_provider.assets import BACKLOG, table_of
 from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.results import DONE, JobResult
 
 Facts = Mapping[str, Any]
@@ -88,6 +89,6 @@ def plan_reminder(result: JobResult, log: Asset, announced: Facts, split: Facts,
     return {**announced, "again": min(again + 1, 10), "clock": result.clock, "run_id": run_id, "job": result.job}
 
 
-def _moved(up_to: str, announced: Facts) -> bool:
+def _moved(up_to: Instant, announced: Facts) -> bool:
     """True when ``up_to`` is a real instant and not the one already announced."""
-    return up_to.strip("0") != "" and up_to != (announced.get("source") or {}).get("up_to")
+    return up_to != BEGINNING and up_to != (announced.get("source") or {}).get("up_to")

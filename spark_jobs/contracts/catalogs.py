@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from spark_jobs.contracts.instants import Instant
+
 GLUE, METASTORE = "glue", "thrift://host:9083"
 CATALOG_FORMS = {GLUE: re.compile(GLUE), METASTORE: re.compile(r"thrift://[A-Za-z0-9._-]{1,253}:[0-9]{1,5}")}
 """What ``LAKEHOUSE_CATALOG`` may be, by an example of each form: the Glue data catalog of the account that the job
@@ -62,7 +64,7 @@ class CatalogTable:
     columns: tuple[CatalogColumn, ...]
     partition_keys: tuple[CatalogColumn, ...]
     input_format: str
-    instant: str
+    instant: Instant
     is_read_optimized: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING, parse_instant
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, parse_instant
 from spark_jobs.contracts.names import show
 
 _TEXT = re.compile(r"([0-9]{17})(?:/([0-9]{17})/([1-9][0-9]{0,8})/([0-9a-f]{12}))?")
@@ -27,8 +27,8 @@ class Checkpoint:
     Between the two are no commits but those of table services, which have no rows of their own.
     """
 
-    instant: str = BEGINNING
-    begun: str = ""
+    instant: Instant = BEGINNING
+    begun: Instant = NO_INSTANT
     files: int = 0
     listing: str = ""
 
@@ -49,7 +49,7 @@ class Checkpoint:
                 f"what its tables say"
             )
         instant, begun, files, listing = found.groups()
-        return cls(instant=instant, begun=begun or "", files=int(files or 0), listing=listing or "")
+        return cls(instant=Instant(instant), begun=Instant(begun or ""), files=int(files or 0), listing=listing or "")
 
     def __str__(self) -> str:
         return f"{self.instant}/{self.begun}/{self.files}/{self.listing}" if self.begun else self.instant
@@ -70,12 +70,12 @@ def furthest_behind(checkpoints: Iterable[str]) -> str:
     return str(min(map(Checkpoint.parse, checkpoints)))
 
 
-def instant_of(checkpoint: str) -> str:
+def instant_of(checkpoint: str) -> Instant:
     """The instant up to which everything was read."""
-    return checkpoint.partition("/")[0]
+    return Instant(checkpoint.partition("/")[0])
 
 
-def needed_from(checkpoint: str) -> str:
+def needed_from(checkpoint: str) -> Instant:
     """The oldest commit that who goes on from here needs: the one that was begun, or the last that was read."""
     _, _, rest = checkpoint.partition("/")
-    return rest.partition("/")[0] or checkpoint
+    return Instant(rest.partition("/")[0] or checkpoint)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import Instant, format_instant
 
 MARGIN = timedelta(minutes=5)
 """Clocks of two machines may differ by so much; a commit that is less ahead is waited for."""
@@ -20,7 +20,7 @@ _RUNBOOK = "docs/runbooks/clock.md"
 class CommitAheadError(TerminalError):
     """The newest commit of a table is later than now: commits before that time would never be read."""
 
-    def __init__(self, *, table: str, instant: str, now: datetime) -> None:
+    def __init__(self, *, table: str, instant: Instant, now: datetime) -> None:
         self.table, self.instant = table, instant
         super().__init__(
             f"{table}: its newest commit, {instant}, is later than now ({format_clock(now)}), and would hide what is "
@@ -32,7 +32,7 @@ class CommitAheadError(TerminalError):
 class CommitHiddenError(TerminalError):
     """A commit got a time that is not after the one before it: the engine's clock went back while it was written."""
 
-    def __init__(self, *, table: str, instant: str, newest: str) -> None:
+    def __init__(self, *, table: str, instant: Instant, newest: Instant) -> None:
         self.table, self.instant, self.newest = table, instant, newest
         super().__init__(
             f"{table}: commit {instant} is not later than {newest}, which was there before it, so readers that are at "
@@ -72,7 +72,7 @@ def is_ahead(moment: datetime, now: datetime) -> bool:
     return moment > now + MARGIN
 
 
-def is_instant_ahead(instant: str, now: datetime) -> bool:
+def is_instant_ahead(instant: Instant, now: datetime) -> bool:
     """:func:`is_ahead` of an instant."""
     return instant > format_instant(now + MARGIN)
 

@@ -147,10 +147,10 @@ class CommitLostError(TransientError):
 class RestoreUnfinishedError(TerminalError):
     """A restore was cut off, perhaps within a table: Hudi accepts no write to that before the restore has ended."""
 
-    def __init__(self, *, table: str, instant: str, savepoint: str = "") -> None:
-        self.table, self.instant, self.savepoint = table, instant, savepoint
+    def __init__(self, *, table: str, begun: str, savepoint: str = "") -> None:
+        self.table, self.begun, self.savepoint = table, begun, savepoint
         super().__init__(
-            f"{table}: a restore that began at {instant} was cut off; run the same restore once more: "
+            f"{table}: a restore that began at {begun} was cut off; run the same restore once more: "
             + (f"restore --to {savepoint} --yes" if savepoint else "doctor check says how")
         )
 

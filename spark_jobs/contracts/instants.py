@@ -5,29 +5,36 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NewType
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
 
+Instant = NewType("Instant", str)
+"""The time of a commit on a table's timeline: ``yyyyMMddHHmmssSSS``, UTC. Instants sort as their texts do."""
 _INSTANT = re.compile(r"[0-9]{17}")
-BEGINNING = "0" * 17
+BEGINNING = Instant("0" * 17)
 """Sorts before every instant: a range that starts here holds everything."""
+END = Instant("9" * 17)
+"""Sorts after every instant."""
+NO_INSTANT = Instant("")
+"""Where there is none; it sorts before all others, and is false."""
 
 
-def parse_instant(text: str) -> str:
-    """Return ``text`` when it is an instant (``yyyyMMddHHmmssSSS``, UTC), else raise ContractError."""
+def parse_instant(text: str) -> Instant:
+    """The instant that ``text`` is (``yyyyMMddHHmmssSSS``, UTC), else raise ContractError."""
     if not _INSTANT.fullmatch(text):
         raise ContractError(f"{show(text)} is not an instant; give 17 digits, yyyyMMddHHmmssSSS in UTC")
-    return text
+    return Instant(text)
 
 
-def format_instant(moment: datetime) -> str:
+def format_instant(moment: datetime) -> Instant:
     """The instant of a moment, to the millisecond."""
     moment = moment.astimezone(UTC)
-    return f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"
+    return Instant(f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}")
 
 
-def moment_of(instant: str) -> datetime:
+def moment_of(instant: Instant) -> datetime:
     """The moment of an instant, in UTC: what :func:`format_instant` was given, to the millisecond."""
     text = parse_instant(instant)
     return datetime.strptime(f"{text[:14]}.{text[14:]}000", "%Y%m%d%H%M%S.%f").replace(tzinfo=UTC)
@@ -37,8 +44,8 @@ def moment_of(instant: str) -> datetime:
 class InstantRange:
     """Completed instants after ``after`` (exclusive) up to ``up_to`` (inclusive)."""
 
-    after: str
-    up_to: str
+    after: Instant
+    up_to: Instant
 
     def __post_init__(self) -> None:
         parse_instant(self.after)

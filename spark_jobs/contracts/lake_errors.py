@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.contracts.errors import TerminalError
+from spark_jobs.contracts.instants import Instant
 
 
 class CommitTimesError(TerminalError):
     """The files of a table's commits do not have the times at which these ended, by which Hudi reads the table."""
 
-    def __init__(self, *, table: str, instants: Sequence[str]) -> None:
+    def __init__(self, *, table: str, instants: Sequence[Instant]) -> None:
         self.table, self.instants = table, tuple(instants)
         super().__init__(
             f"{table}: the files of {len(self.instants)} commits are younger than the commits, as after a copy that "

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 
 DONE = "done"
 NOTHING_TO_DO = "nothing_to_do"
@@ -18,7 +19,7 @@ class TableOutcome:
     """One table after the job: ``instant`` is its last completed instant, ``rows`` what this run wrote to it."""
 
     table: str
-    instant: str | None
+    instant: Instant | None
     rows: int
     is_committed: bool
 
@@ -28,8 +29,8 @@ class SourceWindow:
     """What was read: instants of ``table`` after ``after`` (exclusive) up to ``up_to`` (inclusive)."""
 
     table: str
-    after: str
-    up_to: str
+    after: Instant
+    up_to: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import Interval, format_clock
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.names import plain, show, show_all
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -66,7 +67,7 @@ def run(context: JobContext[RecomputeOptions]) -> JobResult:
     return _result(context, engine, plans, outcomes, way_back=done.id if done and done.tables else "")
 
 
-def _kept_before(id_: str, settings: Settings) -> Mapping[str, str]:
+def _kept_before(id_: str, settings: Settings) -> Mapping[str, Instant]:
     """States that an earlier try of this very run kept, before it was killed: the way back leads to them."""
     record = SavepointRecords(settings).find(id_)
     return record.tables if record else {}

@@ -15,6 +15,7 @@ from pathlib import Path
 from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.arguments import format_clock, names_of
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.job_errors import AuditFailedError
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
@@ -150,7 +151,7 @@ def _result(
     )
 
 
-def _cells(table: str, instant: str, verdicts: tuple[Verdict, ...]) -> tuple[object, ...]:
+def _cells(table: str, instant: Instant, verdicts: tuple[Verdict, ...]) -> tuple[object, ...]:
     broken = [each.expectation.name for each in verdicts if each.outcome is not Outcome.HELD]
     return table, instant, len(verdicts), max((each.checked for each in verdicts), default=0), ", ".join(broken) or "-"
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, StalePlanError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.names import show
 
 HEADER = ("table", "changed", "what apply does", "rows", "partitions", "bytes", "last full refresh", "downstream")
@@ -45,7 +46,7 @@ class DefinitionChange:
     table: str
     changed: tuple[str, ...]
     action: Action
-    instant: str
+    instant: Instant
     remedy: str = ""
     rows: int | None = None
     partitions: int = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
@@ -76,12 +77,12 @@ def newest_bytes(path: str, folders: Sequence[str]) -> int:
     """Bytes of the newest base file of every file group in these folders of a table."""
     files, total = Filesystem(path), 0
     for folder in folders:
-        newest: dict[str, tuple[str, int]] = {}
+        newest: dict[str, tuple[Instant, int]] = {}
         for entry in files.list_files(folder):
             name = entry.path.rsplit("/", 1)[-1]
             if name.endswith(".parquet"):
                 group, _, instant = name.removesuffix(".parquet").split("_", 2)  # <file group>_<write token>_<instant>
-                newest[group] = max(newest.get(group, ("", 0)), (instant, entry.size))
+                newest[group] = max(newest.get(group, (BEGINNING, 0)), (Instant(instant), entry.size))
         total += sum(size for _, size in newest.values())
     return total
 

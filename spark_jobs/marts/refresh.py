@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.clocks import is_ahead, machine_now
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.definitions import mart_parts
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
@@ -275,7 +276,7 @@ class Refresh:
         parts = json.dumps(mart_parts(self.mart, self.context.spec), sort_keys=True)
         return {CLOCK: format_clock(self.clock), DEFINITION: self.mart.definition, DECLARED: parts}
 
-    def _remember(self, instant: str | None) -> None:
+    def _remember(self, instant: Instant | None) -> None:
         notes = {**self.state.notes, **self.notes, **self._self}
         state = ConsumerState(checkpoints=self.checkpoints, tables={self.mart.name: instant}, notes=notes)
         ConsumerRegistry(self.context.settings.base_path).write(self.mart.name, state, self.context.clock)

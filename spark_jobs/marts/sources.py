@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.checkpoints import instant_of
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import ReadSpec
@@ -82,7 +83,7 @@ class Source:
         stored = spec.stored_name(read.table)
         timeline = Timeline(table=stored, path=settings.table_path(stored))
         timeline.check_readable()
-        held = Pull(window=InstantRange(after=checkpoint, up_to=checkpoint))
+        held = Pull(window=InstantRange(after=instant_of(checkpoint), up_to=instant_of(checkpoint)))
         pull = held if is_held else plan_pull(timeline, after=checkpoint)
         return cls(read=read, inputs=inputs, timeline=timeline, pull=pull, spec=spec, settings=settings)
 
@@ -97,7 +98,7 @@ class Source:
         return self.timeline.table
 
     @property
-    def up_to(self) -> str:
+    def up_to(self) -> Instant:
         """The instant the mart is brought to; ``BEGINNING`` while the table has no commit."""
         return self.pull.window.up_to
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
@@ -73,7 +74,7 @@ def _remember_again(engine: Engine, mart: MartSpec, record: Record) -> None:
         ConsumerRegistry(engine.context.settings.base_path).write(mart.name, then, engine.context.clock)
 
 
-def metadata_at(timeline: Timeline, instant: str) -> dict[str, str]:
+def metadata_at(timeline: Timeline, instant: Instant) -> dict[str, str]:
     """A mart's metadata at an instant: its checkpoints, clock, definition, rules and checksums."""
     found: dict[str, str] = {}
     for write in timeline.writes:

@@ -13,6 +13,7 @@ from functools import partial
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import VALID, TableSpec
 from spark_jobs.lake_spec.versions import history_columns, key_columns, versions_select
@@ -28,7 +29,7 @@ OfKeys = Callable[[DataFrame], DataFrame]
 
 
 def versions_at(
-    instant: str,
+    instant: Instant,
     timeline: Timeline,
     table: TableSpec,
     spec: LakeSpec,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.definitions import Parts, changed_parts, digest_of, is_rebuildable, table_parts
 from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange, LakePlan
@@ -130,7 +131,7 @@ def _change(
         changed=changed,
         action=action,
         remedy=remedy,
-        instant=timeline.last or "",
+        instant=timeline.last or NO_INSTANT,
         rows=timeline.rows_stored,
         partitions=len(folders),
         bytes=newest_bytes(timeline.path, folders if partition else [""]),

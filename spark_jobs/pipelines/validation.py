@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING, moment_of
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, moment_of
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.expectations import HISTORY_KINDS, ROW_KINDS, WHOLE_KINDS
 from spark_jobs.quality.history import DAYS, judge_day, newest_whole_day
@@ -45,7 +45,7 @@ class Audit:
         return self.timeline.table
 
     @property
-    def instant(self) -> str:
+    def instant(self) -> Instant:
         """As of which the rows are checked."""
         return (self.timeline.last or BEGINNING) if self.is_whole else self.new.window.up_to
 
@@ -59,7 +59,7 @@ class Audit:
 class AuditFinding:
     """What was found in a table, as of an instant."""
 
-    instant: str
+    instant: Instant
     verdicts: tuple[Verdict, ...]
 
     @property
@@ -131,7 +131,7 @@ class Validation:
         return QualityRecord(self.context.spec, self.context.settings)
 
     def _audit_each(self, audits: Sequence[Audit], suites: Suites) -> Iterator[tuple[str, AuditFinding]]:
-        instants: dict[str, str] = {}
+        instants: dict[str, Instant] = {}
 
         def rows(table: str) -> DataFrame:
             if table not in instants:
@@ -170,7 +170,7 @@ class Validation:
         hold = Holds(self.context.settings).hold_of(audit.table)
         if hold and not hold.instant:
             day = self._day(parse_clock(hold.tried_at))
-            place = ResultPlace(table=audit.table, instant="", day=day, about=hold.tried_at)
+            place = ResultPlace(table=audit.table, instant=NO_INSTANT, day=day, about=hold.tried_at)
             yield from results_of_hold(hold, place, expectations)
 
     def _write(self, results: Sequence[QualityResult], audits: Sequence[Audit]) -> TableOutcome:
@@ -178,7 +178,7 @@ class Validation:
         checkpoints = {audit.table: AuditCheckpoint(instant=audit.new.window.up_to, at=at) for audit in audits}
         return self._record.write(self.context, results, checkpoints)
 
-    def _place(self, table: str, instant: str) -> ResultPlace:
+    def _place(self, table: str, instant: Instant) -> ResultPlace:
         return ResultPlace(table=table, instant=instant, day=self._day(moment_of(instant)))
 
     def _day(self, moment: datetime) -> str:

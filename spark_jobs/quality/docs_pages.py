@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
+from spark_jobs.contracts.instants import Instant
+
 _FETCHED = re.compile(
     r"<script\b.*?</script>|<footer\b.*?</footer>|<(?:link|img)\b[^>]*(?:href|src)=\"https?:[^>]*>",
     re.DOTALL | re.IGNORECASE,
@@ -33,7 +35,7 @@ class Line:
     """One expectation on the first page; ``page`` is the path of the table's own."""
 
     table: str
-    instant: str
+    instant: Instant
     name: str
     expected: str
     checked: int

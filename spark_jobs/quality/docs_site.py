@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.quality.docs_pages import Line, first_page, self_contained
 from spark_jobs.quality.holds import FOLDER
 from spark_jobs.quality.verdicts import Outcome, Verdict
@@ -15,7 +16,7 @@ DOCS = f"{FOLDER}/docs"
 
 
 def publish_docs(
-    folder: Path, lake: str, clock: str, found: Mapping[str, tuple[str, Iterable[Verdict]]], files: Filesystem
+    folder: Path, lake: str, clock: str, found: Mapping[str, tuple[Instant, Iterable[Verdict]]], files: Filesystem
 ) -> None:
     """Make the site in ``folder`` one that fetches nothing, write its first page, and copy it beside the tables.
 

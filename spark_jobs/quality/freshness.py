@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import instant_of
-from spark_jobs.contracts.instants import BEGINNING, InstantRange, moment_of
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange, moment_of
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -97,13 +97,13 @@ class FreshnessOfLake:
         unread = (self._first_unread(table, source) for source in self._sources(table))
         return min((moment_of(instant) for instant in unread if instant), default=None)
 
-    def _first_unread(self, table: str, source: str) -> str | None:
+    def _first_unread(self, table: str, source: str) -> Instant | None:
         timeline = self.timeline(source)
         window = InstantRange(after=self._checkpoint(table, source), up_to=timeline.readable_up_to)
         changes = timeline.changes_in(window)
         return changes[0].time if changes else None
 
-    def _checkpoint(self, table: str, source: str) -> str:
+    def _checkpoint(self, table: str, source: str) -> Instant:
         consumer = table if table in self.spec.mart_names else SPLIT
         if consumer not in self._states:
             self._states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
@@ -129,7 +129,7 @@ class FreshnessOfLake:
         )
         return max(filter(None, found), default=None)
 
-    def _event_as_of(self, table: str, instant: str) -> datetime | None:
+    def _event_as_of(self, table: str, instant: Instant) -> datetime | None:
         """The same, of the table as it was at an instant: what its commits say of how far it had read."""
         timeline = self.timeline(table)
         if table == self.spec.log:

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.lake_spec.expectations import Expectation, Figure
 from spark_jobs.quality.anomalies import Judgement, judge_newest
 from spark_jobs.quality.gate import outcome_of
@@ -50,7 +51,7 @@ def judge_day(
                 figure=_describe(each, series[day], judged, day),
             )
             # About the day, whenever it is checked: the next night checks another one.
-            place = ResultPlace(table=each.table, instant="", day=day.isoformat(), about=day.isoformat())
+            place = ResultPlace(table=each.table, instant=NO_INSTANT, day=day.isoformat(), about=day.isoformat())
             figure = Decimal(str(series[day]))
             yield verdict, result_of(verdict, place, Stage.HISTORY, figure=figure)
 

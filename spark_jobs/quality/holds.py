@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import HISTORY_KINDS
@@ -42,7 +43,7 @@ class Hold:
     tried_at: str
     expectations: tuple[str, ...]
     reasons: tuple[str, ...]
-    instant: str = ""
+    instant: Instant = NO_INSTANT
     broken: tuple[int, ...] = ()
     """How many rows broke each of the expectations."""
 
@@ -83,7 +84,9 @@ class Holds:
         content = self._files.read(f"{FOLDER}/{_HELD}/{table}.json")
         return None if content is None else Hold(**_fields(content))
 
-    def hold(self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime, *, instant: str = "") -> None:
+    def hold(
+        self, table: str, job: str, verdicts: Sequence[Verdict], clock: datetime, *, instant: Instant = NO_INSTANT
+    ) -> None:
         """Remember what stopped a batch, or was found in the state at ``instant``; since when it is held stays."""
         known, now = self.hold_of(table), format_clock(clock)
         hold = Hold(

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import parse_clock
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import literal_frame
@@ -41,7 +41,7 @@ AUDIT_KEY = "asked"
 class AuditCheckpoint:
     """How far a table was checked: the newest instant, and the clock of the run that checked it."""
 
-    instant: str = BEGINNING
+    instant: Instant = BEGINNING
     at: str = ""
 
     def is_older_than(self, minutes: int, clock: datetime) -> bool:

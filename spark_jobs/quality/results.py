@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.expectations import Action, Expectation
 from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.verdicts import Outcome, Verdict, observed_of
@@ -39,7 +40,7 @@ class ResultPlace:
     """
 
     table: str
-    instant: str
+    instant: Instant
     day: str
     about: str = ""
 

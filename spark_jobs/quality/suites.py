@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructType
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.quality.gate import judge_rows
 from spark_jobs.quality.rules import is_within
@@ -41,7 +42,13 @@ class Suites:
         self._docs_folder = docs_folder
 
     def check(
-        self, table: str, rows_df: DataFrame, expectations: Sequence[Expectation], others: Others, *, as_of: str = ""
+        self,
+        table: str,
+        rows_df: DataFrame,
+        expectations: Sequence[Expectation],
+        others: Others,
+        *,
+        as_of: Instant = NO_INSTANT,
     ) -> tuple[Verdict, ...]:
         """A verdict for each expectation about rows, in their order.
 

@@ -24,10 +24,11 @@ from pyspark.sql.types import DataType, StructField, StructType
 from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.timeline import Instant, Timeline
+from spark_jobs.storage.timeline import Timeline
 
 __all__ = ["AFTER", "BEFORE", "CHANGES_KEY", "drop_changes", "forget_changes", "read_changes", "write_changes"]
 
@@ -137,11 +138,11 @@ def _root(table: str, settings: Settings) -> str:
     return f"{settings.table_path(FOLDER)}/{table}"
 
 
-def _folder_of(timeline: Timeline, commit: Instant) -> str | None:
+def _folder_of(timeline: Timeline, commit: CompletedWrite) -> str | None:
     return timeline.metadata(commit).get(METADATA_PREFIX + CHANGES_KEY)
 
 
-def _columns_of(timeline: Timeline, commit: Instant) -> StructType | None:
+def _columns_of(timeline: Timeline, commit: CompletedWrite) -> StructType | None:
     """The columns of the commit's feed; None for one of a release that did not keep them."""
     packed = timeline.metadata(commit).get(METADATA_PREFIX + COLUMNS_KEY)
     return StructType.fromJson(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else None

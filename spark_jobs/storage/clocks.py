@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now
-from spark_jobs.contracts.instants import format_instant, moment_of
-from spark_jobs.storage.timeline import Instant, Timeline
+from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant, moment_of
+from spark_jobs.storage.commit_times import CompletedWrite
+from spark_jobs.storage.timeline import Timeline
 
 CLOCK_KEY = "clock"
 """In the metadata of a mart's commit: the clock that it was refreshed for."""
@@ -28,9 +29,9 @@ log = logging.getLogger(__name__)
 _skews: WeakKeyDictionary[SparkSession, tuple[float, timedelta]] = WeakKeyDictionary()
 
 
-def newest_of(timeline: Timeline) -> str:
-    """The newest instant that a consumer may come to, done or planned; "" when there is none."""
-    return max((timeline.newest or "", *timeline.pending_plans))
+def newest_of(timeline: Timeline) -> Instant:
+    """The newest instant that a consumer may come to, done or planned; NO_INSTANT when there is none."""
+    return max((timeline.newest or NO_INSTANT, *timeline.pending_plans))
 
 
 def check_timeline(timeline: Timeline, now: datetime | None = None) -> None:
@@ -40,7 +41,7 @@ def check_timeline(timeline: Timeline, now: datetime | None = None) -> None:
         raise CommitAheadError(table=timeline.table, instant=newest, now=now)
 
 
-def commits_ahead(timeline: Timeline, now: datetime) -> tuple[Instant, ...]:
+def commits_ahead(timeline: Timeline, now: datetime) -> tuple[CompletedWrite, ...]:
     """The completed commits that are later than now, oldest first."""
     return tuple(write for write in timeline.writes if is_instant_ahead(write.time, now))
 

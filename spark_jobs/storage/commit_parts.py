@@ -12,8 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.contracts.checkpoints import Checkpoint
+from spark_jobs.contracts.instants import Instant
+from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.timeline import Instant, Timeline
+from spark_jobs.storage.timeline import Timeline
 
 _HASH_DIGITS = 12
 
@@ -22,7 +24,7 @@ _HASH_DIGITS = 12
 class CommitPart:
     """Some files of a commit, by their paths below the table's folder; ``done`` of ``of`` are read when these are."""
 
-    instant: str
+    instant: Instant
     files: tuple[str, ...]
     done: int
     of: int
@@ -33,14 +35,14 @@ class CommitPart:
         """True when nothing of the commit comes after it."""
         return self.done == self.of
 
-    def checkpoint(self, after: str) -> str:
+    def checkpoint(self, after: Instant) -> str:
         """The checkpoint of who has read it, and everything up to ``after`` before the commit."""
         if self.is_last:
             return self.instant
         return str(Checkpoint(instant=after, begun=self.instant, files=self.done, listing=self.listing))
 
 
-def first_part(timeline: Timeline, write: Instant, most_bytes: int) -> CommitPart | None:
+def first_part(timeline: Timeline, write: CompletedWrite, most_bytes: int) -> CommitPart | None:
     """The first part of a commit; None for one that is read as a whole.
 
     That is one of a single file or with log files, one of a table service, one of whose rows a later commit took some
@@ -82,19 +84,19 @@ def missing_files(timeline: Timeline, paths: Collection[str]) -> list[str]:
     return sorted(set(paths) - {entry.path.removeprefix(files.root).strip("/") for entry in entries})
 
 
-def is_rewritten_after(timeline: Timeline, instant: str) -> bool:
+def is_rewritten_after(timeline: Timeline, instant: Instant) -> bool:
     """True when a later commit may have taken rows away with their files: it rewrote the table or partitions."""
     return any(write.action == "replacecommit" for write in _changes_after(timeline, instant))
 
 
-def is_updated_after(timeline: Timeline, instant: str, paths: Collection[str]) -> bool:
+def is_updated_after(timeline: Timeline, instant: Instant, paths: Collection[str]) -> bool:
     """True when a later commit wrote into the file groups of these files, as an upsert does: they have older rows."""
     groups = set(map(_group_of, paths))
     later = _changes_after(timeline, instant)
     return any(not groups.isdisjoint(map(_group_of, timeline.files_written(write))) for write in later)
 
 
-def _changes_after(timeline: Timeline, instant: str) -> list[Instant]:
+def _changes_after(timeline: Timeline, instant: Instant) -> list[CompletedWrite]:
     return [write for write in timeline.writes if write.time > instant and not timeline.is_service(write)]
 
 
@@ -104,13 +106,13 @@ def _group_of(path: str) -> tuple[str, str]:
     return partition, name.lstrip(".").split("_")[0]
 
 
-def _sizes(timeline: Timeline, write: Instant) -> Mapping[str, int]:
+def _sizes(timeline: Timeline, write: CompletedWrite) -> Mapping[str, int]:
     """Bytes of the commit's files by path, in the order of the paths; empty when some are no base files."""
     found = timeline.files_written(write)
     return dict(sorted(found.items())) if all(path.endswith(".parquet") for path in found) else {}
 
 
-def _part(write: Instant, sizes: Mapping[str, int], *, done: int, most_bytes: int | None) -> CommitPart:
+def _part(write: CompletedWrite, sizes: Mapping[str, int], *, done: int, most_bytes: int | None) -> CommitPart:
     end = cut_files(list(sizes.values()), done=done, most_bytes=most_bytes)
     return CommitPart(instant=write.time, files=tuple(sizes)[done:end], done=end, of=len(sizes), listing=_hash(sizes))
 

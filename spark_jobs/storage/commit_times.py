@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import moment_of
+from spark_jobs.contracts.instants import Instant, moment_of
 from spark_jobs.storage.filesystem import Filesystem
 
 MOVED = "lakehouse.moved_up_to_"
@@ -27,12 +27,17 @@ _MOST_SKEW_MS = 60_000
 class CompletedWrite:
     """A completed write: when it was begun, as its name says, its action, and the time of its file in nanoseconds."""
 
-    time: str
+    time: Instant
     action: str
     modified_ns: int
 
+    @property
+    def file_name(self) -> str:
+        """The name of its commit file below ``.hoodie``."""
+        return f"{self.time}.{self.action}"
 
-def find_misdated(writes: Sequence[CompletedWrite], *, is_local: bool) -> tuple[str, ...]:
+
+def find_misdated(writes: Sequence[CompletedWrite], *, is_local: bool) -> tuple[Instant, ...]:
     """Instants of the writes whose files are too young to be those that were written when the writes ended.
 
     Writers of a table come one after the other, so a write ended before the next one was begun. Only compaction and
@@ -49,7 +54,7 @@ def find_misdated(writes: Sequence[CompletedWrite], *, is_local: bool) -> tuple[
     ended = [write.modified_ns // 1_000_000 for write in writes]
     skew = 0 if is_local else min(_MOST_SKEW_MS, max(0, min(map(int.__sub__, ended, known))))
     is_merged = any(write.action == "deltacommit" for write in writes)
-    found, next_begun, next_alike = [], 0, dict[str, int]()
+    found, next_begun, next_alike = list[Instant](), 0, dict[str, int]()
     for write, began, end in reversed(list(zip(writes, known, ended, strict=True))):
         may_overlap = write.action == "replacecommit" or (is_merged and write.action == "commit")
         bound = next_alike.get(write.action, 0) if may_overlap else next_begun
@@ -72,7 +77,7 @@ def put_in_order(files: Filesystem, writes: Sequence[CompletedWrite]) -> bool:
     written once more, the oldest first. The caller holds the lease of the table.
     """
     for write in writes:
-        name, began = f".hoodie/{write.time}.{write.action}", _begun_ms(write.time)
+        name, began = f".hoodie/{write.file_name}", _begun_ms(write.time)
         if began is None:
             return False
         if files.is_local:
@@ -82,7 +87,7 @@ def put_in_order(files: Filesystem, writes: Sequence[CompletedWrite]) -> bool:
     return True
 
 
-def _begun_ms(instant: str) -> int | None:
+def _begun_ms(instant: Instant) -> int | None:
     try:
         return round(moment_of(instant).timestamp() * 1000)
     except (ContractError, ValueError):

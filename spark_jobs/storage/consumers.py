@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -49,7 +49,7 @@ class ConsumerState:
     """
 
     checkpoints: Mapping[str, str] = field(default_factory=dict)
-    tables: Mapping[str, str | None] = field(default_factory=dict)
+    tables: Mapping[str, Instant | None] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     moved: tuple[str, ...] = field(default=(), compare=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
@@ -74,7 +75,7 @@ def name_record_key(path: str, record_key: str) -> None:
     files.write(_PROPERTIES, "".join(f"{line}\n" for line in (*kept, f"{_KEY}={record_key}")).encode())
 
 
-def key_before(timeline: Timeline, instant: str) -> str | None:
+def key_before(timeline: Timeline, instant: Instant) -> str | None:
     """The record key that the table had at an instant, when a later commit gave it another; None when none did."""
     for write in timeline.writes:
         if write.time > instant and (key := timeline.metadata(write).get(METADATA_PREFIX + KEY_BEFORE)):
@@ -82,7 +83,7 @@ def key_before(timeline: Timeline, instant: str) -> str | None:
     return None
 
 
-def is_rebuilt_after(timeline: Timeline, instant: str) -> bool:
+def is_rebuilt_after(timeline: Timeline, instant: Instant) -> bool:
     """True when a commit after the instant replaced the rows by those of another definition."""
     later = (write for write in timeline.writes if write.time > instant)
     return any(METADATA_PREFIX + REBUILT in timeline.metadata(write) for write in later)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import heartbeat_seconds
 
@@ -28,7 +29,7 @@ class Heartbeats:
     def __init__(self, table: str, path: str) -> None:
         self._table, self._files, self._begun = table, Filesystem(path), time.monotonic()
 
-    def fence_late(self, instants: Iterable[str]) -> None:
+    def fence_late(self, instants: Iterable[Instant]) -> None:
         """Let no more heartbeats come for these instants, once they were waited for long enough.
 
         Where the file of the heartbeat was, a folder keeps it from being written again. Hudi's timer ends with the
@@ -44,17 +45,17 @@ class Heartbeats:
                 with suppress(FileExistsError):  # it beat in between; the next call will be quicker
                     self._files.make_folder(f"{FOLDER}/{instant}")
 
-    def names(self) -> list[str]:
+    def names(self) -> list[Instant]:
         """Instants that have the file of a heartbeat, whether it still beats or not."""
         files = (entry.path.rsplit("/", 1)[-1] for entry in self._files.list_files(FOLDER))
-        return [name for name in files if name.isdigit()]
+        return [Instant(name) for name in files if name.isdigit()]
 
-    def wait_for_end(self, instants: Iterable[str]) -> None:
+    def wait_for_end(self, instants: Iterable[Instant]) -> None:
         """Wait until none of them beats; those that would not end are fenced."""
         while beating := [instant for instant in instants if self._age(instant) <= heartbeat_seconds()]:
             self.fence_late(beating)
             time.sleep(_POLL_SECONDS)
 
-    def _age(self, instant: str) -> float:
+    def _age(self, instant: Instant) -> float:
         changed = self._files.changed_ns(f"{FOLDER}/{instant}")
         return float("inf") if changed is None else time.time() - changed / 1e9

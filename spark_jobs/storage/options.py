@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import TABLE_VERSION
 
@@ -166,7 +167,7 @@ def build_write_options(
     }
 
 
-def build_incremental_options(*, after: str, up_to: str) -> dict[str, str]:
+def build_incremental_options(*, after: Instant, up_to: Instant) -> dict[str, str]:
     """Options of a pull of the instants ``(after, up_to]``."""
     return {Hudi.QUERY_TYPE: "incremental", Hudi.BEGIN_INSTANT: after, Hudi.END_INSTANT: up_to}
 

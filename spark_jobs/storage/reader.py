@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.checkpoints import Checkpoint
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, InstantRange
 from spark_jobs.storage.commit_parts import CommitPart, first_part, is_updated_after, missing_files, next_part
 from spark_jobs.storage.layouts import COMMIT_TIME, EVENT_DATE, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
@@ -29,7 +29,7 @@ def read_snapshot(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.format("hudi").load(path).drop(*META_COLUMNS)
 
 
-def read_stored(spark: SparkSession, path: str, as_of: str = "") -> DataFrame:
+def read_stored(spark: SparkSession, path: str, as_of: Instant = NO_INSTANT) -> DataFrame:
     """The rows as they were written, with ``_hoodie_is_deleted``: a commit of some of them again lacks no column.
 
     Those of now, or of an instant that is on the timeline and not yet cleaned.
@@ -38,7 +38,7 @@ def read_stored(spark: SparkSession, path: str, as_of: str = "") -> DataFrame:
     return spark.read.format("hudi").options(**options).load(path).drop(*HUDI_COLUMNS)
 
 
-def read_as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
+def read_as_of(spark: SparkSession, path: str, instant: Instant) -> DataFrame:
     """The table's columns, without ``_hoodie_…``, as of a commit that is on its timeline and not yet cleaned."""
     return spark.read.format("hudi").option(Hudi.AS_OF_INSTANT, instant).load(path).drop(*META_COLUMNS)
 

@@ -51,7 +51,7 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
         timeline.check_readable()
         if timeline.pending_restores:
             savepoint = savepoint_of(timeline, settings)
-            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
+            raise RestoreUnfinishedError(table=table, begun=timeline.pending_restores[0], savepoint=savepoint)
         if timeline.writes or not timeline.has_begun:
             if timeline.unfinished or _has_dead_rollback(timeline):
                 roll_back_dead_writes(spark, timeline)
@@ -93,8 +93,8 @@ def with_times(timeline: Timeline) -> Timeline:
     if not timeline.misdated or not timeline.is_local:
         return timeline
     message = "%s: the lake was copied without the times of its files; setting those of %d commits"
-    log.warning(message, timeline.table, len(timeline.completed))
-    put_in_order(Filesystem(timeline.path), timeline.completed)
+    log.warning(message, timeline.table, len(timeline.writes))
+    put_in_order(Filesystem(timeline.path), timeline.writes)
     return Timeline(table=timeline.table, path=timeline.path)
 
 

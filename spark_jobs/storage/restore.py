@@ -19,7 +19,9 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import ContractError, TransientError
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
@@ -45,8 +47,8 @@ class TableReturn:
     """
 
     table: str
-    newest: str
-    back_to: str | None
+    newest: Instant
+    back_to: Instant | None
     commits: int
     is_misdated: bool = False
 
@@ -79,7 +81,9 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
         back_to = record.tables.get(name)
         if back_to is None:
             if Filesystem(timeline.path).changed_ns("") is not None:  # also what a removal left
-                yield TableReturn(table=name, newest=timeline.newest or "", back_to=None, commits=len(timeline.writes))
+                yield TableReturn(
+                    table=name, newest=timeline.newest or NO_INSTANT, back_to=None, commits=len(timeline.writes)
+                )
             continue
         if back_to not in timeline.savepoints or not timeline.holds(back_to):
             raise ContractError(
@@ -87,7 +91,7 @@ def _returns(spec: LakeSpec, record: Record, settings: Settings) -> Iterator[Tab
                 f"deleted by hand); delete savepoint {record.id} and take another one"
             )
         later = sum(1 for time in (*(write.time for write in timeline.writes), *timeline.pending) if time > back_to)
-        newest = timeline.newest or ""
+        newest = timeline.newest or NO_INSTANT
         yield TableReturn(table=name, newest=newest, back_to=back_to, commits=later, is_misdated=is_misdated)
 
 
@@ -104,7 +108,7 @@ def later_records(records: Iterable[Record], record: Record) -> list[Record]:
     return [
         each
         for each in records
-        if any(instant > record.tables.get(table, "") for table, instant in each.tables.items())
+        if any(instant > record.tables.get(table, NO_INSTANT) for table, instant in each.tables.items())
     ]
 
 
@@ -139,22 +143,22 @@ def restore_table(spark: SparkSession, way: TableReturn, settings: Settings) -> 
     return TableOutcome(table=way.table, instant=timeline.last, rows=0, is_committed=True)
 
 
-def put_in_order_after(timeline: Timeline, back_to: str) -> None:
+def put_in_order_after(timeline: Timeline, back_to: Instant) -> None:
     """Have a state and what came after it end in the order in which it was begun, as a restore to that state needs it.
 
     Raises:
         TransientError: that is not possible.
     """
-    writes = [write for write in timeline.completed if write.time >= back_to]
-    before = [write.modified_ns for write in timeline.completed if write.time < back_to]
+    writes = [write for write in timeline.writes if write.time >= back_to]
+    before = [write.modified_ns for write in timeline.writes if write.time < back_to]
     if is_in_order(writes) and max(before, default=0) <= writes[0].modified_ns:
         return
-    of_all = timeline.completed if timeline.is_local else writes
+    of_all = timeline.writes if timeline.is_local else writes
     if not put_in_order(Filesystem(timeline.path), of_all):
         raise TransientError(f"{timeline.table}: its commits cannot be put in order; look at it with doctor check")
 
 
-def is_there(timeline: Timeline, instant: str) -> bool:
+def is_there(timeline: Timeline, instant: Instant) -> bool:
     """True when nothing, done or begun, came after the instant."""
     later = [*timeline.pending_plans, *timeline.unfinished, timeline.newest or ""]
     return timeline.holds(instant) and max(later) <= instant and not timeline.pending_restores
@@ -186,7 +190,8 @@ def return_consumers(
         places = dict(state.checkpoints)
         for table, place in state.checkpoints.items():
             timeline = find_timeline(table)
-            if place.strip("0") and not timeline.holds(place):
+            needed = needed_from(place)
+            if needed != BEGINNING and not timeline.holds(needed):
                 known = then[name].checkpoints.get(table) if name in then else None
                 places[table] = known or timeline.readable_up_to
                 messages.append(f"{name} had read {table} up to {place}; it goes on after {places[table]}")

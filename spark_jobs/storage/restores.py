@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from spark_jobs.contracts.errors import RestoreUnfinishedError
+from spark_jobs.contracts.instants import END, Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.savepoints import Record, SavepointRecords
@@ -21,7 +22,7 @@ FOLDER = ".restores"
 LAKE = "the lake"
 PENDING = "pending.json"
 _INSTANT = re.compile(rb"[0-9]{17}")
-REMOVAL = "9" * 17
+REMOVAL = END
 """In a table that is being removed: of what Hudi and jobs take for a restore that did not end, until nothing is left.
 """
 
@@ -59,8 +60,8 @@ class Restores:
 class TablePlan:
     """Hudi's plan to restore one table: the instants that it takes away, in its order, and the state it leads to."""
 
-    instants: tuple[str, ...]
-    back_to: str
+    instants: tuple[Instant, ...]
+    back_to: Instant
 
     @property
     def is_right(self) -> bool:
@@ -80,7 +81,7 @@ def read_plan(timeline: Timeline) -> TablePlan | None:
     """
     for instant in timeline.pending_restores:
         content = Filesystem(timeline.path).read(f".hoodie/{instant}.restore.requested") or b""
-        if found := [text.decode() for text in _INSTANT.findall(content)]:
+        if found := [Instant(text.decode()) for text in _INSTANT.findall(content)]:
             return TablePlan(instants=tuple(found[:-1]), back_to=found[-1])
     return None
 
@@ -126,12 +127,12 @@ def check_no_restore(settings: Settings, tables: Iterable[str], *, but: Record |
     """
     pending = Restores(settings).pending()
     if pending and (but is None or pending.savepoint != but.id):
-        raise RestoreUnfinishedError(table=LAKE, instant=pending.begun, savepoint=pending.savepoint)
+        raise RestoreUnfinishedError(table=LAKE, begun=pending.begun, savepoint=pending.savepoint)
     for table in tables:
         timeline = Timeline(table=table, path=settings.table_path(table))
         if timeline.pending_restores and not _leads_to(timeline, but):
             savepoint = savepoint_of(timeline, settings)
-            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=savepoint)
+            raise RestoreUnfinishedError(table=table, begun=timeline.pending_restores[0], savepoint=savepoint)
 
 
 def has_begun(settings: Settings, tables: Iterable[str]) -> bool:
@@ -144,11 +145,11 @@ def check_needless(record: Record, settings: Settings) -> None:
     """Raise RestoreUnfinishedError when a restore that was cut off leads to a savepoint, which has to stay then."""
     pending = Restores(settings).pending()
     if pending and pending.savepoint == record.id:
-        raise RestoreUnfinishedError(table=LAKE, instant=pending.begun, savepoint=record.id)
+        raise RestoreUnfinishedError(table=LAKE, begun=pending.begun, savepoint=record.id)
     for table, instant in record.tables.items():
         timeline = Timeline(table=table, path=settings.table_path(table))
         if timeline.pending_restores and (plan := read_plan(timeline)) and plan.back_to == instant:
-            raise RestoreUnfinishedError(table=table, instant=timeline.pending_restores[0], savepoint=record.id)
+            raise RestoreUnfinishedError(table=table, begun=timeline.pending_restores[0], savepoint=record.id)
 
 
 def _leads_to(timeline: Timeline, record: Record | None) -> bool:

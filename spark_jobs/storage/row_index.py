@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import union
@@ -45,7 +46,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Manifest:
-    instants: Mapping[str, str] = field(default_factory=dict)
+    instants: Mapping[str, Instant] = field(default_factory=dict)
     """Instant up to which each table is indexed."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names and types of the columns in the key and slots of each table."""
@@ -94,7 +95,7 @@ class RowIndex:
         behind = [table for table in self._columns if timelines[table].last != self._manifest.instants.get(table)]
         if behind:
             self._add(spark, [self._read_beyond(spark, table, timelines[table]) for table in behind])
-            self._write_manifest({table: timelines[table].last or "" for table in behind})
+            self._write_manifest({table: timelines[table].last or NO_INSTANT for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
             self._merge_folders(spark)
         for folder in there - set(self._manifest.folders):
@@ -116,7 +117,7 @@ class RowIndex:
         packed_df.write.parquet(f"{self._root}/{folder}")
         return folder
 
-    def accept(self, folder: str, instants: Mapping[str, str]) -> None:
+    def accept(self, folder: str, instants: Mapping[str, Instant]) -> None:
         """The rows of ``folder`` were committed to these tables, at these instants, and to no others."""
         self._manifest = self._with_folder(folder)
         self._write_manifest(instants)
@@ -172,7 +173,7 @@ class RowIndex:
         except (ValueError, AttributeError, TypeError):
             return _Manifest()
 
-    def _write_manifest(self, instants: Mapping[str, str]) -> None:
+    def _write_manifest(self, instants: Mapping[str, Instant]) -> None:
         columns = {name: self._columns[name] for name in instants}
         self._manifest = replace(
             self._manifest,

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import parse_instant
+from spark_jobs.contracts.instants import Instant, parse_instant
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
@@ -43,7 +43,7 @@ class Record:
     id: str
     made_at: str
     what: str
-    tables: Mapping[str, str]
+    tables: Mapping[str, Instant]
     made_by: str
     consumers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 
 _BASE = re.compile(r"^(?P<id>.+)_\d+-\d+-\d+_(?P<instant>\d{17})\.parquet$")
@@ -16,7 +17,7 @@ _LOG = re.compile(r"^\.(?P<id>.+)_(?P<instant>\d{17})\.log\.\d+_\d+-\d+-\d+$")
 class Slice:
     """A base file (or none yet) and the log files over it. ``instant`` is that of the commit that began it."""
 
-    instant: str
+    instant: Instant
     base: FileEntry | None
     logs: tuple[FileEntry, ...]
 
@@ -37,8 +38,8 @@ class FileGroup:
 
 @dataclass(slots=True)
 class _Parts:
-    bases: list[tuple[str, FileEntry]] = field(default_factory=list)
-    logs: dict[str, list[FileEntry]] = field(default_factory=dict)
+    bases: list[tuple[Instant, FileEntry]] = field(default_factory=list)
+    logs: dict[Instant, list[FileEntry]] = field(default_factory=dict)
 
 
 def list_file_groups(path: str) -> list[FileGroup]:
@@ -57,15 +58,15 @@ def group_files(root: str, entries: Iterable[FileEntry]) -> Iterator[FileGroup]:
         if partition.split("/")[0] == ".hoodie":
             continue
         if match := _BASE.match(name):
-            parts.setdefault((partition, match["id"]), _Parts()).bases.append((match["instant"], entry))
+            parts.setdefault((partition, match["id"]), _Parts()).bases.append((Instant(match["instant"]), entry))
         elif match := _LOG.match(name):
             logs = parts.setdefault((partition, match["id"]), _Parts()).logs
-            logs.setdefault(match["instant"], []).append(entry)
+            logs.setdefault(Instant(match["instant"]), []).append(entry)
     for (partition, id_), found in parts.items():
         yield FileGroup(partition=partition, id=id_, slices=_slices(found.bases, found.logs))
 
 
-def _slices(bases: list[tuple[str, FileEntry]], logs: Mapping[str, list[FileEntry]]) -> tuple[Slice, ...]:
+def _slices(bases: list[tuple[Instant, FileEntry]], logs: Mapping[Instant, list[FileEntry]]) -> tuple[Slice, ...]:
     with_base = {instant for instant, _ in bases}
     slices = [Slice(instant=i, base=base, logs=tuple(logs.get(i, ()))) for i, base in bases]
     slices += [Slice(instant=i, base=None, logs=tuple(files)) for i, files in logs.items() if i not in with_base]

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import format_instant, parse_instant
+from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant, parse_instant
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.timeline import Timeline
 
@@ -16,12 +16,12 @@ _MOST_CLEANS = 100_000
 _DIGITS = re.compile(r"[0-9]{17}")
 
 
-def parse_moment(text: str) -> str:
+def parse_moment(text: str) -> Instant:
     """An instant as it is, or the instant of a time such as ``2026-01-31T18:00:00Z``."""
     return parse_instant(text) if _DIGITS.fullmatch(text) else format_instant(parse_clock(text))
 
 
-def state_at(spark: SparkSession, timeline: Timeline, moment: str) -> str:
+def state_at(spark: SparkSession, timeline: Timeline, moment: Instant) -> Instant:
     """The newest write of the table at a moment, as of which it is read.
 
     Raises:
@@ -29,10 +29,10 @@ def state_at(spark: SparkSession, timeline: Timeline, moment: str) -> str:
     """
     if found := find_state(spark, timeline, moment):
         return found
-    raise _unreadable(timeline, moment, readable_from="")
+    raise _unreadable(timeline, moment, readable_from=NO_INSTANT)
 
 
-def find_state(spark: SparkSession, timeline: Timeline, moment: str) -> str | None:
+def find_state(spark: SparkSession, timeline: Timeline, moment: Instant) -> Instant | None:
     """The same; None for a table that was made after that moment.
 
     The cleans are looked at first: Hudi refuses a state that was cleaned too, but does not say which can be read.
@@ -46,7 +46,7 @@ def find_state(spark: SparkSession, timeline: Timeline, moment: str) -> str | No
     return None
 
 
-def _unreadable(timeline: Timeline, moment: str, *, readable_from: str) -> ContractError:
+def _unreadable(timeline: Timeline, moment: Instant, *, readable_from: Instant) -> ContractError:
     kept = sorted(timeline.savepoints)
     first = next((write.time for write in timeline.writes if write.time >= readable_from), None)
     also = f"; kept by savepoints: {', '.join(kept)}" if kept else ""
@@ -56,9 +56,9 @@ def _unreadable(timeline: Timeline, moment: str, *, readable_from: str) -> Contr
     )
 
 
-def cleaned_up_to(spark: SparkSession, timeline: Timeline) -> str:
+def cleaned_up_to(spark: SparkSession, timeline: Timeline) -> Instant:
     """The oldest instant as of which the table is whole, by its cleans; before all instants when it had none."""
     if not timeline.has_cleans:
-        return ""
+        return NO_INSTANT
     rows = call(spark, timeline.table, timeline.path, "show_cleans", {"limit": _MOST_CLEANS})
-    return max((str(row["earliest_commit_to_retain"] or "") for row in rows), default="")
+    return max((Instant(row["earliest_commit_to_retain"] or "") for row in rows), default=NO_INSTANT)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, END, Instant, InstantRange
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated
 from spark_jobs.storage.filesystem import Filesystem
@@ -25,19 +24,6 @@ _ROW_COUNTS = ("numInserts", "numUpdateWrites", "numDeletes")
 _FILE = re.compile(r"^(?P<time>\d{17})\.(?:(?P<action>[a-z]+)(?:\.(?P<state>requested|inflight))?)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instant:
-    """One completed write on the timeline; ``time`` is when it was requested, as version 6 names it."""
-
-    time: str
-    action: str
-
-    @property
-    def file_name(self) -> str:
-        """The name of its commit file below ``.hoodie``."""
-        return f"{self.time}.{self.action}"
-
-
 class Timeline:
     """What ``.hoodie`` of one table had when it was listed. An absent table has an empty timeline."""
 
@@ -45,13 +31,13 @@ class Timeline:
         self.table, self.path = table, path
         self._files = Filesystem(path)
         self._contents: dict[str, Mapping[str, Any]] = {}
-        completed: dict[str, str] = {}
-        begun: dict[str, str] = {}
-        savepoints: list[str] = []
+        completed: dict[Instant, str] = {}
+        begun: dict[Instant, str] = {}
+        savepoints: list[Instant] = []
         entries = {entry.path.rsplit("/", 1)[-1]: entry for entry in self._files.list_files(".hoodie")}
         names = list(entries)
         for match in filter(None, map(_FILE.match, names)):
-            time, action, state = match["time"], match["action"], match["state"]
+            time, action, state = Instant(match["time"]), match["action"], match["state"]
             if state is None and action == "savepoint":
                 savepoints.append(time)  # of a commit with the same time
             elif state is None and action != "inflight":
@@ -62,12 +48,14 @@ class Timeline:
                 # Version 6 names a commit's second state <time>.inflight, without its action.
                 begun.setdefault(time, "commit" if action == "inflight" else action)
         self.exists = "hoodie.properties" in names
-        self.writes = tuple(Instant(time=t, action=a) for t, a in sorted(completed.items()) if a in _WRITES)
-        self.completed = tuple(
-            CompletedWrite(time=each.time, action=each.action, modified_ns=entries[each.file_name].modified_ns)
-            for each in self.writes
+        self.writes = tuple(
+            CompletedWrite(time=time, action=action, modified_ns=entries[f"{time}.{action}"].modified_ns)
+            for time, action in sorted(completed.items())
+            if action in _WRITES
         )
-        self.moved_up_to = max((name.removeprefix(MOVED) for name in names if name.startswith(MOVED)), default="")
+        self.moved_up_to = max(
+            (Instant(name.removeprefix(MOVED)) for name in names if name.startswith(MOVED)), default=BEGINNING
+        )
         pending = {time: action for time, action in begun.items() if time not in completed}
         # A pending replacecommit adds no events: consumers need not stop short of it.
         self.pending_writes = tuple(sorted(t for t, a in pending.items() if a in ("commit", "deltacommit")))
@@ -83,20 +71,20 @@ class Timeline:
         self.has_begun = bool(names) or self._files.changed_ns(".hoodie") is not None
 
     @cached_property
-    def last(self) -> str | None:
+    def last(self) -> Instant | None:
         """The newest completed write that changed rows, or None. A table service moves it no further."""
         return next((write.time for write in reversed(self.writes) if not self.is_service(write)), None)
 
     @property
-    def newest(self) -> str | None:
+    def newest(self) -> Instant | None:
         """The newest completed write of any kind, or None: as of it, files are as the services left them."""
         return self.writes[-1].time if self.writes else None
 
     @property
-    def readable_up_to(self) -> str:
+    def readable_up_to(self) -> Instant:
         """The newest completed write below the first pending one: what a consumer may pull up to."""
-        barrier = self.pending_writes[0] if self.pending_writes else "9" * 17
-        return max((instant.time for instant in self.writes if instant.time < barrier), default=BEGINNING)
+        barrier = self.pending_writes[0] if self.pending_writes else END
+        return max((write.time for write in self.writes if write.time < barrier), default=BEGINNING)
 
     @property
     def is_local(self) -> bool:
@@ -104,58 +92,58 @@ class Timeline:
         return self._files.is_local
 
     @cached_property
-    def misdated(self) -> tuple[str, ...]:
+    def misdated(self) -> tuple[Instant, ...]:
         """Completed writes whose files do not have the times at which these ended: the lake was copied without them."""
-        since = [write for write in self.completed if write.time > self.moved_up_to]
+        since = [write for write in self.writes if write.time > self.moved_up_to]
         return find_misdated(since, is_local=self._files.is_local)
 
-    def holds(self, instant: str) -> bool:
+    def holds(self, instant: Instant) -> bool:
         """True when ``instant`` is a completed write of the active timeline, and so everything after it is there too.
 
         One that is merely between two of them is not: what it was, a restore may have taken away.
         """
         return any(write.time == instant for write in self.writes)
 
-    def writes_in(self, window: InstantRange) -> tuple[Instant, ...]:
+    def writes_in(self, window: InstantRange) -> tuple[CompletedWrite, ...]:
         """The completed writes in ``(after, up_to]``."""
         return tuple(write for write in self.writes if window.after < write.time <= window.up_to)
 
-    def changes_in(self, window: InstantRange) -> tuple[Instant, ...]:
+    def changes_in(self, window: InstantRange) -> tuple[CompletedWrite, ...]:
         """Those among them that may have changed rows: all but the commits of table services."""
         return tuple(write for write in self.writes_in(window) if not self.is_service(write))
 
-    def is_service(self, instant: Instant) -> bool:
+    def is_service(self, write: CompletedWrite) -> bool:
         """True for the commit of a table service (compaction, clustering, rescale): it moves rows between files.
 
         After a rescale Hudi's own incremental pull gives every row once more; as Hudi sees it, each was rewritten.
         """
-        return self._content(instant).get("operationType") in _SERVICES or SERVICE_KEY in self.metadata(instant)
+        return self._content(write).get("operationType") in _SERVICES or SERVICE_KEY in self.metadata(write)
 
-    def is_finished(self, time: str) -> bool:
+    def is_finished(self, time: Instant) -> bool:
         """True for a completed write, and for one so old that it was archived: only completed ones are."""
         return self.holds(time) or (bool(self.writes) and time < self.writes[0].time)
 
     @cached_property
-    def replaced_groups(self) -> Mapping[tuple[str, str], str]:
+    def replaced_groups(self) -> Mapping[tuple[str, str], Instant]:
         """Partition and id of each file group that a commit replaced (clustering, overwriting), and its instant."""
-        found: dict[tuple[str, str], str] = {}
+        found: dict[tuple[str, str], Instant] = {}
         for write in self.writes:
             if write.action == "replacecommit":
                 groups = self._content(write).get("partitionToReplaceFileIds") or {}
                 found |= {(partition, id_): write.time for partition, ids in groups.items() for id_ in ids}
         return found
 
-    def metadata(self, instant: Instant) -> Mapping[str, str]:
+    def metadata(self, write: CompletedWrite) -> Mapping[str, str]:
         """The extra metadata of a commit."""
-        extra: Mapping[str, str] = self._content(instant).get("extraMetadata") or {}
+        extra: Mapping[str, str] = self._content(write).get("extraMetadata") or {}
         return extra
 
-    def rows_written(self, instant: Instant) -> int:
+    def rows_written(self, write: CompletedWrite) -> int:
         """Rows the commit added, changed or removed, by its own statistics.
 
         Rows that copy-on-write carries over into a new file, which Hudi counts as written too, are not among them.
         """
-        return self._sum_of_files(instant, _ROW_COUNTS)
+        return self._sum_of_files(write, _ROW_COUNTS)
 
     @property
     def rows_stored(self) -> int | None:
@@ -163,57 +151,57 @@ class Timeline:
 
         None where they are not enough: old commits were archived, or a commit wrote log files.
         """
-        newest: dict[tuple[str, str], tuple[str, int]] = {}
+        newest: dict[tuple[str, str], tuple[Instant, int]] = {}
         for write in self.writes:
             for partition, files in (self._content(write).get("partitionToWriteStats") or {}).items():
                 for stat in files:
                     if not str(stat.get("path")).endswith(".parquet"):
                         return None
                     newest[partition, stat["fileId"]] = (write.time, int(stat.get("numWrites") or 0))
-        there = (rows for key, (time, rows) in newest.items() if self.replaced_groups.get(key, "") <= time)
+        there = (rows for key, (time, rows) in newest.items() if self.replaced_groups.get(key, BEGINNING) <= time)
         return None if self.is_archived else sum(there)
 
-    def bytes_written(self, instant: Instant) -> int:
+    def bytes_written(self, write: CompletedWrite) -> int:
         """Bytes of the files that the commit wrote, by its own statistics."""
-        return self._sum_of_files(instant, ("totalWriteBytes",))
+        return self._sum_of_files(write, ("totalWriteBytes",))
 
-    def files_written(self, instant: Instant) -> Mapping[str, int]:
+    def files_written(self, write: CompletedWrite) -> Mapping[str, int]:
         """Bytes of the files that the commit wrote, by path below the table's folder ("" for one without a path)."""
-        stats = self._content(instant).get("partitionToWriteStats") or {}
+        stats = self._content(write).get("partitionToWriteStats") or {}
         return {
             str(stat.get("path") or ""): int(stat.get("totalWriteBytes") or 0)
             for files in stats.values()
             for stat in files
         }
 
-    def file_groups_written(self, instant: Instant) -> frozenset[str]:
+    def file_groups_written(self, write: CompletedWrite) -> frozenset[str]:
         """Ids of the file groups that the commit wrote to."""
-        stats = self._content(instant).get("partitionToWriteStats") or {}
+        stats = self._content(write).get("partitionToWriteStats") or {}
         return frozenset(str(stat["fileId"]) for files in stats.values() for stat in files)
 
-    def removes_rows(self, instant: Instant) -> bool:
+    def removes_rows(self, write: CompletedWrite) -> bool:
         """True for a commit that took rows away: a pull gives nothing of them."""
-        return self._content(instant).get("operationType") == "DELETE"
+        return self._content(write).get("operationType") == "DELETE"
 
-    def _sum_of_files(self, instant: Instant, names: tuple[str, ...]) -> int:
-        stats = self._content(instant).get("partitionToWriteStats") or {}
+    def _sum_of_files(self, write: CompletedWrite, names: tuple[str, ...]) -> int:
+        stats = self._content(write).get("partitionToWriteStats") or {}
         return sum(int(stat.get(name) or 0) for files in stats.values() for stat in files for name in names)
 
-    def _is_plan(self, time: str, action: str) -> bool:
+    def _is_plan(self, time: Instant, action: str) -> bool:
         """True for what a table service is to do or was doing; a replacecommit may also be a dead writer's."""
         requested = self._files.read(f".hoodie/{time}.{action}.requested") or b""
         return action == "compaction" or b"CLUSTER" in requested
 
-    def _content(self, instant: Instant) -> Mapping[str, Any]:
-        if instant.time not in self._contents:
-            content = self._files.read(f".hoodie/{instant.file_name}")
-            self._contents[instant.time] = json.loads(content) if content else {}
-        return self._contents[instant.time]
+    def _content(self, write: CompletedWrite) -> Mapping[str, Any]:
+        if write.time not in self._contents:
+            content = self._files.read(f".hoodie/{write.file_name}")
+            self._contents[write.time] = json.loads(content) if content else {}
+        return self._contents[write.time]
 
-    def newest_metadata(self, key: str, *, up_to: str = "9" * 17) -> str | None:
+    def newest_metadata(self, key: str, *, up_to: Instant = END) -> str | None:
         """The value of ``key`` in the newest commit, of those up to an instant, that carries it."""
-        for instant in reversed(self.writes):
-            if instant.time <= up_to and (value := self.metadata(instant).get(key)) is not None:
+        for write in reversed(self.writes):
+            if write.time <= up_to and (value := self.metadata(write).get(key)) is not None:
                 return value
         return None
 

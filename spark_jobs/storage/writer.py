@@ -13,6 +13,7 @@ from pyspark.sql.types import StringType
 
 from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 class Commit:
     """A commit that was read back: its instant and how many rows it wrote."""
 
-    instant: str
+    instant: Instant
     rows: int
 
 

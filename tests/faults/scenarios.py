@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.lease import hold_tables
@@ -68,7 +69,7 @@ def _keep_third_last(table: NumberedTable) -> None:
 
 def _restore(table: NumberedTable) -> None:
     (then,) = table.timeline.savepoints
-    way = TableReturn(table=table.name, newest="", back_to=then, commits=2)
+    way = TableReturn(table=table.name, newest=NO_INSTANT, back_to=then, commits=2)
     with hold_tables([table.name], job="test", settings=table.settings):
         restore_table(table.spark, way, table.settings)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, END, Instant, InstantRange
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.reader import Pull, plan_pull
 from spark_jobs.storage.timeline import Timeline
@@ -59,7 +59,7 @@ class History:
     def timeline(self) -> Timeline:
         return Timeline(table="units", path=str(self.table.folder))
 
-    def rows_at(self, up_to: str) -> Rows:
+    def rows_at(self, up_to: Instant) -> Rows:
         """What the table holds as of an instant."""
         held: Rows = frozenset()
         for number, write in sorted(self.changes.items()):
@@ -168,7 +168,7 @@ class Reader:
     """A reader that pulls a table: how far they are, what they have, and the most that they take at a time."""
 
     most_bytes: int | None
-    place: str = BEGINNING
+    place: Instant = BEGINNING
     rows: Rows = frozenset()
 
     def pull(self, history: History) -> Pull:
@@ -218,7 +218,7 @@ def test_whatever_happens_to_a_table_its_readers_have_what_it_holds(tmp_path: Pa
     for reader in readers:
         while reader.pull(history).has_more:
             pass
-        assert reader.rows == history.rows_at("9" * 17)
+        assert reader.rows == history.rows_at(END)
 
 
 @pytest.mark.parametrize("seed", range(20))

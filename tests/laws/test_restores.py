@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Decisions
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
@@ -48,7 +49,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 class Kept:
     """What a savepoint is to bring back: the writes of every table, and what each consumer remembered."""
 
-    writes: dict[str, list[str]]
+    writes: dict[str, list[Instant]]
     consumers: dict[str, ConsumerState]
 
 
@@ -66,7 +67,7 @@ class Lake:
     def timeline(self, table: str) -> Timeline:
         return Timeline(table=table, path=self.settings.table_path(table))
 
-    def writes(self) -> dict[str, list[str]]:
+    def writes(self) -> dict[str, list[Instant]]:
         found = {table: [write.time for write in self.timeline(table).writes] for table in TABLES}
         return {table: times for table, times in found.items() if times}
 
@@ -119,7 +120,7 @@ class Lake:
             before = outside.checkpoints[table]
             assert place == (before if before in there else known or (there[-1] if there else "0" * 17))
         is_later = {
-            other: any(kept.writes[table][-1] > then.writes.get(table, [""])[-1] for table in kept.writes)
+            other: any(kept.writes[table][-1] > then.writes.get(table, [NO_INSTANT])[-1] for table in kept.writes)
             for other, kept in self.kept.items()
         }
         self.kept = {other: kept for other, kept in self.kept.items() if not is_later[other]}

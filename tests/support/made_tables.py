@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.services.state import TableState
 
 
-def at(number: int) -> str:
+def at(number: int) -> Instant:
     """The n-th instant."""
-    return f"{number:017d}"
+    return Instant(f"{number:017d}")
 
 
 @dataclass(frozen=True, slots=True)

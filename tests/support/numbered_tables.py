@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from local_stack.demos.lake_view import read_with_rust
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import literal_frame
 from spark_jobs.lake_spec.services import Service, ServiceTargets
@@ -55,7 +56,7 @@ class NumberedTable:
     def timeline(self) -> Timeline:
         return Timeline(table=self.name, path=self.path)
 
-    def put(self, number: int) -> str | None:
+    def put(self, number: int) -> Instant | None:
         """Make the commit of this number, unless the table says that it has it; gives the table's last instant.
 
         As jobs do: under the lease, at rest, what was ingested is recorded in the commit that holds it.

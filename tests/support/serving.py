@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from pyspark.sql import types as T
 
 from local_stack.servers.databases import Server
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, parse_address
 from spark_jobs.storage.serving.store import MartState, ServingStore
@@ -130,9 +131,9 @@ def _engine(url: str) -> sa.Engine:
     return sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
 
 
-def instant(number: int) -> str:
+def instant(number: int) -> Instant:
     """The instant of a mart's n-th commit."""
-    return f"{START + timedelta(minutes=number):%Y%m%d%H%M%S%f}"[:17]
+    return Instant(f"{START + timedelta(minutes=number):%Y%m%d%H%M%S%f}"[:17])
 
 
 def state(number: int, mart: str = MART) -> MartState:

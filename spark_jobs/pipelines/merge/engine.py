@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.table_spec import TableSpec
@@ -234,7 +234,7 @@ class Merge:
                 with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
                     layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
                     outcomes = list(threads.map(write, written))
-                done = {each.table: each.instant or "" for each in outcomes if each}
+                done = {each.table: each.instant or NO_INSTANT for each in outcomes if each}
                 if len(done) == len(written):
                     index.accept(layer.result(), done)
                 elif done:  # the layer has rows of a table that it has not
@@ -277,7 +277,7 @@ class Merge:
         histories = Histories(context=self.context, timelines=timelines, merged=self.merged)
         histories.write(events_df, tables, {checkpoint_key(self.context.spec.log): checkpoint} if checkpoint else {})
 
-    def _last(self, name: str) -> str | None:
+    def _last(self, name: str) -> Instant | None:
         if name not in self._touched:
             return self._timelines[name].last
         return Timeline(table=name, path=self.context.settings.table_path(name)).last

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.tables import ColumnSpec, Nulls
 from spark_jobs.storage.lake_specs import read_kept
@@ -73,7 +73,7 @@ class LogReading:
         filled_df = with_kept(log_df, kept_here(self.context.spec.source.columns, known), known)
         return events_about(filled_df, self.tables, has_times=self.has_times)
 
-    def _without_notes(self, window: InstantRange) -> list[str]:
+    def _without_notes(self, window: InstantRange) -> list[Instant]:
         """The commits in the window that did not note what did not travel; none where no table needs it."""
         wide = [table for table in self.tables if not table.spec.is_mirror]
         if not any(table.nulls_of(column) is Nulls.VALUE for table in wide for column in table.columns):
@@ -82,7 +82,7 @@ class LogReading:
         return [write.time for write in writes if UNKNOWN not in self.timeline.metadata(write).get("schema", UNKNOWN)]
 
 
-def apart(window: InstantRange, without: Iterable[str]) -> tuple[tuple[InstantRange, bool], ...]:
+def apart(window: InstantRange, without: Iterable[Instant]) -> tuple[tuple[InstantRange, bool], ...]:
     """A window in one part or two, and of each whether its commits noted what did not travel.
 
     The log began to note it at some commit: up to the last one ``without`` notes they are incomplete.

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.context import AnyContext
+from spark_jobs.contracts.checkpoints import instant_of
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import CELL_ID
@@ -65,8 +66,9 @@ def preview_table(context: AnyContext, name: str, *, samples: int) -> tuple[Prev
 def _as_far_as(timeline: Timeline, spec: LakeSpec, settings: Settings) -> tuple[Pull, str]:
     log = log_timeline(spec, settings)
     place = table_checkpoint(ConsumerRegistry(settings.base_path).read(SPLIT), timeline, spec.log)
-    if log.holds(place):
-        return Pull(window=InstantRange(after=BEGINNING, up_to=place)), ""
+    read_to = instant_of(place)
+    if place == read_to and log.holds(read_to):
+        return Pull(window=InstantRange(after=BEGINNING, up_to=read_to)), ""
     pull = plan_pull(log, after=BEGINNING)
     line = f"{timeline.table}: compared with all of {spec.log}, of which it has read only a part"
     return pull, line

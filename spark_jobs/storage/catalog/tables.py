@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.versions import HISTORY_ABSENT, HISTORY_KEY, HISTORY_TIME
@@ -85,7 +86,7 @@ def _views(
             columns=tuple(column for column in columns if column.name not in keys),
             partition_keys=tuple(column for column in columns if column.name in keys),
             input_format=BASE_FILES if is_base else WITH_LOGS,
-            instant=timeline.newest or "",
+            instant=timeline.newest or NO_INSTANT,
             is_read_optimized=is_merged and is_base,
             parameters={OWNER: spec.lake, "EXTERNAL": "TRUE", **_spark_parameters(ordered, keys, comments)},
         )

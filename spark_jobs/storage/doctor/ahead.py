@@ -17,9 +17,11 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contracts.clocks import machine_now
 from spark_jobs.contracts.errors import ContractError, TransientError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.clocks import commits_ahead
+from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.doctor.findings import Ailment, Finding
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.kept_rows import AHEAD_FOLDER, kept_commits
@@ -27,7 +29,7 @@ from spark_jobs.storage.layouts import COMMIT_TIME, StorageForm, TableLayout
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import roll_back_dead_writes
-from spark_jobs.storage.timeline import Instant, Timeline
+from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
 
 _ROWS, _METADATA = "rows", "commit.json"
@@ -51,7 +53,7 @@ def way_back(spec: LakeSpec, table: str) -> WayBack:
     return WayBack.KEPT if table in {load.name for load in spec.loads} else WayBack.COMPUTED_AGAIN
 
 
-def refusal(timeline: Timeline, ahead: tuple[Instant, ...], way: WayBack) -> str:
+def refusal(timeline: Timeline, ahead: tuple[CompletedWrite, ...], way: WayBack) -> str:
     """Why the commits cannot be taken off, or ""."""
     if way is WayBack.KEPT and ahead:
         return "its rows came from files"
@@ -95,14 +97,14 @@ def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: S
     _commit_kept(spark, layout, settings)
 
 
-def carry_metadata(metadata: Mapping[str, str], instant: str) -> dict[str, str]:
+def carry_metadata(metadata: Mapping[str, str], instant: Instant) -> dict[str, str]:
     """The metadata of the new commit: that of the old one without what every commit has of its own."""
     own = {RUN_KEY, BUCKETS_KEY}
     kept = {key: text for key, text in metadata.items() if key.startswith(METADATA_PREFIX) and key not in own}
     return {**{key.removeprefix(METADATA_PREFIX): text for key, text in kept.items()}, _MOVED_KEY: instant}
 
 
-def was_committed(timeline: Timeline, instant: str) -> bool:
+def was_committed(timeline: Timeline, instant: Instant) -> bool:
     """True when a commit has the rows that another one had."""
     return any(timeline.metadata(write).get(METADATA_PREFIX + _MOVED_KEY) == instant for write in timeline.writes)
 
@@ -119,7 +121,9 @@ def check_kept(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _keep(spark: SparkSession, layout: TableLayout, timeline: Timeline, write: Instant, settings: Settings) -> None:
+def _keep(
+    spark: SparkSession, layout: TableLayout, timeline: Timeline, write: CompletedWrite, settings: Settings
+) -> None:
     """Write the rows and metadata of a commit beside the lake. The metadata comes last: it marks the copy as complete.
 
     Raises:
@@ -147,7 +151,7 @@ def _keep(spark: SparkSession, layout: TableLayout, timeline: Timeline, write: I
 
 def _commit_kept(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:
     files, folder = Filesystem(settings.base_path), f"{AHEAD_FOLDER}/{layout.name}"
-    for instant in files.folders(folder):
+    for instant in map(Instant, files.folders(folder)):
         stored = files.read(f"{folder}/{instant}/{_METADATA}")
         timeline = Timeline(table=layout.name, path=settings.table_path(layout.name))
         if stored is not None and not timeline.holds(instant) and not was_committed(timeline, instant):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from spark_jobs.contracts.instants import END, NO_INSTANT
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.commit_times import MOVED
 from spark_jobs.storage.doctor.ahead import WayBack, take_off
@@ -71,7 +72,7 @@ def mend_times(services: TableServices) -> None:
             log.warning("%s: savepoint %s: deleted, its states cannot be read any more", table, record.id)
             records.release(services.spark, record)
     state = TableState.look(services.layout, timeline.path)
-    older = [file.path for file in state.superseded("9" * 17)]
+    older = [file.path for file in state.superseded(END)]
     log.info("%s: removing %d files of older states", table, len(older))
     remove(timeline.path, older)
     Filesystem(timeline.path).write(f".hoodie/{MOVED}{timeline.newest}", b"")
@@ -93,7 +94,7 @@ def end_lost_restore(services: TableServices) -> None:
     elif plan and timeline.holds(plan.back_to):
         if plan.back_to not in timeline.savepoints:
             call(spark, table, path, "create_savepoint", {"commit_time": plan.back_to})
-        way = TableReturn(table=table, newest=timeline.newest or "", back_to=plan.back_to, commits=1)
+        way = TableReturn(table=table, newest=timeline.newest or NO_INSTANT, back_to=plan.back_to, commits=1)
         restore_table(spark, way, settings)
         call(spark, table, path, "delete_savepoint", {"instant_time": plan.back_to})
     else:

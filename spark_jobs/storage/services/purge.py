@@ -9,6 +9,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import TransientError
+from spark_jobs.contracts.instants import END
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
@@ -40,13 +41,13 @@ def purge(spark: SparkSession, layout: TableLayout, settings: Settings, clock: d
     settled_timeline(spark, layout.name, settings)
     _merge_files(spark, layout, settings)
     before = TableState.look(layout, path)
-    superseded = {file.path for file in before.superseded("9" * 17)}
+    superseded = {file.path for file in before.superseded(END)}
     if not superseded:
         return 0
     _commit_nothing(spark, layout, Timeline(table=layout.name, path=path), settings, clock)
     given: dict[str, str | int] = {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": 1}
     call(spark, layout.name, path, "run_clean", given, options=build_service_options())
-    left = {file.path for file in TableState.look(layout, path).superseded("9" * 17)}
+    left = {file.path for file in TableState.look(layout, path).superseded(END)}
     if left:
         raise TransientError(f"{layout.name}: {len(left)} files of older states could not be removed; run it again")
     log.info("%s: %d files of older states removed", layout.name, len(superseded))

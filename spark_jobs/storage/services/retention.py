@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from spark_jobs.contracts.checkpoints import needed_from
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import Instant, format_instant
 from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -24,7 +24,7 @@ class Retention:
     they read the whole table next time, whatever is kept.
     """
 
-    earliest: str
+    earliest: Instant
     commits: int
     held_by: str
     lost: tuple[str, ...] = ()
@@ -61,9 +61,9 @@ def plan_retention(
     )
 
 
-def newest_with_metadata(timeline: Timeline) -> str:
+def newest_with_metadata(timeline: Timeline) -> Instant:
     """The oldest commit that is the newest to say something: what it says would be forgotten without it."""
-    newest: dict[str, str] = {}
+    newest: dict[str, Instant] = {}
     for write in timeline.writes:
         for key in timeline.metadata(write):
             if key.startswith(METADATA_PREFIX) and key not in _OF_ONE_COMMIT:

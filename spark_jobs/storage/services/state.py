@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.filesystem import FileEntry
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.table_files import FileGroup, Slice, list_file_groups
@@ -85,7 +86,7 @@ class TableState:
         bases = ((group, slice_.base) for group in self.live_groups for slice_ in self.read_slices(group))
         return Counter(group.partition for group, base in bases if base and base.size < below_bytes)
 
-    def superseded(self, earliest: str) -> Iterator[FileEntry]:
+    def superseded(self, earliest: Instant) -> Iterator[FileEntry]:
         """Files that no state of the table as of ``earliest`` or later needs.
 
         As Hudi cleans: of each group the slices before the newest one that began before ``earliest``, and all of a

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
-from spark_jobs.contracts.instants import moment_of, parse_instant
+from spark_jobs.contracts.instants import Instant, moment_of, parse_instant
 from spark_jobs.storage.serving.address import ServingAddress
 from spark_jobs.storage.serving.columns import TRUE_AT, TRUE_FOR, build_bind, check_columns, in_database
 from spark_jobs.storage.serving.sessions import ServingSessions
@@ -35,7 +35,7 @@ class MartState:
     """A mart as of ``instant`` of its own timeline; ``clock`` is the one it was brought to, ``served_at`` the run's."""
 
     mart: str
-    instant: str
+    instant: Instant
     clock: datetime | None
     served_at: datetime
 
@@ -137,7 +137,7 @@ class ServingStore:
         schema: StructType,
         rows: Iterable[Sequence[Any]],
         *,
-        is_on_timeline: Callable[[str], bool],
+        is_on_timeline: Callable[[Instant], bool],
     ) -> int | None:
         """Put ``rows`` in the place of the mart's rows; readers see all of the old ones, then all of the new.
 
@@ -203,7 +203,7 @@ class ServingStore:
             yield {**own, **same}
 
 
-def _is_late(state: MartState, served: ServedMart, is_on_timeline: Callable[[str], bool]) -> bool:
+def _is_late(state: MartState, served: ServedMart, is_on_timeline: Callable[[Instant], bool]) -> bool:
     if served.instant <= state.instant:
         return served.instant == state.instant
     return is_on_timeline(served.instant)

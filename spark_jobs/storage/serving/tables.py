@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.serving.address import Database
 from spark_jobs.storage.serving.columns import (
     TRUE_AT,
@@ -38,7 +39,7 @@ class ServedMart:
     """What the store holds of a mart. ``column_types`` are Spark's names of its columns' types."""
 
     mart: str
-    instant: str
+    instant: Instant
     true_at: datetime
     clock: datetime | None
     row_count: int

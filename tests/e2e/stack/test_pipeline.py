@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from local_stack.demos.demo_data import generate
 from local_stack.demos.lake_view import check_lake, read_with_rust
 from local_stack.demos.layer_changes import read_marts
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.timeline import Timeline
 from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
 from tests.support.commands import run
@@ -152,7 +153,7 @@ def test_the_arrival_went_through_the_chain_once(running: Running) -> None:
 
 
 def test_asset_events_carry_the_instants(running: Running) -> None:
-    api, last = running.stack.airflow.api, dict[str, str]()
+    api, last = running.stack.airflow.api, dict[str, Instant]()
     for name in running.spec.table_names:
         if instant := Timeline(table=name, path=running.settings.table_path(name)).last:
             last[name] = instant

@@ -19,6 +19,7 @@ from local_stack.demos.correction import Correction, choose_correction, land_cor
 from local_stack.demos.lake_view import TableView
 from local_stack.demos.layer_changes import build_changes, check_correction
 from local_stack.errors import SetupError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.oracle import read_lines
@@ -45,7 +46,7 @@ CORRECTION = Correction(sale=SALE, agent_id=1, subtotal=Decimal("220.0000"), at=
 
 
 def view(name: str, *rows: dict[str, Any]) -> TableView:
-    return TableView(name=name, spark=list(rows), rust=list(rows), instant="20260302093000000")
+    return TableView(name=name, spark=list(rows), rust=list(rows), instant=Instant("20260302093000000"))
 
 
 VIEWS: Mapping[str, TableView] = {

@@ -14,6 +14,7 @@ from local_stack.demos.demo_report import build_quality, build_report, format_ta
 from local_stack.demos.lake_view import TableView
 from local_stack.demos.truth_check import Truth
 from local_stack.errors import SetupError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -102,7 +103,9 @@ def test_the_report_shows_answers_of_the_layers_that_ran() -> None:
         "slow_agent_success": success,
         "slow_customer_demand": [],
     }
-    views = {name: TableView(name=name, spark=r, rust=r, instant="20260302093000000") for name, r in rows.items()}
+    views = {
+        name: TableView(name=name, spark=r, rust=r, instant=Instant("20260302093000000")) for name, r in rows.items()
+    }
     report = build_report(spec, views, Settings(), datetime(2026, 3, 2, 9, 31, tzinfo=UTC))
     lines = [" ".join(line.split()) for line in report.splitlines()]
     at = lines.index("Slow: agents by their success (slow_agent_success)")

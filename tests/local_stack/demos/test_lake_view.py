@@ -8,6 +8,7 @@ import pytest
 
 from local_stack.demos.lake_view import TableView, check_lake, rows_of
 from local_stack.demos.truth_check import Truth
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
@@ -23,7 +24,7 @@ SPEC = load_lake_spec(Settings().lake_spec)
 )
 def test_without_a_broken_record_no_quarantine_is_needed(broken: dict[str, int], wrong: list[str]) -> None:
     names = [SPEC.log, *(table.name for table in SPEC.tables)]
-    views = {name: TableView(name=name, spark=[], rust=[], instant="20260101000000000") for name in names}
+    views = {name: TableView(name=name, spark=[], rust=[], instant=Instant("20260101000000000")) for name in names}
     tables: dict[str, dict[str, Any]] = {table.name: {} for table in SPEC.tables}
     truth = Truth(events=0, broken=broken, tables=tables, deleted=frozenset())
     assert check_lake(views, truth, SPEC) == wrong

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from lakehouse_provider.announcements import plan_announcements, plan_reminder
 from lakehouse_provider.assets import LakeAssets, table_of
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
 
-def instant(number: int) -> str:
-    return f"202611210000000{number:02d}"
+def instant(number: int) -> Instant:
+    return Instant(f"202611210000000{number:02d}")
 
 
 def outcome(table: str, number: int | None, *, rows: int = 0) -> TableOutcome:
@@ -156,7 +157,7 @@ INSTANTS = st.dictionaries(st.sampled_from(TABLES), st.one_of(st.none(), st.inte
 def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
     assets: LakeAssets, now: dict[str, int | None], before: dict[str, int | None], up_to: int, split_up_to: int | None
 ) -> None:
-    window = SourceWindow(table="sales_log", after=instant(0), up_to=instant(up_to) if up_to else "0" * 17)
+    window = SourceWindow(table="sales_log", after=instant(0), up_to=instant(up_to) if up_to else BEGINNING)
     tables = tuple(outcome(table, number, rows=number or 0) for table, number in now.items())
     result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=tables, source=window)
     last: dict[str, dict[str, Any]] = {f"sales/{t}": {"instant": instant(n)} if n else {} for t, n in before.items()}

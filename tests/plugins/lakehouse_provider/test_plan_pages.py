@@ -13,22 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse_provider.plan_pages import MOST_LINES, plan_page
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.previews import ColumnPreview
 from spark_jobs.lake_spec.lake_plan import Action, DefinitionChange
 
+NOON = Instant("20260310120000000")
 CHANGED = DefinitionChange(
     table="agent_totals",
     changed=("sql", "+band"),
     action=Action.RECOMPUTE,
-    instant="20260310120000000",
+    instant=NOON,
     rows=1204,
     bytes=412310,
     seconds=14.2,
     downstream=("agent_bands",),
 )
-LEFT = DefinitionChange(
-    table="units", changed=("key",), action=Action.IMPOSSIBLE, instant="20260310120000000", remedy="put it back"
-)
+LEFT = DefinitionChange(table="units", changed=("key",), action=Action.IMPOSSIBLE, instant=NOON, remedy="put it back")
 TOTAL = ColumnPreview(
     name="total",
     type_now="decimal(28,4)",

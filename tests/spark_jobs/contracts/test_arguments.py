@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import Interval, format_clock, parse_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING, InstantRange, parse_instant
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange, parse_instant
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def test_what_is_no_instant(text):
 
 
 def test_a_range_is_open_below_and_closed_above():
-    first, second = "20261121101010123", "20261121101010124"
+    first, second = Instant("20261121101010123"), Instant("20261121101010124")
     assert InstantRange(after=first, up_to=first).is_empty
     assert not InstantRange(after=first, up_to=second).is_empty
     assert InstantRange(after=second, up_to=first).is_empty

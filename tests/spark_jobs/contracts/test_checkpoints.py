@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind, instant_of, needed_from
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 
 HASH = "0123456789ab"
 
 
-def at(number: int) -> str:
-    return f"{number:017d}"
+def at(number: int) -> Instant:
+    return Instant(f"{number:017d}")
 
 
 def within(after: int, begun: int, files: int) -> Checkpoint:

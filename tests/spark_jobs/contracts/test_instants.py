@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import format_instant, moment_of
+from spark_jobs.contracts.instants import Instant, format_instant, moment_of
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 since_1970 = st.integers(-(2**51), 2**57).map(lambda number: timedelta(microseconds=number))
@@ -32,4 +32,4 @@ def test_instants_sort_as_moments_do(one: datetime, other: datetime):
 @pytest.mark.parametrize("text", ["", "2026", "2026010203040506x", "202601020304050607"])
 def test_what_is_no_instant_is_refused(text: str):
     with pytest.raises(ContractError, match="is not an instant; give 17 digits"):
-        moment_of(text)
+        moment_of(Instant(text))

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-instants = st.from_regex(r"\d{17}", fullmatch=True)
+instants = st.from_regex(r"\d{17}", fullmatch=True).map(Instant)
 outcomes = st.builds(
     TableOutcome, table=text, instant=st.none() | instants, rows=st.integers(0, 10**9), is_committed=st.booleans()
 )
@@ -41,7 +42,7 @@ def test_round_trip_on_one_line(result):
 
 
 def test_the_fields_are_the_agreed_ones():
-    outcome = TableOutcome(table="units", instant="20261121101010123", rows=120, is_committed=True)
+    outcome = TableOutcome(table="units", instant=Instant("20261121101010123"), rows=120, is_committed=True)
     result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=(outcome,))
     assert json.loads(result.to_json()) == {
         "job": "split",

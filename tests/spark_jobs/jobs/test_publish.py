@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
@@ -32,7 +33,7 @@ def run(own: Settings, action: str, **options: Any) -> JobResult:
 def own(tmp_path: Path) -> Settings:
     """``sales`` and ``units`` are held by their gates, ``agents`` for rows that are there."""
     own = Settings(base_path=str(tmp_path))
-    for table, instant in (("sales", ""), ("units", ""), ("agents", "7")):
+    for table, instant in (("sales", NO_INSTANT), ("units", NO_INSTANT), ("agents", Instant("7"))):
         found = [verdict(table, "one", 2), verdict(table, "other", 3)]
         Holds(own).hold(table, "validate" if instant else "split", found, CLOCK, instant=instant)
     return own

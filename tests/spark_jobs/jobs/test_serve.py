@@ -19,6 +19,7 @@ import pytest
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TableBusyError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import serve as job
@@ -43,7 +44,9 @@ FIRST = [(agent, agent, False) for agent in (1, 2, 3)]
 SECOND = [(2, 5, False), (3, 3, True), (4, 1, False)]
 
 
-def write(lake: Lake, rows: Sequence[tuple[int, int, bool]], *, clock: datetime = CLOCK, is_first: bool = False) -> str:
+def write(
+    lake: Lake, rows: Sequence[tuple[int, int, bool]], *, clock: datetime = CLOCK, is_first: bool = False
+) -> Instant:
     """Commit rows of the mart as its own job does: key, columns, a technical one, deletes as a mark."""
     mart = load_lake_spec(lake.settings.lake_spec).mart(MART)
     values = [(f"|{a}", "2026-01-02", None, a, deals, TOTAL, deals, is_gone) for a, deals, is_gone in rows]

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError, StalePlanError
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.lake_spec.lake_plan import HEADER, Action, DefinitionChange, LakePlan
 
 NAMES = ("a", "b", "c")
 TEXT = st.sampled_from(["", "sql", "a: [b", "'c' # \n d", "\u0436 1.0"])
-INSTANTS = st.integers(1, 3).map(lambda number: f"{number:017d}")
+INSTANTS = st.integers(1, 3).map(lambda number: Instant(f"{number:017d}"))
 
 
 @st.composite
@@ -68,12 +69,12 @@ def moved(draw: st.DrawFn) -> tuple[LakePlan, LakePlan]:
 @settings(max_examples=80)
 @given(plans=moved(), kept=st.dictionaries(st.sampled_from(NAMES), INSTANTS))
 def test_it_is_carried_out_over_what_it_was_made_from_alone(
-    plans: tuple[LakePlan, LakePlan], kept: dict[str, str]
+    plans: tuple[LakePlan, LakePlan], kept: dict[str, Instant]
 ) -> None:
     """Every mart and table is as it was planned, or was done by an earlier try, which kept its state first."""
     plan, now = plans
 
-    def is_right(name: str, instant: str, parts: tuple[str, ...], action: str) -> bool:
+    def is_right(name: str, instant: Instant, parts: tuple[str, ...], action: str) -> bool:
         there = [each for each in now.changes if each.table == name and each.action in ("recompute", "rebuild")]
         if there:
             return there[0].instant == instant and there[0].changed == parts
@@ -109,7 +110,7 @@ def test_a_choice_of_marts_has_the_changes_that_their_rows_are_computed_from(
 ) -> None:
     """A change is in it when a chain of changed tables leads from it to a chosen mart."""
     changed = [
-        DefinitionChange(table=name, changed=("sql",), action=Action.RECOMPUTE, instant="0" * 17)
+        DefinitionChange(table=name, changed=("sql",), action=Action.RECOMPUTE, instant=BEGINNING)
         for name in sorted(names)
     ]
     plan = LakePlan(id="plan-20260310T120000", lake="sales", made_at="", digest="0123", changes=tuple(changed))

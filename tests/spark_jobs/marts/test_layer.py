@@ -18,6 +18,7 @@ import pytest
 
 from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import TransientError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.job_errors import DefinitionChangedError, GateStoppedError
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
@@ -85,7 +86,7 @@ class Layer:
             self._used.discard(id(engine.context.spark))
         if end := self._ends.get(mart.name):
             raise end()
-        return [TableOutcome(table=mart.name, instant="1", rows=1, is_committed=True)]
+        return [TableOutcome(table=mart.name, instant=Instant("1"), rows=1, is_committed=True)]
 
 
 def session() -> Any:

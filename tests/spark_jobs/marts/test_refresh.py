@@ -23,7 +23,7 @@ from tests.support.refreshes import MART, NOON, SPEC, refresh_of, settings_of
 
 SOURCES = tuple(read.table for read in MART.reads)
 DAY = timedelta(days=1)
-KEPT = {f"lakehouse.checkpoint.{source}": at(3) for source in SOURCES}
+KEPT: dict[str, str] = {f"lakehouse.checkpoint.{source}": at(3) for source in SOURCES}
 KEPT |= {"lakehouse.clock": format_clock(NOON), "lakehouse.definition": MART.definition}
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.context import JobContext
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import validate
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
@@ -57,7 +57,9 @@ def verdict(table: str, name: str, outcome: Outcome) -> Verdict:
 
 
 def found(table: str, *outcomes: Outcome) -> AuditFinding:
-    return AuditFinding(instant="7", verdicts=tuple(verdict(table, f"rule_{n}", out) for n, out in enumerate(outcomes)))
+    return AuditFinding(
+        instant=Instant("7"), verdicts=tuple(verdict(table, f"rule_{n}", out) for n, out in enumerate(outcomes))
+    )
 
 
 def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_are_right(tmp_path: Path):
@@ -66,7 +68,11 @@ def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_a
     holds = Holds(own)
     for table, job in zip(TABLES, ("validate", "validate", "split"), strict=True):
         holds.hold(
-            table, job, [verdict(table, "rule_0", Outcome.STOPPED)], CLOCK, instant="1" if job != "split" else ""
+            table,
+            job,
+            [verdict(table, "rule_0", Outcome.STOPPED)],
+            CLOCK,
+            instant=Instant("1") if job != "split" else NO_INSTANT,
         )
     what = {
         "sales": found("sales", Outcome.HELD, Outcome.WARNED, Outcome.ACCEPTED),
@@ -84,7 +90,7 @@ def test_of_several_tables_those_are_held_that_are_wrong_and_those_let_go_that_a
 def test_a_table_that_was_not_checked_stays_held(tmp_path: Path):
     own = Settings(base_path=str(tmp_path))
     holds = Holds(own)
-    holds.hold("units", "validate", [verdict("units", "rule_0", Outcome.STOPPED)], CLOCK, instant="1")
+    holds.hold("units", "validate", [verdict("units", "rule_0", Outcome.STOPPED)], CLOCK, instant=Instant("1"))
     validate._let_go(context(own), {"sales": found("sales", Outcome.HELD)})
     assert [hold.table for hold in holds.held()] == ["units"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.quality.docs_pages import Line, first_page, self_contained
 
 PAGE = """<html><head><title>Result</title>
@@ -16,8 +17,16 @@ PAGE = """<html><head><title>Result</title>
 
 def line(table: str, name: str, *, broken: int) -> Line:
     outcome = "warned" if broken else "held"
-    facts = {"table": table, "instant": "20260101000000000", "expected": "a < b & c", "page": "v/a.html"}
-    return Line(**facts, name=name, checked=1234, broken=broken, outcome=outcome)
+    return Line(
+        table=table,
+        instant=Instant("20260101000000000"),
+        name=name,
+        expected="a < b & c",
+        checked=1234,
+        broken=broken,
+        outcome=outcome,
+        page="v/a.html",
+    )
 
 
 def test_a_page_fetches_nothing_and_says_the_same():

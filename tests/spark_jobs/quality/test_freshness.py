@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import Instant, format_instant
 from spark_jobs.contracts.job_errors import StaleTablesError
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
@@ -63,7 +63,7 @@ class History:
     def settings(self) -> Settings:
         return Settings(base_path=str(self.folder / "lake"), landing_path=str(self.folder / "landing"))
 
-    def write(self, table: str, **metadata: str) -> str:
+    def write(self, table: str, **metadata: str) -> Instant:
         layout = next(layout for layout in all_layouts(SPEC) if layout.name == table)
         made = self.made.get(table) or MadeTable(layout, self.folder / "lake" / table)
         self.made[table] = made

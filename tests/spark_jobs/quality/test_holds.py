@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Action, Expectation, Figure, Kind
@@ -85,7 +86,7 @@ class Account:
         """After a commit, by another job."""
         self.clock += timedelta(minutes=1)
         verdicts = [verdict(name, table=table) for name in sorted(names)]
-        self.holds.hold(table, "validate", verdicts, self.clock, instant="7")
+        self.holds.hold(table, "validate", verdicts, self.clock, instant=Instant("7"))
         since = self.held[table][1] if table in self.held else self.clock
         self.held[table] = (set(names), since, True)
 
@@ -148,7 +149,7 @@ def test_a_figure_of_a_day_is_accepted_for_that_day_alone(tmp_path):
     holds = Holds(Settings(base_path=str(tmp_path)))
     usual = Expectation(table="sales", name="as_usual", kind=Kind.USUAL, usual=Figure.ROWS, action=Action.STOP)
     of_day = Verdict(expectation=usual, checked=9, broken=0, outcome=Outcome.STOPPED, figure="9 on a day")
-    holds.hold("sales", "validate", [verdict("one", broken=4), of_day], CLOCK, instant="7")
+    holds.hold("sales", "validate", [verdict("one", broken=4), of_day], CLOCK, instant=Instant("7"))
     hold = holds.hold_of("sales")
     assert hold is not None
     fields: dict[str, Any] = {"table": "sales", "expectations": hold.expectations, "most": hold.broken}

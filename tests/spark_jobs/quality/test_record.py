@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import Row
 
 from spark_jobs.contracts.arguments import format_clock
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.expectations import Expectation, Figure, Kind
 from spark_jobs.quality.record import AuditCheckpoint, _figure
 
@@ -19,7 +20,7 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
     [(30, 1799, False), (30, 1800, True), (30, 1801, True), (0, 0, True), (1440, 86399, False), (1440, 86400, True)],
 )
 def test_a_table_is_due_when_so_many_minutes_are_over(minutes: int, seconds: int, is_due: bool):
-    checked = AuditCheckpoint(instant="7", at=format_clock(NOON))
+    checked = AuditCheckpoint(instant=Instant("7"), at=format_clock(NOON))
     assert checked.is_older_than(minutes, NOON + timedelta(seconds=seconds)) is is_due
 
 

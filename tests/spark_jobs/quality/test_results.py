@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.results import (
@@ -22,7 +23,7 @@ from spark_jobs.quality.results import (
 from spark_jobs.quality.verdicts import Outcome, Verdict, describe_verdicts, to_metadata
 
 NAMES = ("one", "other", "third")
-PLACE = ResultPlace(table="sales", instant="7", day="2026-01-02")
+PLACE = ResultPlace(table="sales", instant=Instant("7"), day="2026-01-02")
 
 
 def expectation(name: str, action: Action = Action.STOP) -> Expectation:
@@ -93,7 +94,7 @@ def test_a_batch_that_was_kept_out_has_a_result_for_each_expectation_that_it_bro
         expectations=NAMES,
         reasons=tuple(f"rows of {n}" for n in NAMES),
     )
-    place = ResultPlace(table="sales", instant="", day="2026-01-02", about="2")
+    place = ResultPlace(table="sales", instant=NO_INSTANT, day="2026-01-02", about="2")
     rows = list(results_of_hold(hold, place, EXPECTATIONS))
     assert [(row.expectation, row.observed, row.outcome) for row in rows] == [
         (name, f"rows of {name}", Outcome.STOPPED) for name in NAMES
@@ -107,15 +108,15 @@ def test_the_key_tells_apart_what_is_about_other_things_and_nothing_else():
     other = Verdict(expectation=EXPECTATIONS["other"], checked=9, broken=4, outcome=Outcome.WARNED)
     places = [
         PLACE,
-        ResultPlace(table="units", instant="7", day="2026-01-02"),
-        ResultPlace(table="sales", instant="8", day="2026-01-02"),
-        ResultPlace(table="sales", instant="", day="2026-01-02", about="2026-01-02"),
-        ResultPlace(table="sales", instant="", day="2026-01-02", about="2026-01-03"),
+        ResultPlace(table="units", instant=Instant("7"), day="2026-01-02"),
+        ResultPlace(table="sales", instant=Instant("8"), day="2026-01-02"),
+        ResultPlace(table="sales", instant=NO_INSTANT, day="2026-01-02", about="2026-01-02"),
+        ResultPlace(table="sales", instant=NO_INSTANT, day="2026-01-02", about="2026-01-03"),
     ]
     keys = {result_of(v, place, stage).key for v in (verdict, other) for place in places for stage in Stage}
     assert len(keys) == 2 * len(places) * len(Stage)
     again = Verdict(expectation=EXPECTATIONS["one"], checked=10, broken=0, outcome=Outcome.HELD)
-    later = ResultPlace(table="sales", instant="7", day="2026-01-03")
+    later = ResultPlace(table="sales", instant=Instant("7"), day="2026-01-03")
     assert result_of(again, later, Stage.GATE).key == result_of(verdict, PLACE, Stage.GATE).key
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage import change_feed
 from spark_jobs.storage.change_feed import (
@@ -45,8 +45,8 @@ FEEDS: dict[int, list[tuple[tuple[int, Decimal] | None, tuple[int, Decimal] | No
 }
 
 
-def at(number: int) -> str:
-    return f"{number:017d}"
+def at(number: int) -> Instant:
+    return Instant(f"{number:017d}")
 
 
 def window(after: int, up_to: int) -> InstantRange:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.storage.commit_parts import missing_files
 from spark_jobs.storage.reader import plan_pull
 from tests.support.made_logs import File, MadeLog
@@ -55,7 +55,8 @@ def test_with_any_bound_each_time_nothing_is_skipped_and_nothing_comes_twice(
 ) -> None:
     """A setting may change between two runs, or be taken away."""
     with tempfile.TemporaryDirectory() as folder:
-        log, after, files, has_more = MadeLog(Path(folder) / "log"), BEGINNING, list[File](), True
+        log, files, has_more = MadeLog(Path(folder) / "log"), list[File](), True
+        after: str = BEGINNING
         for number, sizes in enumerate(commits, start=1):
             log.commit(number, sizes)
         while has_more:
@@ -113,7 +114,7 @@ def test_a_commit_is_read_as_a_whole_when_its_files_went_before_it_was_begun(log
 
 
 @pytest.mark.parametrize("after", [BEGINNING, at(5)])
-def test_a_rewritten_table_is_read_from_its_start_whatever_was_begun(log: MadeLog, after: str) -> None:
+def test_a_rewritten_table_is_read_from_its_start_whatever_was_begun(log: MadeLog, after: Instant) -> None:
     """What was rewritten may have taken rows of a commit away that a part of it would still give."""
     log.commit(5, [])
     begun = plan_pull(log.timeline, after=at(5), most_bytes=50)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.instants import format_instant, moment_of
+from spark_jobs.contracts.instants import END, Instant, format_instant, moment_of
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated, is_in_order, put_in_order
@@ -56,7 +56,7 @@ def history(kinds: tuple[str, str], steps: list[tuple[int, int, bool]]) -> list[
     return made
 
 
-def oracle(writes: list[CompletedWrite], kinds: tuple[str, str]) -> set[str]:
+def oracle(writes: list[CompletedWrite], kinds: tuple[str, str]) -> set[Instant]:
     """Whoever ended after something began that had waited for it: a write for whatever came, a service for its like."""
     return {
         one.time
@@ -97,8 +97,8 @@ def test_a_copy_without_times_is_known_by_every_write_that_something_waited_for(
 
 
 def test_what_has_no_time_for_a_name_has_no_answer():
-    one = CompletedWrite(time=f"{1:017d}", action="commit", modified_ns=10**18)
-    assert find_misdated([one, replace(one, time=f"{2:017d}")], is_local=True) == ()
+    one = CompletedWrite(time=Instant(f"{1:017d}"), action="commit", modified_ns=10**18)
+    assert find_misdated([one, replace(one, time=Instant(f"{2:017d}"))], is_local=True) == ()
     assert find_misdated([], is_local=True) == find_misdated([one], is_local=True) == ()
 
 
@@ -144,15 +144,15 @@ def test_a_table_that_was_copied_is_refused_by_readers_and_put_right_by_its_next
     settled = settled_timeline(no_spark, "units", Settings(base_path=str(tmp_path / "copy"), lease_wait_seconds=0))
     assert settled.misdated == ()
     timeline(copied).check_readable()
-    assert is_in_order(timeline(copied).completed)
-    began = [nanoseconds(moment_of(each.time)) for each in settled.completed]
-    assert [each.modified_ns for each in settled.completed] == began, "as if each had ended when it began"
+    assert is_in_order(timeline(copied).writes)
+    began = [nanoseconds(moment_of(each.time)) for each in settled.writes]
+    assert [each.modified_ns for each in settled.writes] == began, "as if each had ended when it began"
 
 
 def test_a_copy_that_keeps_times_needs_nothing(table: Path, tmp_path: Path):
     shutil.copytree(table, tmp_path / "kept")  # as cp -a and rsync -a do
     timeline(tmp_path / "kept").check_readable()
-    assert timeline(tmp_path / "kept").completed == timeline(table).completed
+    assert timeline(tmp_path / "kept").writes == timeline(table).writes
 
 
 def test_what_was_put_right_where_times_cannot_be_set_counts_no_more(table: Path, tmp_path: Path):
@@ -170,7 +170,7 @@ def test_in_an_object_store_files_are_written_once_more_in_their_order(table: Pa
     files, written = Filesystem(str(table)), list[tuple[str, bytes]]()
     files.is_local = False
     monkeypatch.setattr(files, "write", lambda name, content: written.append((name, content)))
-    writes = timeline(table).completed[1:]
+    writes = timeline(table).writes[1:]
     assert put_in_order(files, writes)
     assert written == [(f".hoodie/{each.time}.{each.action}", b"{}") for each in writes]
-    assert not put_in_order(files, [replace(writes[0], time="9" * 17)])
+    assert not put_in_order(files, [replace(writes[0], time=END)])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import (
@@ -27,7 +27,7 @@ from spark_jobs.storage.timeline import Timeline
 from tests.support.shop_lakes import make_shop_lake
 
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
-ONE, THREE, FOUR, NINE = (f"{n:017d}" for n in (1, 3, 4, 9))
+ONE, THREE, FOUR, NINE = (Instant(f"{n:017d}") for n in (1, 3, 4, 9))
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def units(tmp_path: Path) -> Timeline:
     return Timeline(table="units", path=str(tmp_path / "units"))
 
 
-def remembered(up_to: str, *, last: str | None, table: str = "units") -> ConsumerState:
+def remembered(up_to: str, *, last: Instant | None, table: str = "units") -> ConsumerState:
     return ConsumerState(checkpoints={"sales_log": up_to}, tables={table: last})
 
 
@@ -169,7 +169,7 @@ def test_each_table_has_a_place_of_its_own_while_it_is_as_remembered(tmp_path):
     assert [table_checkpoint(state, each, "log") for each in mirrors] == [NINE, FOUR, THREE]
     assert [table_checkpoint(ConsumerState(), each, "log") for each in mirrors] == [THREE, ONE, BEGINNING]
     for table, expected in (("orders", [THREE, FOUR, THREE]), ("lines", [NINE, ONE, THREE])):
-        for last in (ONE + "1", None):  # written, or restored, since
+        for last in (Instant(ONE + "1"), None):  # written, or restored, since
             changed = replace(state, tables={**state.tables, table: last})
             assert [table_checkpoint(changed, each, "log") for each in mirrors] == expected
         unknown = replace(state, tables={name: last for name, last in state.tables.items() if name != table})

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.options import (
@@ -90,7 +91,7 @@ def test_a_heartbeat_is_over_when_it_was_missed_as_often_as_the_options_say() ->
 
 
 def test_a_pull_says_both_ends() -> None:
-    assert build_incremental_options(after="1", up_to="2") == {
+    assert build_incremental_options(after=Instant("1"), up_to=Instant("2")) == {
         "hoodie.datasource.query.type": "incremental",
         "hoodie.datasource.read.begin.instanttime": "1",
         "hoodie.datasource.read.end.instanttime": "2",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.instants import BEGINNING
+from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage.layouts import StorageForm, TableLayout
@@ -34,7 +34,7 @@ def write(spark: SparkSession, settings: Settings, values: Iterable[int], layout
 
 
 @pytest.fixture
-def events(spark: SparkSession, tmp_path: Path) -> tuple[Settings, list[str]]:
+def events(spark: SparkSession, tmp_path: Path) -> tuple[Settings, list[Instant]]:
     """The log's settings and the instants of its commits."""
     settings = Settings(base_path=str(tmp_path))
     return settings, [write(spark, settings, values).instant for values in VALUES]
@@ -46,7 +46,7 @@ def pull(spark: SparkSession, settings: Settings, after: str) -> tuple[Pull, lis
     return plan, sorted(row.v for row in read_pull(spark, settings.table_path("events"), plan).collect())
 
 
-def test_clustering_gives_no_row_again(spark: SparkSession, events: tuple[Settings, list[str]]) -> None:
+def test_clustering_gives_no_row_again(spark: SparkSession, events: tuple[Settings, list[Instant]]) -> None:
     settings, instants = events
     name = register_table(spark, "events", settings.table_path("events"))
     spark.sql(
@@ -67,7 +67,7 @@ def test_clustering_gives_no_row_again(spark: SparkSession, events: tuple[Settin
 
 
 def test_a_table_that_was_rewritten_is_read_from_its_start(
-    spark: SparkSession, events: tuple[Settings, list[str]]
+    spark: SparkSession, events: tuple[Settings, list[Instant]]
 ) -> None:
     settings, instants = events
     rewritten = write(spark, settings, [11, 21, 22], REWRITTEN).instant
@@ -81,7 +81,7 @@ def test_a_table_that_was_rewritten_is_read_from_its_start(
 
 
 def test_most_of_a_table_is_read_from_the_whole_of_it(
-    spark: SparkSession, events: tuple[Settings, list[str]], caplog: pytest.LogCaptureFixture
+    spark: SparkSession, events: tuple[Settings, list[Instant]], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings, instants = events
     found = []
@@ -93,12 +93,13 @@ def test_most_of_a_table_is_read_from_the_whole_of_it(
     assert [line for line in caplog.messages if "bytes are new" in line], "the rule shows in the log"
 
 
-def test_a_pull_is_cut_between_commits(spark: SparkSession, events: tuple[Settings, list[str]]) -> None:
+def test_a_pull_is_cut_between_commits(spark: SparkSession, events: tuple[Settings, list[Instant]]) -> None:
     settings, instants = events
     timeline = Timeline(table="events", path=settings.table_path("events"))
     one = timeline.bytes_written(timeline.writes[0])
     for most, ends in ((1, [0, 1, 2]), (one * 5 // 2, [2]), (one * 3 // 2, [1, 2]), (None, [2])):
-        after, values, cuts = BEGINNING, [], []
+        after: str = BEGINNING
+        values, cuts = [], []
         while after != instants[-1]:
             plan = plan_pull(timeline, after=after, most_bytes=most)
             values += [row.v for row in read_pull(spark, timeline.path, plan).collect()]

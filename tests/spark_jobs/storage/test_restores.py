@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import RestoreUnfinishedError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import StorageForm, TableLayout
@@ -142,7 +143,7 @@ def test_it_is_unfinished_until_it_says_that_it_has_ended(made: Made):
 def test_a_plan_that_is_dropped_counts_until_its_last_file_is_gone(made: Made, monkeypatch: pytest.MonkeyPatch):
     made.cut_off("units", 4, 5, back_to=3)
     (made.tables["units"].folder / ".hoodie" / f"{at(9)}.restore.inflight").touch()
-    seen, real = list[tuple[str, ...]](), Filesystem.delete
+    seen, real = list[tuple[Instant, ...]](), Filesystem.delete
 
     def look(files: Filesystem, path: str) -> None:
         seen.append(made.timeline().pending_restores)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.savepoints import Record, SavepointRecords, record_id
@@ -40,7 +41,7 @@ def record(id_: str, made_by: str = "savepoint", made_at: str = "", **tables: in
     )
 
 
-def kept(settings: Settings) -> set[tuple[str, str]]:
+def kept(settings: Settings) -> set[tuple[str, Instant]]:
     return {
         (name, instant)
         for name in TABLES

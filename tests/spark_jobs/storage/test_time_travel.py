@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.timeline import Timeline
@@ -32,8 +33,8 @@ class Past:
     """The lake, and what ``sales`` and the log held at each instant of theirs."""
 
     lake: SpecLake
-    sales: dict[str, State] = field(default_factory=dict)
-    events: dict[str, set[str]] = field(default_factory=dict)
+    sales: dict[Instant, State] = field(default_factory=dict)
+    events: dict[Instant, set[str]] = field(default_factory=dict)
 
     def timeline(self, table: str) -> Timeline:
         return Timeline(table=table, path=self.lake.path(table))

@@ -20,7 +20,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.contracts.instants import InstantRange
+from spark_jobs.contracts.instants import Instant, InstantRange
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.procedures import register_table
 from spark_jobs.storage.reader import read_as_of
@@ -55,8 +55,8 @@ class History:
     lake: SpecLake
     rng: random.Random
     lines: list[bytes] = field(default_factory=list)
-    checked: set[tuple[str, str]] = field(default_factory=set)
-    states: dict[tuple[str, str], Rows] = field(default_factory=dict)
+    checked: set[tuple[str, Instant]] = field(default_factory=set)
+    states: dict[tuple[str, Instant], Rows] = field(default_factory=dict)
 
     def arrive(self) -> None:
         """Land and ingest the next events."""
@@ -73,7 +73,7 @@ class History:
     def timeline(self, table: str) -> Timeline:
         return Timeline(table=table, path=self.lake.path(table))
 
-    def rows_as_of(self, table: str, instant: str) -> Rows:
+    def rows_as_of(self, table: str, instant: Instant) -> Rows:
         """What readers of the table see at an instant, by key; each is read once, as no later commit changes it."""
         if (table, instant) not in self.states:
             key, columns = oracle.TABLES[table]
@@ -83,7 +83,7 @@ class History:
             self.states[table, instant] = state
         return self.states[table, instant]
 
-    def feed(self, table: str, after: str, up_to: str) -> list[Change] | None:
+    def feed(self, table: str, after: Instant, up_to: Instant) -> list[Change] | None:
         """What the feed says of a window."""
         window = InstantRange(after=after, up_to=up_to)
         feed_df = read_changes(self.lake.spark, self.timeline(table), window, self.lake.settings)

@@ -18,6 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import Interval
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.undo import metadata_at
@@ -89,7 +90,7 @@ def tamper_with_cells(story: Story, *, agent: int) -> None:
     timeline, mart = story.timeline("stitch_agent_days"), story.spec().mart("stitch_agent_days")
     cells_df = read_snapshot(story.lake.spark, timeline.path).where(F.col("agent_id") == agent)
     wrong_df = cells_df.withColumn("contracts", F.col("contracts") + 1).withColumn(CELL_DELETED, F.lit(False))
-    metadata = metadata_at(timeline, timeline.last or "")
+    metadata = metadata_at(timeline, timeline.last or NO_INSTANT)
     commit(wrong_df, mart_layout(mart), metadata=metadata, settings=story.lake.settings)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.pipelines.merge.reading import apart
 
 
-def instant(number: int) -> str:
-    return f"2026010100000{number}000" if number else BEGINNING
+def instant(number: int) -> Instant:
+    return Instant(f"2026010100000{number}000") if number else BEGINNING
 
 
 @given(

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import BEGINNING, format_instant
+from spark_jobs.contracts.instants import BEGINNING, Instant, format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.quality.freshness import FreshnessOfLake, TableFreshness
@@ -41,7 +41,7 @@ DOCUMENT = {
 SPEC = parse_lake_spec(copy.deepcopy(DOCUMENT))
 
 
-def commit(made: dict[str, MadeTable], folder: Path, table: str, when: datetime, **metadata: str) -> str:
+def commit(made: dict[str, MadeTable], folder: Path, table: str, when: datetime, **metadata: str) -> Instant:
     if table not in made:
         layout = next(layout for layout in all_layouts(SPEC) if layout.name == table)
         made[table] = MadeTable(layout, folder / table)
@@ -60,7 +60,7 @@ def test_each_mirror_is_as_fresh_as_what_it_has_read(tmp_path_factory, count, da
         commit(made, folder, "shop_log", START + n * MINUTE, newest_event_time=format_clock(START - (9 - n) * MINUTE))
         for n in range(count)
     ]
-    place, last, notes = dict[str, int](), dict[str, str | None](), dict[str, str]()
+    place, last, notes = dict[str, int](), dict[str, Instant | None](), dict[str, str]()
     for number, name in enumerate(NAMES):
         own = data.draw(st.integers(0, count), label=f"own of {name}")
         noted = data.draw(st.integers(own, count), label=f"noted of {name}")

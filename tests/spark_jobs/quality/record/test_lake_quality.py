@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.instants import moment_of
+from spark_jobs.contracts.instants import NO_INSTANT, Instant, moment_of
 from spark_jobs.contracts.job_errors import AuditFailedError, GateStoppedError
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.jobs import validate
@@ -212,7 +212,7 @@ def test_a_day_unlike_the_weeks_before_it_is_reported_by_the_nightly_run(lake: S
     history = [written_on(at, count) for at, count in earlier]
     context = context_of("validate", lake.settings, spark=lake.spark, spec=spec, clock=CLOCK)
     QualityRecord(spec, lake.settings).write(context, history, {})
-    committed = moment_of(Timeline(table="sales_log", path=lake.path("sales_log")).last or "")
+    committed = moment_of(Timeline(table="sales_log", path=lake.path("sales_log")).last or NO_INSTANT)
     result = lake.run("validate", clock=CLOCK + timedelta(hours=4), tables="sales_log", increment=False)
     (message,) = (line for line in result.messages if "volume" in line)
     # The commit is of the machine's day, not of the run's: nothing was written on the first of January.
@@ -238,7 +238,7 @@ def test_a_day_unlike_the_others_holds_a_table_of_which_nothing_else_is_expected
 
 
 def written_on(day: date, count: int, *, table: str = "sales_log") -> QualityResult:
-    instant = f"{day:%Y%m%d}120000000"
+    instant = Instant(f"{day:%Y%m%d}120000000")
     return QualityResult(
         place=ResultPlace(table=table, instant=instant, day=day.isoformat()),
         stage=Stage.GATE,

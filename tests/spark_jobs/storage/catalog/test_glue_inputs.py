@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.catalogs import CatalogColumn, CatalogTable
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.catalog.glue_inputs import differences, partition_differs, partition_input, table_input
 
 COLUMNS = tuple(
@@ -21,7 +22,7 @@ TABLE = CatalogTable(
     columns=COLUMNS,
     partition_keys=(CatalogColumn(name="day", type="string", comment=""),),
     input_format="some.Format",
-    instant="20260102030405678",
+    instant=Instant("20260102030405678"),
     is_read_optimized=False,
     parameters={"lakehouse.lake": "sales", "lakehouse.held": "no"},
 )

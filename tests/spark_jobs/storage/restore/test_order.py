@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import TransientError
-from spark_jobs.contracts.instants import format_instant
+from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.restore import TableReturn, put_in_order_after, restore_table
 from spark_jobs.storage.timeline import Timeline
@@ -63,13 +63,13 @@ def make(folder: Path, ended: list[int]) -> Settings:
     return Settings(base_path=str(folder), lease_wait_seconds=0)
 
 
-def restore(settings: Settings) -> list[str]:
+def restore(settings: Settings) -> list[Instant]:
     engine: Any = MindfulEngine()
-    restore_table(engine, TableReturn(table="units", newest="", back_to=BACK_TO, commits=2), settings)
+    restore_table(engine, TableReturn(table="units", newest=NO_INSTANT, back_to=BACK_TO, commits=2), settings)
     return writes(settings)
 
 
-def writes(settings: Settings) -> list[str]:
+def writes(settings: Settings) -> list[Instant]:
     return [write.time for write in Timeline(table="units", path=settings.table_path("units")).writes]
 
 
@@ -98,9 +98,9 @@ def test_the_engine_fails_where_nothing_is_put_in_order(tmp_path: Path, monkeypa
 
 def test_commits_that_ended_in_their_order_keep_their_times(tmp_path: Path):
     settings = make(tmp_path, [10, 70, 130, 190])
-    before = Timeline(table="units", path=settings.table_path("units")).completed
+    before = Timeline(table="units", path=settings.table_path("units")).writes
     put_in_order_after(Timeline(table="units", path=settings.table_path("units")), BACK_TO)
-    assert Timeline(table="units", path=settings.table_path("units")).completed == before
+    assert Timeline(table="units", path=settings.table_path("units")).writes == before
 
 
 def test_instants_that_are_no_times_cannot_be_put_in_order(tmp_path: Path):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import StorageForm, TableLayout
@@ -26,7 +27,7 @@ class Recorded(RowIndex):
     def __init__(self, settings: Settings, columns: Mapping[str, Sequence[str]] = COLUMNS) -> None:
         nothing: Any = None
         super().__init__("sales", columns, settings, pack=nothing, merge=nothing)
-        self.read: list[tuple[str, str | None]] = []
+        self.read: list[tuple[str, Instant | None]] = []
         self.written = 0
 
     def _read_beyond(self, spark: Any, table: str, timeline: Timeline) -> Any:
@@ -42,7 +43,7 @@ class Recorded(RowIndex):
         self._files.write(f"{name}/part", b"x" * len(packed))
         return name
 
-    def bring(self, **numbers: Sequence[int]) -> list[tuple[str, str | None]]:
+    def bring(self, **numbers: Sequence[int]) -> list[tuple[str, Instant | None]]:
         """Catch up with tables of these commits; gives of which table what came after which instant was read."""
         self.read = []
         no_spark: Any = None
@@ -91,7 +92,7 @@ def settings(tmp_path: Path) -> Settings:
     ids=str,
 )
 def test_an_index_goes_on_from_its_instants_or_is_built_again_as_a_whole(
-    settings: Settings, units: list[int], agents: list[int], read: list[tuple[str, str | None]]
+    settings: Settings, units: list[int], agents: list[int], read: list[tuple[str, Instant | None]]
 ) -> None:
     index = Recorded(settings)
     assert index.bring(units=units, agents=agents) == read

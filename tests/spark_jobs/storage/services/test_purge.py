@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import TableLayout
@@ -27,9 +28,9 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -
 
 
 def test_only_the_newest_state_is_left(table: NumberedTable):
-    first = str(table.put(0))
+    first = table.put(0) or NO_INSTANT
     table.put_all(1, 4)
-    last = table.timeline.last or ""
+    last = table.timeline.last or NO_INSTANT
     registry, name = ConsumerRegistry(table.settings.base_path), table.layout.name
     registry.write("mart", ConsumerState(checkpoints={"log": last}, tables={name: last}, notes={"clock": "x"}), CLOCK)
     registry.write("other", ConsumerState(checkpoints={name: last}, tables={name: first}), CLOCK)
@@ -42,10 +43,10 @@ def test_only_the_newest_state_is_left(table: NumberedTable):
         assert table.timeline.last == last
         return
     assert removed > 0
-    now = table.timeline.last or ""
+    now = table.timeline.last or NO_INSTANT
     assert now > last
     with pytest.raises(Exception, match=r"[Cc]lean"):
-        read_as_of(table.spark, table.timeline.path, str(first)).collect()
+        read_as_of(table.spark, table.timeline.path, first).collect()
     assert registry.read("mart") == ConsumerState(checkpoints={"log": last}, tables={name: now}, notes={"clock": "x"})
     other = registry.read("other")
     assert other.tables == {name: first}, "it did not know the newest state before either"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.time_travel import cleaned_up_to, find_state, parse_moment, state_at
 from spark_jobs.storage.timeline import Timeline
@@ -21,7 +22,7 @@ UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED)
 class Cleaned(MadeEngine):
     """Says of each clean which commit it retained first."""
 
-    retained: Iterable[str | None] = ()
+    retained: Iterable[Instant | None] = ()
 
     def _show_cleans(self, _timeline: Path, **_: str) -> None:
         """The rows are those of :meth:`collect`."""
@@ -30,7 +31,7 @@ class Cleaned(MadeEngine):
         return [{"earliest_commit_to_retain": instant} for instant in self.retained]
 
 
-def cleaned(*retained: str | None) -> Any:
+def cleaned(*retained: Instant | None) -> Any:
     engine = Cleaned()
     engine.retained = retained
     return engine

@@ -16,6 +16,7 @@ import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.job_errors import AuditFailedError, TablesFailedError
 from spark_jobs.quality.docs_site import DOCS
 from spark_jobs.quality.holds import Holds
@@ -224,7 +225,7 @@ def test_a_column_that_is_suddenly_empty_is_reported_at_night(lake: ShopLake):
 def share_of_nulls(day: date, *, broken: int, table: str = "orders") -> QualityResult:
     """What the gate of a commit of that day might have seen of a table's ``total``."""
     return QualityResult(
-        place=ResultPlace(table=table, instant=f"{day:%Y%m%d}120000000", day=day.isoformat()),
+        place=ResultPlace(table=table, instant=Instant(f"{day:%Y%m%d}120000000"), day=day.isoformat()),
         stage=Stage.GATE,
         expectation="total_nulls_as_usual",
         observed=f"{broken} of 200 rows broke it",

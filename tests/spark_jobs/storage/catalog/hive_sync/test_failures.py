@@ -9,6 +9,7 @@ import pytest
 
 from spark_jobs.contracts.catalogs import Action, CatalogChange, CatalogColumn, CatalogTable
 from spark_jobs.contracts.errors import TransientError
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.catalog.hive_sync import HiveSync
 from spark_jobs.storage.catalog.metastore import Metastore
 
@@ -20,7 +21,7 @@ TABLE = CatalogTable(
     columns=(CatalogColumn(name="id", type="bigint"),),
     partition_keys=(CatalogColumn(name="event_date", type="string"),),
     input_format="",
-    instant="20260101000000000",
+    instant=Instant("20260101000000000"),
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.lake_spec.tables import TableType
@@ -31,7 +32,7 @@ from tests.support.restores import restore_plan
 
 UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
 SPEC = load_lake_spec(Settings().lake_spec)
-TIMES = [f"2020010100000{second}000" for second in range(4)]
+TIMES = [Instant(f"2020010100000{second}000") for second in range(4)]
 
 
 class Made:
@@ -184,6 +185,6 @@ def test_tables_with_their_times_are_left_alone(copied: Path, tmp_path: Path):
     mend_times(services)
     kept = tmp_path / "kept" / "units"
     shutil.copytree(copied, kept)
-    before = Timeline(table="units", path=str(kept)).completed
+    before = Timeline(table="units", path=str(kept)).writes
     mend_times(services_of(kept)[0])
-    assert Timeline(table="units", path=str(kept)).completed == before
+    assert Timeline(table="units", path=str(kept)).writes == before

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.instants import InstantRange
+from spark_jobs.contracts.instants import NO_INSTANT, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.sizing.hashing import bucket_of
@@ -72,7 +72,8 @@ def test_the_rows_are_the_same_in_as_many_buckets_as_declared(small: NumberedTab
     assert_keys_are_where_sizing_says(table, WANTED)
     timeline = table.timeline
     assert (buckets_of(table.layout, timeline), timeline.last) == (WANTED, before.last)
-    assert timeline.changes_in(InstantRange(after=before.newest or "", up_to=timeline.newest or "")) == ()
+    since = InstantRange(after=before.newest or NO_INSTANT, up_to=timeline.newest or NO_INSTANT)
+    assert timeline.changes_in(since) == ()
     assert not table.run(Service.RESCALE, is_forced=True).is_done
 
 
@@ -102,7 +103,7 @@ def test_states_before_it_stay_readable(small: NumberedTable):
 
 def test_a_pull_over_it_gives_every_change(small: NumberedTable):
     """And every other row once more: Hudi takes them for rewritten."""
-    place, table = small.timeline.newest or "", grown(small)
+    place, table = small.timeline.newest or NO_INSTANT, grown(small)
     table.run(Service.RESCALE)
     table.put(4)
     pull = plan_pull(table.timeline, after=place)
@@ -132,13 +133,14 @@ def test_what_a_dead_compaction_had_planned_is_carried_out_first(small: Numbered
 
 
 def test_a_restore_to_before_it_brings_the_old_buckets_back(small: NumberedTable):
-    newest, made_with, table = small.timeline.newest or "", small.layout.buckets, grown(small)
+    newest, made_with, table = small.timeline.newest or NO_INSTANT, small.layout.buckets, grown(small)
     record = Record(id="then", made_at="", made_by="test", what="", tables={table.name: newest})
     SavepointRecords(table.settings).keep(table.spark, record)
     table.run(Service.RESCALE)
     table.put(4)
     with hold_tables([table.name], job="test", settings=table.settings):
-        restore_table(table.spark, TableReturn(table=table.name, newest="", back_to=newest, commits=2), table.settings)
+        plan = TableReturn(table=table.name, newest=NO_INSTANT, back_to=newest, commits=2)
+        restore_table(table.spark, plan, table.settings)
     assert buckets_of(table.layout, table.timeline) == made_with
     assert_is_right(table, 3)
     table.put(4)

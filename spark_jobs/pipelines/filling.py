@@ -12,11 +12,12 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import plain, show_all
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.table_spec import lake_name
+from spark_jobs.lake_spec.table_spec import TableSpec, lake_name
 from spark_jobs.lake_spec.tables import ColumnSpec
 from spark_jobs.lake_spec.undeclared_columns import UNDECLARED_KEY, KeptColumns, filled, pack_kept, to_fill, unfit_types
 from spark_jobs.pipelines.merge.engine import Merge
-from spark_jobs.pipelines.merge.filling import fill, tables_with
+from spark_jobs.pipelines.merge.merged import MergeOutcome
+from spark_jobs.storage.timeline import Timeline
 
 _NOT_DECLARED, _TO_FILL, _FILLED = "not declared: its values are kept", "declared: to be filled", "declared"
 
@@ -43,7 +44,7 @@ class Filling:
         """For ``schema plan``: table, what, column, before, after, result."""
         return [
             (
-                ", ".join(table.name for table in tables_with(spec, [column])) or spec.log,
+                ", ".join(table.name for table in _tables_with(spec, [column])) or spec.log,
                 "filled",
                 plain(column.source),
                 types_of(known, column.source),
@@ -92,10 +93,10 @@ def fill_tables(context: AnyContext, filling: Filling) -> list[TableOutcome]:
     Raises:
         GateStoppedError, DefinitionChangedError: a table cannot be written; run it again when that is mended.
     """
-    chosen = tables_with(context.spec, filling.columns)
+    chosen = _tables_with(context.spec, filling.columns)
     if not chosen:
         return []
-    merged = fill(Merge(context=context, chosen=chosen), filling.columns)
+    merged = _merge_again(Merge(context=context, chosen=chosen), filling.columns)
     merged.raise_failed()
     return [outcome for outcome in merged.outcomes.values() if outcome.is_committed]
 
@@ -131,3 +132,23 @@ def known_tables(spec: LakeSpec) -> str:
     """For people, what ``--tables`` may name."""
     own = [spec.log] if spec.source.columns else []
     return show_all([*(mirror.name for mirror in spec.mirrors), *own])
+
+
+def _tables_with(spec: LakeSpec, columns: Sequence[ColumnSpec]) -> tuple[TableSpec, ...]:
+    """The tables of the wide log that have one of these columns."""
+    names = {column.name for column in columns}
+    return tuple(table for table in spec.wide_tables if not names.isdisjoint({*table.key, *table.columns}))
+
+
+def _merge_again(merge: Merge, columns: Sequence[ColumnSpec]) -> MergeOutcome:
+    """Merge the events again that have one of these columns beside those that were declared when they were read.
+
+    No table gets further on the log. What else the events have is merged already, and changes nothing; a table
+    without a commit gets all of it from its first ``split``.
+    """
+    source = Timeline(table=merge.context.spec.log, path=merge.context.settings.table_path(merge.context.spec.log))
+    timelines = merge.settled()
+    names = [name for name in merge.open_targets() if timelines[name].last]
+    if names:
+        merge.merge_part(names, source, columns=columns)
+    return merge.merged

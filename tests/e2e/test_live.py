@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from local_stack.demos.live_failover import FIRST, LOST
+from local_stack.demos.live_source import STATEMENTS
 from local_stack.servers.airflow_home import DATABASE_VARIABLE
 from local_stack.servers.databases import Server
 from local_stack.servers.kafka_connect import NAME as KAFKA_CONNECT
@@ -39,11 +41,14 @@ def test_what_is_done_at_the_source_reaches_the_lake(postgresql: Server, tmp_pat
     line = [sys.executable, "-m", "local_stack", "live", "--database", "mariadb"]
     done = subprocess.run(line, env=environ, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=1400)
     assert done.returncode == 0, done.stderr[-3000:]
-    took = re.findall(
-        r"^  (a sale is entered|it is signed|another sale is deleted) +([0-9.]+)$", done.stdout, re.MULTILINE
-    )
-    assert len(took) == 3
-    assert re.search(r"^ +900,001 +77 +4 +250,000\.5000 +no$", done.stdout, re.MULTILINE)
+    titles = "|".join(statement.title for statement in (*STATEMENTS, LOST, FIRST))
+    took = re.findall(rf"^  ({titles}) +([0-9.]+)$", done.stdout, re.MULTILINE)
+    assert len(took) == len(STATEMENTS) + 2
+    assert re.search(r"^ +900,001 +77 +5 +4 +250,000\.5000 .* no$", done.stdout, re.MULTILINE)
+    assert re.search(r"^ +499 +4 +499 +4 +- +- +no$", done.stdout, re.MULTILINE)
+    assert re.search(r"ingest stopped: .* have positions .* below .*: source new-epoch ", done.stdout + done.stderr)
+    assert re.findall(r"^  \w+ +(kept|null)$", done.stdout, re.MULTILINE).count("null") == 1
+    assert "the lake has each sale as the restored source has it" in done.stdout + done.stderr
     assert "correct horse" not in done.stdout + done.stderr
     assert belong_to(tmp_path / "run" / "live") == before
 

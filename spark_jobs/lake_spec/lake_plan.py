@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from spark_jobs.contracts.errors import ContractError, StalePlanError
-from spark_jobs.contracts.instants import Instant
+from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.names import show
 
 HEADER = ("table", "changed", "what apply does", "rows", "partitions", "bytes", "last full refresh", "downstream")
@@ -74,7 +74,7 @@ class DefinitionChange:
     def from_facts(cls, facts: Mapping[str, Any]) -> DefinitionChange:
         """What :meth:`facts` gave; ValueError, TypeError or KeyError when it is something else."""
         lists = {name: tuple(map(str, facts[name])) for name in _LISTS}
-        return cls(**{**facts, **lists, "action": Action(facts["action"]), "instant": str(facts["instant"])})
+        return cls(**{**facts, **lists, "action": Action(facts["action"]), "instant": Instant(str(facts["instant"]))})
 
 
 _LISTS = ("changed", "downstream")
@@ -144,7 +144,7 @@ class LakePlan:
                 left += [read for read in reads.get(name, ()) if read in changed]
         return replace(self, changes=tuple(change for change in self.changes if change.table in found))
 
-    def check(self, now: LakePlan, kept: Mapping[str, str]) -> None:
+    def check(self, now: LakePlan, kept: Mapping[str, Instant]) -> None:
         """Raise StalePlanError when the lake or its files are not those that the plan was made from.
 
         Args:
@@ -158,11 +158,11 @@ class LakePlan:
 
 
 def _moved(
-    planned: Iterable[DefinitionChange], now: Mapping[str, DefinitionChange], kept: Mapping[str, str]
+    planned: Iterable[DefinitionChange], now: Mapping[str, DefinitionChange], kept: Mapping[str, Instant]
 ) -> Iterator[str]:
     for change in planned:
         found = now.get(change.table)
-        state = kept.get(change.table, "")
+        state = kept.get(change.table, NO_INSTANT)
         # What is kept of a table is its newest commit, which may be one of a service after the newest change.
         is_of_then = state >= change.instant if change.action is Action.REBUILD else state == change.instant
         is_done = found is None and is_of_then

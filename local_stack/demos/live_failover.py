@@ -13,6 +13,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from local_stack.demos.job_command import run_job
@@ -98,9 +99,17 @@ def take_snapshot(table: SalesTable, environ: Mapping[str, str]) -> None:
 def differences(table: SalesTable, lake: Mapping[int, Mapping[str, object]]) -> list[str]:
     """Each sale that is not in the lake as it is at the source; rows of the lake by the id of their sale."""
     there = table.rows()
-    here = {sale: {name: row[name] for name in COMPARED} for sale, row in lake.items() if not row["is_deleted"]}
+    here = {sale: _plain(row) for sale, row in lake.items() if not row["is_deleted"]}
     return [
         f"sale {sale}: {there.get(sale, 'no row')} at the source, {here.get(sale, 'no row')} in the lake"
         for sale in sorted({*there, *here})
         if there.get(sale) != here.get(sale)
     ]
+
+
+def _plain(row: Mapping[str, object]) -> dict[str, object]:
+    """The compared columns, with times as the source has them, which is in UTC and does not say so."""
+    values = {name: row[name] for name in COMPARED}
+    return {
+        name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ FALL = Fall(
     mark="00000000054dd2a0",
     time=1_795_973_000_000,
 )
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+SOURCES = NOON.replace(tzinfo=None)
 
 
 def test_the_command_of_the_message_is_run_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +69,16 @@ def row(sale: int, status: int = 1, *, is_deleted: bool = False) -> dict[str, An
     return {**dict.fromkeys(COMPARED, 0), "sale_id": sale, "status_id": status, "is_deleted": is_deleted, "more": 1}
 
 
+def signed(moment: datetime | None) -> dict[str, Any]:
+    return row(1) | {"contract_signing_date": moment}
+
+
 @pytest.mark.parametrize(
     ("there", "here", "sales"),
     [
         ([row(1), row(2)], [row(1), row(2), row(3, is_deleted=True)], []),
+        ([signed(SOURCES)], [signed(NOON)], []),
+        ([signed(SOURCES)], [signed(None)], [1]),
         ([row(1), row(2)], [row(1), row(2, status=4)], [2]),
         ([row(1), row(2)], [row(1, is_deleted=True), row(2)], [1]),
         ([row(1)], [row(1), row(7)], [7]),

@@ -136,7 +136,7 @@ def follow(documents: Documents, environ: Mapping[str, str], folder: Path) -> li
     """
     settings = replace(
         Settings.from_environment(dict(environ)),
-        base_path=str(folder / f"lake-{TABLE}"),
+        base_path=f"{environ['LAKEHOUSE_BASE_PATH']}-{TABLE}",
         lake_spec=str(spec_of(documents.schema, folder)),
     )
     own = {**environ, "LAKEHOUSE_BASE_PATH": settings.base_path, "LAKEHOUSE_LAKE_SPEC": settings.lake_spec}

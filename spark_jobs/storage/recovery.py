@@ -110,8 +110,14 @@ def roll_back_dead_writes(spark: SparkSession, timeline: Timeline) -> None:
     Without markers of a write its files are found by their names: a commit that was taken off has none any more.
     """
     keep_all: dict[str, str | int] = {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": _KEEP_ALL_COMMITS}
-    has_markers = set(timeline.unfinished) <= set(Filesystem(timeline.path).folders(MARKERS))
-    by_markers = {Hudi.ROLLBACK_BY_MARKERS: str(has_markers).lower()}
+    files = Filesystem(timeline.path)
+    marked = set(files.folders(MARKERS))
+    if not timeline.is_local:
+        # Hudi 1.2 looks on the local disk for the log files of a rollback that was cut off (apache/hudi#19735), and
+        # fails every time. Their markers serve its metadata table alone, which no table here has.
+        for rollback in marked.intersection(timeline.pending_rollbacks):
+            files.delete_tree(f"{MARKERS}/{rollback}")
+    by_markers = {Hudi.ROLLBACK_BY_MARKERS: str(set(timeline.unfinished) <= marked).lower()}
     call(spark, timeline.table, timeline.path, "run_clean", keep_all, options=build_service_options(by_markers))
 
 

@@ -15,7 +15,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage import recovery
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.recovery import settled_timeline, settled_timelines
+from spark_jobs.storage.recovery import roll_back_dead_writes, settled_timeline, settled_timelines
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_engine import MadeEngine
 from tests.support.made_tables import MadeTable, at
@@ -78,6 +78,25 @@ def test_a_rollback_that_got_no_further_for_long_is_ended(units: MadeTable, monk
     settle(units)
     assert not requested.exists()
     assert markers(units) == set()
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_on_a_store_markers_of_a_rollback_that_was_cut_off_go_before_it_is_tried_again(
+    units: MadeTable, monkeypatch: pytest.MonkeyPatch, *, is_local: bool
+):
+    """Hudi looks for the log files that they name on the local disk, and fails. Those of the dead write it needs."""
+    units.pending(6, "deltacommit").pending(7, "rollback")
+    make_markers(units, 6, 7)
+    monkeypatch.setattr(Timeline, "is_local", property(lambda _: is_local))
+    there = list[set[str]]()
+
+    def clean(*_: object, **__: object) -> None:
+        there.append(markers(units))
+
+    monkeypatch.setattr(recovery, "call", clean)
+    no_spark: Any = None
+    roll_back_dead_writes(no_spark, Timeline(table="units", path=str(units.folder)))
+    assert there == [{at(6), at(7)} if is_local else {at(6)}]
 
 
 def test_no_writer_goes_on_with_a_table_whose_restore_was_cut_off(units: MadeTable):

@@ -21,6 +21,7 @@ from local_stack.demos.live_source import COMPARED, SalesTable, Statement
 from local_stack.errors import SetupError
 from local_stack.servers.databases import PASSWORD, USER, Server, running
 from local_stack.servers.dumps import restore
+from local_stack.servers.services import LOOPBACK
 from spark_jobs.contracts.errors import TransientError
 
 LIMIT_SECONDS = 300.0
@@ -87,7 +88,7 @@ def take_snapshot(table: SalesTable, environ: Mapping[str, str]) -> None:
     """Read the table once more with the job `snapshot`, and split it. SetupError when a job fails."""
     own = {
         **environ,
-        "LAKEHOUSE_JDBC_URL": f"jdbc:{table.server.name}://127.0.0.1:{table.server.port}/{table.database}",
+        "LAKEHOUSE_JDBC_URL": f"jdbc:{table.server.name}://{LOOPBACK}:{table.server.port}/{table.database}",
         "LAKEHOUSE_JDBC_USER": USER,
         "LAKEHOUSE_JDBC_PASSWORD": PASSWORD,
     }

@@ -134,7 +134,8 @@ def decode_records(spec: LakeSpec, records_df: DataFrame) -> DataFrame:
         for batch in batches:
             for record in batch.to_pylist():
                 decoder.add(record["read_from"], record["read_offset"], record["raw"], record["record_hash"])
-                yield from decoder.full()
+                if decoder.is_full:
+                    yield decoder.flush()
         yield decoder.flush()
 
     wanted_df = records_df.select("record_hash", "read_from", "read_offset", "raw")
@@ -151,7 +152,8 @@ def _build_decoder(
         for number in numbers:
             for part in broken[number::tasks]:
                 decoder.reject(part.path, part.offset, part.reason, part.detail, read_broken(files, part))
-                yield from decoder.full()
+                if decoder.is_full:
+                    yield decoder.flush()
             if number < len(chunks):
                 yield from _decode_chunk(decoder, files, chunks[number])
         yield decoder.flush()
@@ -165,7 +167,8 @@ def _decode_chunk(decoder: RecordDecoder, files: Filesystem, chunk: Chunk) -> It
             decoder.reject(chunk.path, offset, Reason.TOO_LARGE, line.detail, line.raw)
         else:
             decoder.add(chunk.path, offset, line)
-        yield from decoder.full()
+        if decoder.is_full:
+            yield decoder.flush()
 
 
 class RecordDecoder:
@@ -194,9 +197,15 @@ class RecordDecoder:
             if event is None:
                 self.reject(path, offset, IGNORED, "", b"", *record)
             else:
-                event_columns = (event.event_id, event.op, event.event_order, event.event_time, event.transaction_id)
-                values = (*event.values, *self._row_columns(event), event.origin, event.mark, event.identity)
-                self._rows.append((*event_columns, *values, path, offset, None, None, None, *record))
+                values = (
+                    *event[:5],
+                    *event.values,
+                    *self._row_columns(event),
+                    event.origin,
+                    event.mark,
+                    event.identity,
+                )
+                self._rows.append((*values, path, offset, None, None, None, *record))
 
     def _row_columns(self, event: DecodedEvent) -> tuple[Any, ...]:
         """The values of the columns that a log has for rows of any columns; none where it has none."""
@@ -219,10 +228,10 @@ class RecordDecoder:
         self._weight += len(raw)
         self._rows.reject(path, offset, reason, detail, raw, *record)
 
-    def full(self) -> Iterator[pyarrow.RecordBatch]:
-        """A batch when there are rows enough for one, or they weigh enough."""
-        if len(self._rows) >= BATCH_ROWS or self._weight >= BATCH_BYTES:
-            yield self.flush()
+    @property
+    def is_full(self) -> bool:
+        """True when there are rows enough for a batch, or they weigh enough."""
+        return len(self._rows) >= BATCH_ROWS or self._weight >= BATCH_BYTES
 
     def flush(self) -> pyarrow.RecordBatch:
         """A batch of the rows that are left."""

@@ -31,7 +31,8 @@ def decode_spans(
             span = spans[number]
             for message in iter_messages(properties, span):
                 decoder.add(span.place, message.offset(), message.value() or b"", key=message.key() or b"")
-                yield from decoder.full()
+                if decoder.is_full:
+                    yield decoder.flush()
         yield decoder.flush()
 
     return map_tasks(spark, len(spans), decode, decoded_schema(spec))

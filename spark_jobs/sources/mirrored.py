@@ -15,12 +15,16 @@ from spark_jobs.lake_spec.table_patterns import NO_KEY
 from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.lake_spec.table_spec import MASK, TableSpec
 from spark_jobs.lake_spec.tables import PLACEHOLDER, ColumnSpec, ColumnType
-from spark_jobs.sources.placeholders import build_detector
+from spark_jobs.sources.connect_schemas import Fields, RowSchema
+from spark_jobs.sources.identity import Look
+from spark_jobs.sources.placeholders import build_detector, build_screen
 from spark_jobs.sources.source_types import Reader, column_by_value, column_of
 from spark_jobs.sources.values import build_converter, build_schema_converter
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SCHEMAS = 64
+_MAY_NOT_TRAVEL = (str, list, dict)
+"""Types that placeholders come in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +50,16 @@ class MirrorReader:
     """
 
     def __init__(self, origin: str, mirrors: Sequence[TableSpec], *, placeholder: str = PLACEHOLDER) -> None:
-        self._did_not_travel = build_detector(placeholder)
+        self._did_not_travel, self._may_be_placeholders = build_detector(placeholder), build_screen(placeholder)
         self._origin, self._keys = origin, tuple(mirror.key for mirror in mirrors if mirror.key != NO_KEY)
         self._key_columns = frozenset(name for key in self._keys for name in key if name != ORIGIN)
         self._drop = frozenset(name for mirror in mirrors for name in mirror.drop)
         self._mask = frozenset(name for mirror in mirrors for name in mirror.mask)
         self._declared = {column.source: column for mirror in mirrors for column in mirror.declared}
-        self._by_schema: dict[str, dict[str, tuple[str, Reader]]] = {}
-        self._by_connector: dict[str, dict[str, tuple[str, Reader]]] = {}
+        self._by_schema: dict[tuple[str, RowSchema | str], dict[str, tuple[str, Reader]]] = {}
 
-    def read(
-        self, op: str, image: dict[str, Any], connector: str, fields: Mapping[str, Mapping[str, Any]]
-    ) -> MirroredRow:
-        """The row in ``image``, by the ``fields`` of its Connect schema, which are none where it has no schema.
+    def read(self, op: str, image: dict[str, Any], look: Look, connector: str, schema: RowSchema) -> MirroredRow:
+        """The row in ``image``, which ``look`` is of, by the fields of its schema: none where it has no schema.
 
         Of a row that is deleted only the keys count: what else is in its image is kept where it can be read, for tables
         that get another key.
@@ -67,12 +68,14 @@ class MirrorReader:
             RejectedRecordError: a value cannot be read, or every table lacks a column of its key.
         """
         self._check_key(image)
-        readers = self._readers(connector, fields)
+        readers = self._readers(connector, schema)
         types, values, unknown = list[tuple[str, str]](), list[tuple[str, str | None]](), list[str]()
+        _, texts, joined = look
+        suspects = _MAY_NOT_TRAVEL if self._may_be_placeholders(joined, texts) else _MAY_NOT_TRAVEL[1:]
         for name, value in image.items():
             if name in self._drop:
                 continue
-            is_unknown = self._did_not_travel(value)
+            is_unknown = type(value) in suspects and self._did_not_travel(value)
             try:
                 type_, text = self._column(name, None if is_unknown else value, readers)
             except RejectedRecordError:
@@ -106,23 +109,23 @@ class MirrorReader:
             return type_, read(value) if is_there else None
         return column_by_value(name, value) if is_there else (UNKNOWN_TYPE, None)
 
-    def _readers(self, connector: str, fields: Mapping[str, Mapping[str, Any]]) -> Mapping[str, tuple[str, Reader]]:
-        if not fields:
-            if connector not in self._by_connector:
-                declared = self._declared.values()
-                self._by_connector[connector] = {
-                    column.source: (column.sql_type, _to_text(build_converter(column, connector)))
-                    for column in declared
-                }
-            return self._by_connector[connector]
-        known = repr(fields)
+    def _readers(self, connector: str, schema: RowSchema) -> Mapping[str, tuple[str, Reader]]:
+        known = (connector, schema if schema.is_kept else repr(schema.fields))
         if known not in self._by_schema:
             if len(self._by_schema) >= _MOST_SCHEMAS:
                 self._by_schema.clear()
-            self._by_schema[known] = {name: self._of_field(name, field, connector) for name, field in fields.items()}
+            self._by_schema[known] = self._build_readers(connector, schema.fields)
         return self._by_schema[known]
 
-    def _of_field(self, name: str, field: Mapping[str, Any], connector: str) -> tuple[str, Reader]:
+    def _build_readers(self, connector: str, fields: Fields) -> dict[str, tuple[str, Reader]]:
+        if fields:
+            return {name: self._of_field(name, field, connector) for name, field in fields.items()}
+        return {
+            column.source: (column.sql_type, _to_text(build_converter(column, connector)))
+            for column in self._declared.values()
+        }
+
+    def _of_field(self, name: str, field: dict[str, Any], connector: str) -> tuple[str, Reader]:
         own_type, own = column_of(name, field)
         if name not in self._declared:
             return own_type, own
@@ -130,7 +133,7 @@ class MirrorReader:
         if column.type is ColumnType.STRING and own_type != "string":
             # Text of anything else would be read as if it were the text of the column.
             return ("string" if reads("string", own_type) else own_type), own
-        chosen = build_schema_converter(column, dict(field)) or build_converter(column, connector)
+        chosen = build_schema_converter(column, field) or build_converter(column, connector)
         return column.sql_type, _to_text(chosen)
 
 

@@ -34,6 +34,8 @@ from spark_jobs.lake_spec.tables import PLACEHOLDER
 
 Detector = Callable[[Any], bool]
 """True for a value of a record that replaces one that did not travel."""
+Screen = Callable[[str, tuple[str, ...]], bool]
+"""False when none of some texts, given in one and one by one, can be a placeholder."""
 _NUMBERS = (int, float, Decimal)
 _WHOLE = re.compile(r"-?[0-9]{1,3}(\.0{1,40})?")
 
@@ -48,15 +50,12 @@ def build_detector(placeholder: str = PLACEHOLDER) -> Detector:
     elements = texts | {named}
     numbers = [Decimal(byte if byte < 128 else byte - 256) for byte in content]
 
-    def is_text(value: str) -> bool:
-        if value in texts:
-            return True
-        # The map as text: compared as a map, because blanks in it mean nothing.
-        return placeholder in value and value.lstrip().startswith("{") and _read(value) == as_map
-
     def is_placeholder(value: Any) -> bool:
         if isinstance(value, str):
-            return is_text(value)
+            if value in texts:
+                return True
+            # The map as text: compared as a map, because blanks in it mean nothing.
+            return placeholder in value and value.lstrip().startswith("{") and _read(value) == as_map
         if isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], str):
                 return value[0] in elements or value[0].lower() == named
@@ -64,6 +63,13 @@ def build_detector(placeholder: str = PLACEHOLDER) -> Detector:
         return isinstance(value, dict) and value == as_map
 
     return is_placeholder
+
+
+@cache
+def build_screen(placeholder: str = PLACEHOLDER) -> Screen:
+    """Passes texts that are values for certain, all of a row at once; others are for the detector."""
+    forms = frozenset({placeholder, *_encoded(placeholder.encode())})
+    return lambda joined, texts: placeholder in joined or not forms.isdisjoint(texts)
 
 
 def _encoded(content: bytes) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from spark_jobs.connectors.events import Connector
 from spark_jobs.connectors.registry import connector_of
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.lake_spec.origins import escaped
@@ -18,6 +19,7 @@ MAX_ORIGIN = 1000
 _MOST_TRANSACTION = 200
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INCREMENTAL = "incremental"
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +67,12 @@ def build_origin(key: tuple[str, ...]) -> Origin:
     )
 
 
-def transaction_of(source: dict[str, Any], connector: str) -> str | None:
+def transaction_of(source: dict[str, Any], connector: Connector) -> str | None:
     """The source's own name of the transaction: GTID, PostgreSQL's number, SQL Server's commit LSN; None without one.
 
     It is kept for people who look something up at the source; nothing is decided by it.
     """
-    name = source.get(connector_of(connector).transaction_field)
+    name = source.get(connector.transaction_field)
     known = str(name) if isinstance(name, (str, int)) and not isinstance(name, bool) else ""
     return known if 0 < len(known) <= _MOST_TRANSACTION and known.isprintable() else None
 
@@ -80,33 +82,28 @@ def position_of(source: dict[str, Any], connector: str, payload: dict[str, Any])
     return connector_of(connector).position_of(source, payload)
 
 
-def event_time_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> datetime:
+def event_time_of(source: dict[str, Any], connector: Connector, payload: dict[str, Any]) -> datetime:
     """When it happened. ``ts_ms`` of the record is when it was sent, which is another day when it is sent again.
 
     RejectedRecordError when there is none.
     """
     moment: Any = source.get("ts_ms")
-    if moment is None and not connector_of(connector).place_field:
+    if moment is None and not connector.place_field:
         moment = payload.get("ts_ms")
     try:
         if type(moment) is int:
-            return EPOCH + timedelta(milliseconds=moment)
+            return EPOCH + _MILLISECOND * moment
     except OverflowError:
         moment = "out of range"
     raise RejectedRecordError(Reason.BAD_TIMESTAMP, f"source.ts_ms {str(moment)[:40]!r} is no time")
 
 
-def mark_of(source: dict[str, Any], connector: str, position: str) -> str | None:
+def mark_of(source: dict[str, Any], connector: Connector, position: str) -> str | None:
     """What rises with the commits of a stream, to notice positions that begin again; None where nothing does.
 
     Rows of an incremental snapshot have the place of another event.
     """
-    return None if source.get("snapshot") == _INCREMENTAL else connector_of(connector).mark_of(source, position)
-
-
-def identity_of(source: dict[str, Any], connector: str) -> str:
-    """The server that wrote a change, as far as its connector names it."""
-    return connector_of(connector).identity_of(source)
+    return None if source.get("snapshot") == _INCREMENTAL else connector.mark_of(source, position)
 
 
 def time_position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ class UndeclaredReader:
         self._declared = frozenset(column.source for column in source.columns)
         self._drop, self._is_dropped = source.drop, dict[str, bool]()
         self._did_not_travel = build_detector(source.placeholder)
-        self._readers: dict[str, tuple[str, tuple[str, Reader]]] = {}
+        self._readers: dict[str, tuple[Mapping[str, Any], str, tuple[str, Reader]]] = {}
 
     def read(self, image: Mapping[str, Any], connector: str, fields: Mapping[str, Mapping[str, Any]]) -> Beside | None:
         """What the image has; None when it has nothing. ``fields`` are those of its Connect schema, if it has one."""
@@ -67,10 +67,12 @@ class UndeclaredReader:
 
     def _reader(self, name: str, field: Mapping[str, Any]) -> tuple[str, Reader]:
         """How a field is read; kept for each name, as long as its field stays the same."""
+        if name in self._readers and self._readers[name][0] is field:
+            return self._readers[name][2]
         known = repr(field)
-        if name not in self._readers or self._readers[name][0] != known:
-            self._readers[name] = (known, column_of(name, field))
-        return self._readers[name][1]
+        if name not in self._readers or self._readers[name][1] != known:
+            self._readers[name] = field, known, column_of(name, field)
+        return self._readers[name][2]
 
 
 def _as_json(value: Any) -> tuple[str, str | None]:

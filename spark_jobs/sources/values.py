@@ -17,7 +17,7 @@ Converter = Callable[[Any], Any]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDE = Context(prec=80)
-_INT64 = 2**63
+INT64 = 2**63
 _YEAR_2200 = 7_258_118_400_000_000
 """Microseconds since 1970."""
 _MICROSECONDS = {
@@ -68,7 +68,7 @@ def build_converter(column: ColumnSpec, connector: str) -> Converter:
 
 def _build_integer_reader(column: ColumnSpec) -> Converter:
     def read(value: Any) -> Any:
-        return value if type(value) is int and -_INT64 <= value < _INT64 else read_integer(value, column)
+        return value if type(value) is int and -INT64 <= value < INT64 else read_integer(value, column)
 
     return read
 
@@ -87,10 +87,11 @@ def _build_decimal_reader(column: ColumnSpec) -> Converter:
 def _build_timestamp_reader(column: ColumnSpec, microseconds: Decimal) -> Converter:
     whole = int(microseconds)  # 0 for nanoseconds, of which none is common
     most = _YEAR_2200 // whole if whole else -1
+    unit = timedelta(microseconds=whole)
 
     def read(value: Any) -> Any:
         if type(value) is int and 0 <= value <= most:
-            return _EPOCH + timedelta(microseconds=value * whole)
+            return _EPOCH + unit * value
         return read_timestamp(value, column, microseconds)
 
     return read
@@ -126,7 +127,7 @@ def read_integer(value: Any, column: ColumnSpec) -> int:
     """A whole number of 64 bits, as a JSON number or as text."""
     if isinstance(value, str):
         value = int(value) if _INTEGER_TEXT.fullmatch(value) else None
-    if type(value) is not int or not -_INT64 <= value < _INT64:
+    if type(value) is not int or not -INT64 <= value < INT64:
         raise RejectedRecordError(Reason.BAD_INTEGER, f"{column.source} is not a 64-bit whole number")
     return value
 

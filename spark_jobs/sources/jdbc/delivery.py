@@ -66,7 +66,8 @@ class JdbcDelivery:
                 for part, place, *values in rows_of(batch):
                     line, key = builder.build(values), builder.build_key(values)
                     decoder.add(place_of(origin, first + part), place, line, key=key)
-                    yield from decoder.full()
+                    if decoder.is_full:
+                        yield decoder.flush()
             yield decoder.flush()
 
         return map_batches(self.rows_df, decode, decoded_schema(spec))

@@ -268,3 +268,20 @@ def test_each_event_is_read_by_its_own_schema_however_many_there_are(monkeypatch
             assert event.mirrored is not None
             assert dict(event.mirrored.types)["n"] == f"decimal(20,{scale})"
             assert dict(event.mirrored.values)["n"] == format(Decimal(7).scaleb(-scale), "f")
+
+
+def test_the_same_schema_from_another_connector_is_read_as_that_one_sends_its_values():
+    """A schema without a name for the time: the unit is that of the connector, whichever came first."""
+    unit = {"mysql": "milliseconds", "mariadb": "microseconds"}
+    column = {"name": "v", "source": "v", "type": "timestamp", "unit": unit}
+    decoder = EnvelopeDecoder(spec_of(columns=[column]))
+    texts = []
+    for connector in ("mysql", "mariadb", "mysql"):
+        record = change("c", "orders", {"id": 1, "v": 5_000_000}, 5, fields={**ID, "v": {"type": "int64"}})
+        place = {"connector": connector, "db": "shop", "file": "bin.000001", "pos": 7}
+        block = {**record["payload"]["source"], **place}
+        event = decoder.decode(line_of({**record, "payload": {**record["payload"], "source": block}}))
+        assert event is not None
+        assert event.mirrored is not None
+        texts.append(dict(event.mirrored.values)["v"])
+    assert texts == ["5000000000", "5000000", "5000000000"]

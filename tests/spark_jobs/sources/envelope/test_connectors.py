@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.connectors.registry import connector_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.contracts.settings import Settings
@@ -233,4 +234,4 @@ def test_any_order_of_delivery_gives_the_same_events(seed: int):
     ],
 )
 def test_the_transaction_is_recorded_as_the_source_calls_it(connector, facts, known):
-    assert transaction_of(facts, connector) == known
+    assert transaction_of(facts, connector_of(connector)) == known

@@ -34,8 +34,9 @@ SAFE = {
 SHARED = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
     "hoodie.clean.failed.writes.policy": "LAZY",
+    "hoodie.parquet.compression.codec": "zstd",
 }
-"""A writer that is alive is not rolled back, and its successor is not overwritten by it."""
+"""A writer that is alive is not rolled back, and its successor is not overwritten by it; files are small."""
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layout in LAYOUTS])

@@ -32,6 +32,13 @@ def _sale(sale_id: int, agent: str | None, position: int, op: str = "c") -> byte
     return line(sqlserver(op, {"SaleId": sale_id, "AgentId": 7, "AgentName": agent}, position))
 
 
+def codecs(table: Path) -> set[str]:
+    """By which the columns of its files are compressed."""
+    files = (pq.ParquetFile(file).metadata for file in table.rglob("*.parquet"))
+    groups = (file.row_group(n) for file in files for n in range(file.num_row_groups))
+    return {group.column(n).compression for group in groups for n in range(group.num_columns)}
+
+
 def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSession, tmp_path: Path) -> None:
     spec = _spec(tmp_path / "lake.yaml", agents="copy_on_write", sales="copy_on_write")
     lake = SpecLake(spark=spark, folder=tmp_path, spec=spec)
@@ -50,6 +57,7 @@ def test_base_files_of_a_copy_on_write_table_hold_every_commit(spark: SparkSessi
     newest = max(Path(lake.path("agents")).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     assert pq.read_table(newest, columns=["agent_name"]).column(0).to_pylist() == ["Bea"]
     assert list(Path(lake.path("agents")).glob(".*log*")) == []
+    assert {codec for table in ("agents", "sales_log") for codec in codecs(Path(lake.path(table)))} == {"ZSTD"}
     assert list(Path(lake.path("units")).glob("*")) == [], "a table without events"
 
 

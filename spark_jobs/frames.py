@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.names import column_names
@@ -33,6 +33,36 @@ def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: st
     content = json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=_to_json)
     parsed = F.from_json(F.lit(content), f"array<struct<{schema}>>", {"mode": "FAILFAST"})
     return spark.range(0, 1, 1, 1).select(F.inline(parsed))
+
+
+def constant_column(spark: SparkSession, values: Sequence[Any], column: str) -> DataFrame:
+    """A few values, one or more, as the one ``column`` of a query.
+
+    What is selected from them, without sorting or counting, Spark computes while it plans, and starts no job.
+
+    Args:
+        spark: the session.
+        values: of one type: texts, numbers, dates, times with a zone, None.
+        column: the name of the column.
+    """
+    names = [f"v{number}" for number in range(len(values))]
+    text = ", ".join(f"(:{name})" for name in names)
+    return spark.sql(f"VALUES {text}", args=dict(zip(names, values, strict=True))).toDF(column)
+
+
+def counted_rows(rows_df: DataFrame, most: int) -> tuple[int, list[Row] | None]:
+    """How many rows there are, and the rows themselves unless they are more than ``most``; in one Spark job then.
+
+    A limit by itself looks at one partition after another, in a job for each step. More rows are counted in a second
+    job, so they should be pinned.
+
+    Args:
+        rows_df: any columns.
+        most: so many that the driver, and one task, have room for them.
+    """
+    first_df = rows_df.limit(most + 1).select(F.struct("*").alias("row"))
+    ((rows,),) = first_df.agg(F.collect_list("row")).collect()
+    return (len(rows), list(rows)) if len(rows) <= most else (int(rows_df.count()), None)
 
 
 def union(parts: Iterable[DataFrame]) -> DataFrame:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.frames import literal_frame, union
+from spark_jobs.frames import constant_column, counted_rows, literal_frame, union
 from spark_jobs.lake_spec.marts import MartSpec, ReadSpec, TimeUnit
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import NO_FOLDER, VALID
@@ -58,6 +58,17 @@ class Scopes:
         scopes_df = F.broadcast(self.rows_df) if self.count <= _MOST_BROADCAST else self.rows_df
         return rows_df.join(scopes_df, scope.eqNullSafe(F.col(SCOPE)), "left_semi")
 
+    def each(self, value: Column, name: str) -> set[Any]:
+        """What ``value`` is for them, as an expression over the column ``name`` that has a scope."""
+        if self.few is None:
+            found_df = self.rows_df.select(F.col(SCOPE).alias(name)).select(value).distinct()
+        elif self.few:
+            column_df = constant_column(self.rows_df.sparkSession, self.few, name)
+            found_df = column_df.select(F.col(name).cast(self.rows_df.schema[SCOPE].dataType)).select(value)
+        else:
+            return set()
+        return {row[0] for row in found_df.collect()}
+
     def values(self) -> Sequence[Any]:
         """All of them."""
         return self.few if self.few is not None else [row[0] for row in self.rows_df.collect()]
@@ -72,21 +83,15 @@ def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | Non
     if window is not None:
         scopes_df = scopes_df.where(window.holds(F.col(SCOPE)))
     pinned_df = refresh.views.pin(scopes_df.distinct(), "scopes")
-    first = tuple(in_utc(row[0]) for row in pinned_df.limit(_MOST_LITERALS + 1).collect())
-    if len(first) <= _MOST_LITERALS:
-        return Scopes(rows_df=pinned_df, count=len(first), few=first)
-    count = pinned_df.count()
-    return Scopes(
-        rows_df=pinned_df, count=count, few=None, ranges=_ranges_of(pinned_df) if count <= _MOST_SORTED else ()
-    )
-
-
-def _ranges_of(scopes_df: DataFrame) -> tuple[tuple[int, int], ...]:
-    """Ranges that hold all scopes but null, split at the largest gaps; none unless they are numbers."""
-    if not isinstance(scopes_df.schema[SCOPE].dataType, IntegralType):
-        return ()
-    ((values,),) = scopes_df.select(F.sort_array(F.collect_list(SCOPE))).collect()
-    return cut_at_gaps(values, _MOST_RANGES)
+    has_ranges = isinstance(pinned_df.schema[SCOPE].dataType, IntegralType)
+    count, rows = counted_rows(pinned_df, max(_MOST_SORTED, _MOST_LITERALS) if has_ranges else _MOST_LITERALS)
+    if rows is None:
+        return Scopes(rows_df=pinned_df, count=count, few=None)
+    values = tuple(in_utc(row[0]) for row in rows)
+    if count <= _MOST_LITERALS:
+        return Scopes(rows_df=pinned_df, count=count, few=values)
+    ranges = cut_at_gaps(sorted(value for value in values if value is not None), _MOST_RANGES)
+    return Scopes(rows_df=pinned_df, count=count, few=None, ranges=ranges)
 
 
 def cut_at_gaps(values: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:
@@ -166,8 +171,7 @@ def partitions_of(
         found = list(scopes.values())
     elif read.partition:
         value = F.expr(expression_sql(read.partition, time_zone=spec.time_zone))
-        named_df = scopes.rows_df.select(F.col(SCOPE).alias(mart.scope))
-        found = [row[0] for row in named_df.select(value).distinct().collect()]
+        found = list(scopes.each(value, mart.scope))
     else:
         return None
     is_named = all(value is not None and not re.search(NO_FOLDER, str(value)) for value in found)

@@ -50,13 +50,13 @@ class BatchFacts:
 
 
 def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
-    """Measure decoded records with ``event_date``.
+    """Measure decoded records with ``event_date``, in one Spark job.
 
-    Events are counted by a query of their own: in the first one, all its aggregates would be kept for each event.
+    Events are counted by a part of its own: in the first one, all its aggregates would be kept for each event.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
-    row = decoded_df.agg(
+    records_df = decoded_df.agg(
         F.count_if(F.col("read_from").startswith(MESSAGES)).alias("messages"),
         F.count_if(~usable & ~rejected).alias("ignored"),
         F.count_if(usable).alias("usable"),
@@ -70,13 +70,14 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
         F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
         F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
         *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
-    ).first()
+    )
     day = F.unix_date(F.col("event_time").cast("date"))
     events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
-    counted = events_df.agg(
-        F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
-    ).first()
-    found: dict[str, Any] = {**row.asDict(), **counted.asDict()} if row and counted else {}
+    counted_df = events_df.agg(F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn"))
+    found: dict[str, Any] = {}
+    for row in records_df.unionByName(counted_df, allowMissingColumns=True).collect():
+        of_part = counted_df.columns if row["distinct"] is not None else records_df.columns
+        found |= {name: row[name] for name in of_part}
     names = {each.name for each in fields(BatchFacts)}
     checked = {name: value for name, value in found.items() if name not in names}
     return BatchFacts(checked=checked, **{name: value for name, value in found.items() if name in names})

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.frames import union
+from spark_jobs.frames import counted_rows, union
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import BatchFacts
 from spark_jobs.sources.decoding import SOURCE_ORIGIN
@@ -16,6 +16,7 @@ from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.transforms.log import is_usable
 
 _STORED = "__stored_id"
+_MOST_LITERALS = 200
 
 
 def known_events(
@@ -42,6 +43,18 @@ def known_events(
     names_df = union([delivered_df.withColumn(_STORED, F.col("event_id")), earlier_df])
     stored_ids_df = stored_df.select(F.col("event_id").alias(_STORED))
     return names_df.join(stored_ids_df, _STORED, "left_semi").select("event_id").distinct()
+
+
+def without_known(rows_df: DataFrame, known_df: DataFrame) -> tuple[DataFrame, int]:
+    """The rows whose ``event_id`` is none of ``known_df`` (``event_id``, each once, pinned), and how many these are.
+
+    Of few the rows are kept by a condition: the join would send them to every task in a job of its own.
+    """
+    count, known = counted_rows(known_df, _MOST_LITERALS)
+    if known is None:
+        return rows_df.join(known_df, "event_id", "left_anti"), count
+    is_known = F.col("event_id").isin([row["event_id"] for row in known])
+    return (rows_df.where(~F.coalesce(is_known, F.lit(False))) if known else rows_df), count
 
 
 def with_former_ids(decoded_df: DataFrame, former: Sequence[str]) -> DataFrame:

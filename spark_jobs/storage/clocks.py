@@ -67,7 +67,8 @@ def engine_clock(spark: SparkSession) -> Callable[[], datetime]:
     def now() -> datetime:
         measured, skew = _skews.get(spark, (-_MEASURE_SECONDS, timedelta()))
         if time.monotonic() - measured >= _MEASURE_SECONDS:
-            row = spark.sql("SELECT unix_millis(current_timestamp())").first()
+            # Over a value in the query, and not over nothing: Spark answers while it plans, and starts no job.
+            row = next(iter(spark.sql("SELECT unix_millis(current_timestamp()) FROM VALUES (1)").collect()), None)
             there = datetime.fromtimestamp(int(row[0]) / 1000, tz=UTC) if row else machine_now()
             skew = there - machine_now()
             _skews[spark] = (time.monotonic(), skew)

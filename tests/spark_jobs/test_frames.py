@@ -10,8 +10,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from spark_jobs.frames import literal_frame
+from spark_jobs.frames import constant_column, counted_rows, literal_frame
+from tests.support.job_counts import counting_jobs
 
 SCHEMA = (
     "a_text string, a_number bigint, a_part double, an_amount decimal(38,6), is_so boolean, a_day date, "
@@ -67,3 +69,39 @@ def test_a_row_of_another_width_is_refused(spark: SparkSession) -> None:
 def test_what_spark_cannot_read_again_is_refused(spark: SparkSession) -> None:
     with pytest.raises(TypeError, match="bytes is no value of a literal row"):
         literal_frame(spark, [(b"a",)], "name string")
+
+
+NUMBERS = st.lists(st.none() | st.integers(-3, 3), max_size=6)
+
+
+@pytest.mark.spark
+@settings(max_examples=15, phases=[Phase.generate], deadline=None)
+@given(numbers=NUMBERS, most=st.integers(0, 6))
+def test_rows_are_counted_and_given_when_they_are_few(
+    spark: SparkSession, numbers: list[int | None], most: int
+) -> None:
+    rows_df = literal_frame(spark, [(number, "a") for number in numbers], "number bigint, text string").repartition(3)
+    count, rows = counted_rows(rows_df, most)
+    assert count == len(numbers)
+    if len(numbers) > most:
+        assert rows is None
+    else:
+        assert sorted(map(tuple, rows or ()), key=str) == sorted(((number, "a") for number in numbers), key=str)
+
+
+@pytest.mark.spark
+def test_few_rows_take_one_spark_job(spark: SparkSession) -> None:
+    rows_df = literal_frame(spark, [(number,) for number in range(7)], "number bigint").repartition(3).cache()
+    with counting_jobs(spark) as jobs:
+        assert counted_rows(rows_df, 7)[0] == 7
+        assert len(jobs.names()) == 1
+    rows_df.unpersist()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("values", [(1,), ("a", None), (2**40, 1), (datetime(2026, 1, 2, tzinfo=UTC), None)], ids=str)
+def test_values_in_a_query_start_no_spark_job(spark: SparkSession, values: tuple[Any, ...]) -> None:
+    with counting_jobs(spark) as jobs:
+        found_df = constant_column(spark, values, "at").select(F.col("at"), F.col("at").cast("string").alias("text"))
+        assert [in_utc(row["at"]) for row in found_df.collect()] == [*values]
+        assert jobs.names() == []

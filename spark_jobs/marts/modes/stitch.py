@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.frames import constant_column
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.computing import compute_full
 from spark_jobs.marts.engine import Engine
@@ -184,9 +185,7 @@ def _partitions_of_window(refresh: Refresh, cache: Refresh, window: TimeRange) -
     text = refresh.mart.reads[0].partition
     if not text:
         return None
-    # Values in a query, and not rows of a session: Spark folds them while it plans, and starts no job.
-    ends = {"first": window.first, "last": window.last}
-    ends_df = cache.views.spark.sql("SELECT * FROM VALUES (:first), (:last)", args=ends).toDF(_time(cache))
+    ends_df = constant_column(cache.views.spark, (window.first, window.last), _time(cache))
     partition = F.expr(expression_sql(text, time_zone=cache.context.spec.time_zone))
     first, last = (row[0] for row in ends_df.select(partition).collect())
     return TimeRange(first=first, last=last)

@@ -14,6 +14,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.columns import column_alerts, column_messages
 from spark_jobs.pipelines.ingestion.batch import BatchRun, checked_batch
+from spark_jobs.pipelines.known_events import without_known
 from spark_jobs.quality.gate import judge_rows
 from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
 from spark_jobs.sources.delivery import Delivery
@@ -64,9 +65,7 @@ class Intake(BatchRun):
             if not (self.log_timeline.last and batch.facts.usable and self.delivery.may_be_known):
                 return [self._commit_log(rows_df, stored=0), quarantine]
             with pinned(self.context.spark, batch.known_events(self.context), "known") as known_df:
-                stored = int(known_df.count())
-                if stored:
-                    rows_df = rows_df.join(known_df, "event_id", "left_anti")
+                rows_df, stored = without_known(rows_df, known_df)
                 return [self._commit_log(rows_df, stored=stored), quarantine]
 
     @property
@@ -162,7 +161,8 @@ def commit_rejections(context: AnyContext, rejections_df: DataFrame, timeline: T
     if timeline.last:
         # Written once more, a record would be open again and have no history.
         known_df = read_snapshot(spark, timeline.path).select("record_hash")
-        rejections_df = rejections_df.join(known_df, "record_hash", "left_anti")
+        # Sorted on both sides: the other join would gather every hash of the quarantine here, in a job of its own.
+        rejections_df = rejections_df.join(known_df.hint("merge"), "record_hash", "left_anti")
     with pinned(spark, rejections_df, "rejections") as new_df:
         contents = int(new_df.count())  # over Spark Connect it is a number of numpy
         if not contents:

@@ -20,6 +20,7 @@ from spark_jobs.pipelines.account import check_balance
 from spark_jobs.pipelines.columns import column_messages
 from spark_jobs.pipelines.ingestion.batch import BatchRun, checked_batch
 from spark_jobs.pipelines.ingestion.intake import in_files
+from spark_jobs.pipelines.known_events import without_known
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, describe_verdicts, to_metadata
 from spark_jobs.sources.decoding import RECORD, decode_records
@@ -87,8 +88,8 @@ class Replay(BatchRun):
         if not self.log_timeline.last or not facts.usable:
             return self._write_log(rows_df, stored=0)
         with pinned(self.context.spark, self.batch.known_events(self.context), "known") as known_df:
-            stored = int(known_df.count())
-            return self._write_log(rows_df.join(known_df, "event_id", "left_anti"), stored=stored)
+            rows_df, stored = without_known(rows_df, known_df)
+            return self._write_log(rows_df, stored=stored)
 
     def _write_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
         facts, spec, settings = self.batch.facts, self.context.spec, self.context.settings

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.clocks import MARGIN, CommitAheadError
 from spark_jobs.contracts.instants import format_instant
@@ -16,6 +17,7 @@ from spark_jobs.storage.clocks import await_turn, check_timeline, commits_ahead,
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
+from tests.support.job_counts import counting_jobs
 from tests.support.made_tables import MadeTable
 
 UNITS = TableLayout(name="units", record_key="id", form=StorageForm.KEYED, type=TableType.MERGE_ON_READ)
@@ -90,8 +92,8 @@ class Engine:
         self.queries += 1
         return self
 
-    def first(self) -> tuple[int]:
-        return (int((datetime.now(UTC) - timedelta(hours=1)).timestamp() * 1000),)
+    def collect(self) -> list[tuple[int]]:
+        return [(int((datetime.now(UTC) - timedelta(hours=1)).timestamp() * 1000),)]
 
 
 def test_the_engines_clock_counts_and_is_queried_once_in_a_while():
@@ -100,3 +102,10 @@ def test_the_engines_clock_counts_and_is_queried_once_in_a_while():
         behind = datetime.now(UTC) - engine_clock(engine)()
         assert abs(behind - timedelta(hours=1)) < timedelta(minutes=1)
     assert engine.queries == 1
+
+
+@pytest.mark.spark
+def test_the_engines_clock_is_read_without_a_spark_job(spark: SparkSession) -> None:
+    with counting_jobs(spark) as jobs:
+        assert abs(datetime.now(UTC) - engine_clock(spark.newSession())()) < timedelta(minutes=1)
+        assert jobs.names() == []

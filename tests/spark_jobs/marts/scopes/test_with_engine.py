@@ -47,6 +47,9 @@ def test_rows_of_the_scopes_are_kept_and_no_others(spark, tmp_path, monkeypatch,
         assert found.count == len(expected)
         assert set(found.values()) == expected
         assert (found.few is None) == (len(expected) > few[0])
+        assert found.each(F.expr("concat(hour, '-')"), "hour") == {
+            None if each is None else f"{each}-" for each in expected
+        }
         kept = [row["n"] for row in found.keep(rows_df, F.col("at")).collect()]
         assert sorted(kept) == [n for n, value in enumerate([*values, *values]) if value in expected]
 

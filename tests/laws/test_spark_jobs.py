@@ -1,0 +1,79 @@
+"""How many Spark jobs each job of the chain starts for a small increment of a lake that has everything already.
+
+Of a micro-batch most of the time goes into planning and starting Spark jobs, not into their tasks, so their numbers are
+written here (ADR 46). Who needs one more says so by writing another number; who needs fewer too.
+
+The lake has five sales of two months from its first batch. The second one has a sale of a third month, a correction and
+a new status of older ones, an event that was delivered before, and a line that is no record.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.envelopes import line, sqlserver
+from tests.support.job_counts import counting_jobs
+from tests.support.lakes import Lake
+from tests.support.mart_lakes import make_mart_lake
+
+pytestmark = pytest.mark.hudi
+
+CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ingest", {}),
+    ("split", {}),
+    ("mart", {"layer": "stitch"}),
+    ("mart", {"layer": "slow"}),
+)
+ALIKE = ("slow_unit_difficulty", "slow_agent_success")
+"""Marts that are computed from the same table and by the same scopes as another one."""
+MOST = {"ingest": 15, "split": 13, "stitch": 10, "slow": 45}
+"""Two tables are split, both with a feed of changes; stitch is one mart and its cache, the slow layer four marts."""
+NOVEMBER_MS, DAY_MS = 1_762_000_000_000, 24 * 60 * 60 * 1000
+
+
+def sale(number: int, position: int, day: int, status: int = 1) -> bytes:
+    """What happened to a sale so many days after the first of November."""
+    row: dict[str, Any] = {
+        "SaleId": number,
+        "StatusId": status,
+        "UnitId": number,
+        "AgentId": 5,
+        "CustomerId": number,
+        "ProjectId": 1,
+    }
+    row |= {"UnitName": f"unit {number}", "ContractSubtotal": "100.0000"}
+    moment = NOVEMBER_MS + day * DAY_MS
+    return line(sqlserver("u", {**row, "ContractSigningDate": moment}, position, ts_ms=moment))
+
+
+FIRST = [*(sale(number, number, number * 8, status=number % 4 + 1) for number in range(1, 6)), b"no record\n"]
+SECOND = [
+    *(sale(6, 16, 61), sale(2, 12, 50, status=7), sale(3, 13, 51, status=4)),
+    *(FIRST[4], b"no record either\n"),
+]
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    made = make_mart_lake(spark, tmp_path, layers=("fast", "stitch", "slow"), without=ALIKE)
+    made.land("first.jsonl", FIRST)
+    for job, options in CHAIN:
+        made.run(job, **options)
+    made.land("second.jsonl", SECOND)
+    return made
+
+
+def test_no_job_starts_more_spark_jobs_than_it_did(lake: Lake) -> None:
+    started = dict[str, list[str]]()
+    for job, options in CHAIN:
+        with counting_jobs(lake.spark) as jobs:
+            result = lake.run(job, **options)
+            started[options.get("layer", job)] = jobs.names()
+        assert result.status == "done"
+    print(*(f"{name}: {what}" for name, found in started.items() for what in found), sep="\n")
+    counts = {name: len(found) for name, found in started.items()}
+    assert not {name: count for name, count in counts.items() if count > MOST[name]}, counts

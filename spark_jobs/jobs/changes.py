@@ -16,6 +16,7 @@ from spark_jobs.lake_spec.table_spec import ROW_ORDER
 from spark_jobs.lake_spec.versions import history_columns
 from spark_jobs.pipelines.column_forms import stored_forms
 from spark_jobs.pipelines.exporting import export_rows, find_target
+from spark_jobs.storage.commit_files import files_of_window
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import Pull, read_as_of, read_pull
@@ -87,7 +88,8 @@ def _differences(
 ) -> DataFrame:
     table = timeline.table
     if spec.is_append_only(table):
-        pulled_df = read_pull(spark, timeline.path, Pull(window=window))
+        pull = Pull(window=window, files=files_of_window(timeline, window))
+        pulled_df = read_pull(spark, timeline.path, pull)
         return inserted_rows(visible_rows(pulled_df, table, spec), keys)
     before_df, after_df = (
         visible_rows(read_as_of(spark, timeline.path, instant), table, spec) for instant in (window.after, window.up_to)

@@ -10,11 +10,8 @@ A feed is never needed to be right, just to be quick: whoever finds a part of it
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
 import uuid
-import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -24,6 +21,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.storage.commit_columns import pack_columns, unpack_columns
 from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.filesystem import Filesystem
@@ -49,8 +47,7 @@ def write_changes(changes_df: DataFrame, table: str, settings: Settings) -> dict
     """Write ``before`` and ``after`` of a commit that is about to be made; gives what its metadata has to name."""
     folder = uuid.uuid4().hex
     changes_df.select(BEFORE, AFTER).write.parquet(f"{_root(table, settings)}/{folder}")
-    columns = changes_df.schema[AFTER].dataType.json()
-    return {CHANGES_KEY: folder, COLUMNS_KEY: base64.b64encode(zlib.compress(columns.encode())).decode()}
+    return {CHANGES_KEY: folder, COLUMNS_KEY: pack_columns(changes_df.schema[AFTER].dataType)}
 
 
 def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, settings: Settings) -> DataFrame | None:
@@ -144,8 +141,7 @@ def _folder_of(timeline: Timeline, commit: CompletedWrite) -> str | None:
 
 def _columns_of(timeline: Timeline, commit: CompletedWrite) -> StructType | None:
     """The columns of the commit's feed; None for one of a release that did not keep them."""
-    packed = timeline.metadata(commit).get(METADATA_PREFIX + COLUMNS_KEY)
-    return StructType.fromJson(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else None
+    return unpack_columns(timeline.metadata(commit).get(METADATA_PREFIX + COLUMNS_KEY))
 
 
 def _read_known(spark: SparkSession, paths: Sequence[str], rows: Iterable[StructType]) -> DataFrame | None:

@@ -2,19 +2,19 @@
 
 A commit file names the files that the commit wrote and their bytes. In a copy-on-write table these files never change,
 so the first n of them, by path, are the same ones in every process and after every crash. A part is read from its files
-alone, without Hudi: no table service and no other commit has a say in which rows it has.
+alone (:mod:`spark_jobs.storage.commit_files`): no table service and no other commit has a say in which rows it has.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.contracts.checkpoints import Checkpoint
 from spark_jobs.contracts.instants import Instant
+from spark_jobs.storage.commit_files import base_files, is_rewritten_after, is_updated_after, missing_files
 from spark_jobs.storage.commit_times import CompletedWrite
-from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.timeline import Timeline
 
 _HASH_DIGITS = 12
@@ -50,7 +50,7 @@ def first_part(timeline: Timeline, write: CompletedWrite, most_bytes: int) -> Co
     """
     if write.action != "commit" or timeline.is_service(write) or is_rewritten_after(timeline, write.time):
         return None
-    sizes = _sizes(timeline, write)
+    sizes = base_files(timeline, write)
     if len(sizes) < 2 or is_updated_after(timeline, write.time, sizes) or missing_files(timeline, sizes):
         return None
     return _part(write, sizes, done=0, most_bytes=most_bytes)
@@ -61,7 +61,7 @@ def next_part(timeline: Timeline, place: Checkpoint, most_bytes: int | None) -> 
     begun = next((write for write in timeline.writes if write.time == place.begun), None)
     if begun is None or begun.time > timeline.readable_up_to or is_rewritten_after(timeline, begun.time):
         return None
-    sizes = _sizes(timeline, begun)
+    sizes = base_files(timeline, begun)
     if _hash(sizes) != place.listing or place.files >= len(sizes):
         return None
     return _part(begun, sizes, done=place.files, most_bytes=most_bytes)
@@ -74,42 +74,6 @@ def cut_files(sizes: Sequence[int], *, done: int, most_bytes: int | None) -> int
         taken += sizes[end]
         end += 1
     return end
-
-
-def missing_files(timeline: Timeline, paths: Collection[str]) -> list[str]:
-    """Those of the paths below the table's folder at which there is no file."""
-    files = Filesystem(timeline.path)
-    folders = {path.rpartition("/")[0] for path in paths}
-    entries = [entry for folder in folders for entry in files.list_files(folder)]
-    return sorted(set(paths) - {entry.path.removeprefix(files.root).strip("/") for entry in entries})
-
-
-def is_rewritten_after(timeline: Timeline, instant: Instant) -> bool:
-    """True when a later commit may have taken rows away with their files: it rewrote the table or partitions."""
-    return any(write.action == "replacecommit" for write in _changes_after(timeline, instant))
-
-
-def is_updated_after(timeline: Timeline, instant: Instant, paths: Collection[str]) -> bool:
-    """True when a later commit wrote into the file groups of these files, as an upsert does: they have older rows."""
-    groups = set(map(_group_of, paths))
-    later = _changes_after(timeline, instant)
-    return any(not groups.isdisjoint(map(_group_of, timeline.files_written(write))) for write in later)
-
-
-def _changes_after(timeline: Timeline, instant: Instant) -> list[CompletedWrite]:
-    return [write for write in timeline.writes if write.time > instant and not timeline.is_service(write)]
-
-
-def _group_of(path: str) -> tuple[str, str]:
-    """Partition and id of a file's group."""
-    partition, _, name = path.rpartition("/")
-    return partition, name.lstrip(".").split("_")[0]
-
-
-def _sizes(timeline: Timeline, write: CompletedWrite) -> Mapping[str, int]:
-    """Bytes of the commit's files by path, in the order of the paths; empty when some are no base files."""
-    found = timeline.files_written(write)
-    return dict(sorted(found.items())) if all(path.endswith(".parquet") for path in found) else {}
 
 
 def _part(write: CompletedWrite, sizes: Mapping[str, int], *, done: int, most_bytes: int | None) -> CommitPart:

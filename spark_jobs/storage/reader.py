@@ -6,18 +6,28 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.checkpoints import Checkpoint
 from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, InstantRange
-from spark_jobs.storage.commit_parts import CommitPart, first_part, is_updated_after, missing_files, next_part
+from spark_jobs.storage.commit_files import (
+    NamedFiles,
+    files_of_commit,
+    files_of_window,
+    is_updated_after,
+    missing_files,
+)
+from spark_jobs.storage.commit_parts import CommitPart, first_part, next_part
 from spark_jobs.storage.layouts import COMMIT_TIME, EVENT_DATE, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
 from spark_jobs.storage.timeline import Timeline
 
 META_COLUMNS = (*HUDI_COLUMNS, "_hoodie_is_deleted")
+_BY_ROW = "__by_row"
+"""A struct that no file has: a scan with it does without the vectorized reader."""
 _MOST = 0.5
 """The share of a table's bytes above which a pull reads the whole table."""
 
@@ -56,7 +66,8 @@ class Pull:
 
     These are all of its rows, or those of one commit whose own files are no longer there. ``has_more`` when the window
     was cut: what comes after ``up_to`` is there to be read next. ``is_by_snapshot`` when the window's rows are cheaper
-    to find in the whole table. With a ``part`` just these files of the window's only commit are read.
+    to find in the whole table. With a ``part`` just some files of the window's only commit are read. With ``files``
+    these are named, and have all rows of the window, or of the part; without them Hudi finds the rows.
     """
 
     window: InstantRange
@@ -64,6 +75,7 @@ class Pull:
     has_more: bool = False
     is_by_snapshot: bool = False
     part: CommitPart | None = None
+    files: NamedFiles | None = None
 
     @property
     def checkpoint(self) -> str:
@@ -100,7 +112,20 @@ def plan_pull(timeline: Timeline, *, after: str, most_bytes: int | None = None) 
         return Pull(window=InstantRange(after=BEGINNING, up_to=up_to), resync_reason=reason)
     if most_bytes and (cut := _cut(timeline, window, most_bytes)):
         return cut
-    return Pull(window=window, is_by_snapshot=_is_most(timeline, window))
+    return _of_window(timeline, window)
+
+
+def _of_window(timeline: Timeline, window: InstantRange, *, has_more: bool = False) -> Pull:
+    """A pull of all the window's rows."""
+    files = files_of_window(timeline, window)
+    is_by_snapshot = files is None and _is_most(timeline, window)
+    return Pull(window=window, has_more=has_more, is_by_snapshot=is_by_snapshot, files=files)
+
+
+def _of_part(timeline: Timeline, window: InstantRange, part: CommitPart, *, has_more: bool) -> Pull:
+    (write,) = (write for write in timeline.writes_in(window) if write.time == part.instant)
+    files = files_of_commit(timeline, write, part.files)
+    return Pull(window=window, part=part, has_more=has_more, files=files)
 
 
 def _go_on(timeline: Timeline, place: Checkpoint, part: CommitPart) -> Pull:
@@ -110,7 +135,7 @@ def _go_on(timeline: Timeline, place: Checkpoint, part: CommitPart) -> Pull:
     if reason := _why_not_alone(timeline, part):
         log.warning("%s: reading the whole commit from what the table is now", reason)
         return Pull(window=window, resync_reason=reason, has_more=not is_newest)
-    return Pull(window=window, part=part, has_more=not (part.is_last and is_newest))
+    return _of_part(timeline, window, part, has_more=not (part.is_last and is_newest))
 
 
 def _why_not_alone(timeline: Timeline, part: CommitPart) -> str:
@@ -133,15 +158,15 @@ def _cut(timeline: Timeline, window: InstantRange, most_bytes: int) -> Pull | No
         if size > most_bytes and (part := first_part(timeline, write, most_bytes)):
             before = InstantRange(after=window.after, up_to=read_to)
             if timeline.changes_in(before):
-                return Pull(window=before, has_more=True, is_by_snapshot=_is_most(timeline, before))
+                return _of_window(timeline, before, has_more=True)
             # Rows of archived commits come with the first commit that is there, read as a whole.
             if window.after != BEGINNING or not timeline.is_archived:
                 whole = InstantRange(after=window.after, up_to=write.time)
-                return Pull(window=whole, part=part, has_more=True)
+                return _of_part(timeline, whole, part, has_more=True)
         written, read_to = written + size, write.time
         if written > most_bytes and read_to != window.up_to:
             cut = InstantRange(after=window.after, up_to=read_to)
-            return Pull(window=cut, has_more=True, is_by_snapshot=_is_most(timeline, cut))
+            return _of_window(timeline, cut, has_more=True)
     return None
 
 
@@ -178,13 +203,16 @@ def _why_not(timeline: Timeline, window: InstantRange) -> str:
     return ""
 
 
-def read_pull(spark: SparkSession, path: str, pull: Pull) -> DataFrame:
-    """Rows written in the window, or in the part of its commit: the table's columns, without ``_hoodie_…``."""
+def read_pull(spark: SparkSession, path: str, pull: Pull, *, is_alone: bool = False) -> DataFrame:
+    """Rows written in the window, or in the part of its commit: the table's columns, without ``_hoodie_…``.
+
+    ``is_alone`` when nothing else is read in the plans that they are used in: files are read faster then.
+    """
     window = pull.window
-    if pull.part:
-        return _read_part(spark, path, pull.part).drop(*META_COLUMNS)
+    is_in_window = (F.col(COMMIT_TIME) > window.after) & (F.col(COMMIT_TIME) <= window.up_to)
+    if pull.files:
+        return _read_files(spark, path, pull.files, is_in_window, is_alone=is_alone)
     if pull.resync_reason or window.after == BEGINNING:
-        is_in_window = (F.col(COMMIT_TIME) > window.after) & (F.col(COMMIT_TIME) <= window.up_to)
         return spark.read.format("hudi").load(path).where(is_in_window).drop(*META_COLUMNS)
     if pull.is_by_snapshot:
         then_df = spark.read.format("hudi").option(Hudi.AS_OF_INSTANT, window.up_to).load(path)
@@ -193,18 +221,33 @@ def read_pull(spark: SparkSession, path: str, pull: Pull) -> DataFrame:
     return spark.read.format("hudi").options(**options).load(path).drop(*META_COLUMNS)
 
 
-def _read_part(spark: SparkSession, path: str, part: CommitPart) -> DataFrame:
-    """The rows that the commit wrote into these files, with the table's columns as they are now.
+def _read_files(
+    spark: SparkSession, path: str, files: NamedFiles, is_in_window: Column, *, is_alone: bool
+) -> DataFrame:
+    """The rows of a window in these files, with the table's columns as they are now.
 
-    All files of a commit have the same columns; one that the table got later is null in them. Rows that copy-on-write
-    carried over from older files are those of other commits.
+    A column that the table got later is null. Rows that copy-on-write carried over from older files are those of other
+    commits. Hudi's reader turns the vectorized reader off for its session while a plan is being carried out, and a scan
+    that was planned with it fails then: one with a struct never is, so that it may be in one plan with anything. The
+    session has to be one of this project's; see :func:`spark_jobs.session.build_session_options`.
     """
-    files_df = spark.read.parquet(*(f"{path}/{name}" for name in part.files)).where(F.col(COMMIT_TIME) == part.instant)
-    stored = {field.name: field.dataType for field in files_df.schema}
-    columns = [
-        F.col(field.name)
-        if stored.get(field.name) == field.dataType
-        else (F.col(field.name) if field.name in stored else F.lit(None)).cast(field.dataType).alias(field.name)
-        for field in spark.read.format("hudi").load(path).schema
-    ]
-    return files_df.select(*columns)
+    paths = [f"{path}/{name}" for name in files.paths]
+    columns = files.columns or spark.read.format("hudi").load(path).schema
+    columns = StructType([field for field in columns if field.name not in META_COLUMNS])
+    if not paths:
+        return spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in columns))
+    stored = {field.name: field.dataType for field in files.stored or spark.read.parquet(*paths).schema}
+    read = StructType().add(COMMIT_TIME, StringType())
+    for field in columns:
+        read.add(field.name, stored.get(field.name, field.dataType))
+    if not is_alone:
+        read.add(_BY_ROW, StructType().add(_BY_ROW, StringType()))
+        is_in_window &= F.col(_BY_ROW).isNull()
+    files_df = spark.read.schema(read).parquet(*paths).where(is_in_window)
+    return files_df.select(*(_as_now(field, read[field.name].dataType) for field in columns))
+
+
+def _as_now(field: StructField, stored: DataType) -> Column:
+    """A column of files in which it has another type perhaps."""
+    is_same = field.dataType.simpleString() == stored.simpleString()
+    return F.col(field.name) if is_same else F.col(field.name).cast(field.dataType)

@@ -129,9 +129,13 @@ class Timeline:
         found: dict[tuple[str, str], Instant] = {}
         for write in self.writes:
             if write.action == "replacecommit":
-                groups = self._content(write).get("partitionToReplaceFileIds") or {}
-                found |= {(partition, id_): write.time for partition, ids in groups.items() for id_ in ids}
+                found |= dict.fromkeys(self.groups_replaced(write), write.time)
         return found
+
+    def groups_replaced(self, write: CompletedWrite) -> frozenset[tuple[str, str]]:
+        """Partition and id of the file groups that the commit replaced."""
+        groups = self._content(write).get("partitionToReplaceFileIds") or {}
+        return frozenset((partition, id_) for partition, ids in groups.items() for id_ in ids)
 
     def metadata(self, write: CompletedWrite) -> Mapping[str, str]:
         """The extra metadata of a commit."""
@@ -178,6 +182,10 @@ class Timeline:
         """Ids of the file groups that the commit wrote to."""
         stats = self._content(write).get("partitionToWriteStats") or {}
         return frozenset(str(stat["fileId"]) for files in stats.values() for stat in files)
+
+    def is_append(self, write: CompletedWrite) -> bool:
+        """True for a commit that only added files, each with rows of its own alone."""
+        return write.action == "commit" and self._content(write).get("operationType") == "BULK_INSERT"
 
     def removes_rows(self, write: CompletedWrite) -> bool:
         """True for a commit that took rows away: a pull gives nothing of them."""

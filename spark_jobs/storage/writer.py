@@ -17,7 +17,8 @@ from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
-from spark_jobs.storage.layouts import TableLayout
+from spark_jobs.storage.commit_columns import ROWS_KEY, pack_columns
+from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.lease import check_lease
 from spark_jobs.storage.options import METADATA_PREFIX, Hudi, Operation, build_write_options
 from spark_jobs.storage.timeline import Timeline
@@ -100,6 +101,8 @@ def commit(
     before = Timeline(table=layout.name, path=path)
     await_turn(before, engine_clock(rows_df.sparkSession))
     rows_df = _with_folders(rows_df, layout)
+    if layout.form is StorageForm.APPENDED and operation is None:
+        extra[ROWS_KEY] = pack_columns(rows_df.schema)
     try:
         rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:

@@ -30,7 +30,9 @@ class MadeTable:
 
     def __post_init__(self) -> None:
         (self.folder / ".hoodie").mkdir(parents=True)
-        (self.folder / ".hoodie/hoodie.properties").write_text("hoodie.table.version=6\n")
+        type_ = "MERGE_ON_READ" if self.layout.is_merged else "COPY_ON_WRITE"
+        properties = f"hoodie.table.version=6\nhoodie.table.type={type_}\n"
+        (self.folder / ".hoodie/hoodie.properties").write_text(properties)
 
     def commits(self, *numbers: int, action: str = "deltacommit", **content: Any) -> MadeTable:
         """Completed writes, all with this content."""

@@ -50,7 +50,7 @@ class LogReading:
             if window.after != pull.window.after and pull.window.after == BEGINNING:
                 reason = reason or "found in the whole log"
             part = replace(pull, window=window, resync_reason=reason)
-            events_df = self._events(read_pull(self.context.spark, self._path, part))
+            events_df = self._events(read_pull(self.context.spark, self._path, part, is_alone=True))
             parts.append(events_df if is_noted else with_unknown_nulls(events_df))
         return union(parts)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
 from spark_jobs.contracts.instants import BEGINNING, Instant
-from spark_jobs.storage.commit_parts import missing_files
+from spark_jobs.storage.commit_files import missing_files
 from spark_jobs.storage.reader import plan_pull
 from tests.support.made_logs import File, MadeLog
 from tests.support.made_tables import at

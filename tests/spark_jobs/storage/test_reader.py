@@ -23,6 +23,7 @@ from spark_jobs.storage.writer import Commit, commit
 pytestmark = pytest.mark.hudi
 
 LOG = TableLayout(name="events", record_key="id", partition="day", form=StorageForm.APPENDED)
+KEYED = TableLayout(name="events", record_key="id", form=StorageForm.KEYED)
 REWRITTEN = TableLayout(name="events", record_key="id", partition="day", form=StorageForm.REPLACED)
 VALUES = [(1, 2), (11, 12), (21, 22)]
 _VERSION_6 = "hoodie.write.table.version=6,hoodie.write.auto.upgrade=false,hoodie.metadata.enable=false"
@@ -81,9 +82,11 @@ def test_a_table_that_was_rewritten_is_read_from_its_start(
 
 
 def test_most_of_a_table_is_read_from_the_whole_of_it(
-    spark: SparkSession, events: tuple[Settings, list[Instant]], caplog: pytest.LogCaptureFixture
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings, instants = events
+    """Unless its files are named, as those of a log are."""
+    settings = Settings(base_path=str(tmp_path))
+    instants = [write(spark, settings, values, KEYED).instant for values in VALUES]
     found = []
     for instant in (BEGINNING, *instants):
         with caplog.at_level("INFO"):

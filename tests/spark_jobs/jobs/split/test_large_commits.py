@@ -37,9 +37,9 @@ def pulls(monkeypatch: pytest.MonkeyPatch) -> list[Pull]:
     """What ``split`` reads, a byte at a time."""
     seen = list[Pull]()
 
-    def noted(spark: Any, path: str, pull: Pull) -> Any:
+    def noted(spark: Any, path: str, pull: Pull, **more: Any) -> Any:
         seen.append(pull)
-        return read_pull(spark, path, pull)
+        return read_pull(spark, path, pull, **more)
 
     monkeypatch.setattr(reading, "read_pull", noted)
     monkeypatch.setattr(engine, "_MB", 1 / 1024)  # 1,024 MB are a byte
@@ -61,11 +61,11 @@ def crash_in_part(number: int) -> Install:
     def install(patch: pytest.MonkeyPatch) -> None:
         real, seen = vars(reading)["read_pull"], list[Pull]()  # what notes the pulls
 
-        def read(spark: Any, path: str, pull: Pull) -> Any:
+        def read(spark: Any, path: str, pull: Pull, **more: Any) -> Any:
             seen.append(pull)
             if len(seen) == number:
                 raise CrashError
-            return real(spark, path, pull)
+            return real(spark, path, pull, **more)
 
         patch.setattr(reading, "read_pull", read)
 

@@ -45,9 +45,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """Notes reads, and takes the log away for as long as something is made of what was read."""
     seen, merge, read_table = Reads(), Merge.merge_events, RowIndex._read_beyond
 
-    def noted(spark: Any, path: str, pull: Any) -> Any:
+    def noted(spark: Any, path: str, pull: Any, **more: Any) -> Any:
         seen.log.append(pull.window)
-        return read_pull(spark, path, pull)
+        return read_pull(spark, path, pull, **more)
 
     def indexed(index: RowIndex, spark: Any, table: str, timeline: Timeline) -> Any:
         seen.indexed.append(table)

@@ -1,0 +1,117 @@
+"""Columns that are kept in commits: those of a table as Hudi has them, and those that a writer's rows had.
+
+They may differ. What is written as ``int`` into a table of which the column is ``bigint`` by now is ``int`` in its
+files, while the commit's schema says ``long``: Hudi casts when it reads. Who reads the files must know what is in them,
+and their footers are read in a Spark job; so a writer that adds files keeps the columns of its rows in its commit.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from spark_jobs.storage.commit_times import CompletedWrite
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.storage.timeline import Timeline
+
+ROWS_KEY = f"{METADATA_PREFIX}columns"
+"""Commit metadata key of the columns in the files that the commit added."""
+_PLAIN: Mapping[str, DataType] = {
+    "string": StringType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "float": FloatType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "bytes": BinaryType(),
+}
+_LOGICAL: Mapping[tuple[str, str], DataType] = {
+    ("int", "date"): DateType(),
+    ("long", "timestamp-micros"): TimestampType(),
+    ("long", "local-timestamp-micros"): TimestampNTZType(),
+}
+
+
+class _OtherTypeError(Exception):
+    """A type that no writer of this project writes; never leaves the module."""
+
+
+def pack_columns(columns: DataType) -> str:
+    """Columns as a value in a commit's metadata."""
+    return base64.b64encode(zlib.compress(columns.json().encode())).decode()
+
+
+def unpack_columns(packed: str | None) -> StructType | None:
+    """The columns again; None for a commit of a release that did not keep them."""
+    return StructType.fromJson(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else None
+
+
+def written_columns(timeline: Timeline, write: CompletedWrite) -> StructType | None:
+    """The columns in the files of a commit that added some; None when it does not say."""
+    return unpack_columns(timeline.metadata(write).get(ROWS_KEY))
+
+
+def table_columns(timeline: Timeline) -> StructType | None:
+    """The table's columns as they are now, by the newest commit that says them; None when they are not known."""
+    changes = (write for write in reversed(timeline.writes) if not timeline.is_service(write))
+    found = (timeline.metadata(write).get("schema") for write in changes)
+    return columns_of(next(filter(None, found), ""))
+
+
+def columns_of(schema: str) -> StructType | None:
+    """The columns of an Avro schema, all nullable; None for one with a type that this project does not write."""
+    try:
+        found = _type_of(json.loads(schema))
+    except (_OtherTypeError, ValueError, KeyError):
+        return None
+    return found if isinstance(found, StructType) else None
+
+
+def has_types_of(columns: StructType, table: StructType) -> bool:
+    """True when each of the columns that the table has too is of the type that it has there."""
+    types = {field.name: field.dataType.simpleString() for field in table}
+    return all(types.get(field.name, kind) == kind for field in columns for kind in [field.dataType.simpleString()])
+
+
+def _type_of(avro: Any) -> DataType:
+    match avro:
+        case ["null", other] | [other, "null"]:
+            return _type_of(other)
+        case str() if avro in _PLAIN:
+            return _PLAIN[avro]
+        case {"type": "record", "fields": fields}:
+            return StructType([StructField(field["name"], _type_of(field["type"])) for field in fields])
+        case {"type": "array", "items": items}:
+            return ArrayType(_type_of(items))
+        case {"type": "map", "values": values}:
+            return MapType(StringType(), _type_of(values))
+        case {"type": "fixed", "logicalType": "decimal", "precision": int(precision), "scale": int(scale)}:
+            return DecimalType(precision, scale)
+        case {"type": str(type_), "logicalType": str(logical)} if (type_, logical) in _LOGICAL:
+            return _LOGICAL[type_, logical]
+        case {"type": str(type_)} if type_ in _PLAIN and "logicalType" not in avro:
+            return _PLAIN[type_]
+        case _:
+            raise _OtherTypeError

@@ -43,9 +43,9 @@ class Rows:
         assert "current_timestamp" in text
         return self
 
-    def first(self) -> tuple[int]:
+    def collect(self) -> list[tuple[int]]:
         """What the engine's clock says."""
-        return (int(time.time() * 1000),)
+        return [(int(time.time() * 1000),)]
 
     @property
     def write(self) -> Rows:

@@ -1,10 +1,10 @@
-"""### Rescale, compaction, clustering, clean and archive, of the tables that need them
+"""### Rescale, compaction, clustering, clean and archive of the tables that need them, merges of the row index
 
 Every half hour `plan` looks at every table, without Spark: its timeline, its files, and how far its readers are. Each
 service that is due becomes one task, named by table and service; when nothing is due, the run ends there as skipped.
 
 - **Due by state:** the size of buckets, log files over a base file, small files in a partition, files that no kept
-  state needs, commits on the timeline; the targets are in the lake spec, below `services`.
+  state needs, commits on the timeline, folders of the row index; the targets are in the lake spec, below `services`.
 - **Beside writers and readers:** planning holds a table's lease for a moment; files are merged while writers write, and
   queries see whole commits. Writers wait only for a rescale. Instants of the data do not change, so nothing downstream
   starts.

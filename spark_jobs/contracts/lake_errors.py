@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spark_jobs.contracts.errors import TerminalError
+from spark_jobs.contracts.errors import TerminalError, TransientError
 from spark_jobs.contracts.instants import Instant
 
 
@@ -16,6 +16,16 @@ class CommitTimesError(TerminalError):
         super().__init__(
             f"{table}: the files of {len(self.instants)} commits are younger than the commits, as after a copy that "
             f"does not keep times, and Hudi would read them wrong; run: doctor repair (docs/moving.md)"
+        )
+
+
+class DamagedIndexError(TransientError):
+    """A file of the row index is not what was written. The index is a copy: the next run builds it again."""
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"row index: {path} is damaged and the index was removed; run it again, which rebuilds the index"
         )
 
 

@@ -3,4 +3,3 @@
 from __future__ import annotations
 
 KEY_HASH, PACKED = "key_hash", "packed"
-PACKED_SCHEMA = f"{KEY_HASH} bigint, {PACKED} string"

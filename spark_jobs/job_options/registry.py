@@ -28,7 +28,7 @@ JOBS = {
     "schema": "columns of tables with from: a list, their history, and reviewed changes by a plan",
     "source": "where events come from and how far they are; a new epoch where positions begin again",
     "sizing": "what a lake of a given number of GB a day needs, and how its files grow; arithmetic and a simulation",
-    "services": "rescale, compaction, clustering, clean and archive: which are due and why, and running them",
+    "services": "rescale, compaction, clustering, clean, archive and index: which are due and why, and running them",
     "savepoint": "the whole lake kept as it is now, to query it later or to restore everything to it",
     "restore": "the whole lake restored to a savepoint, with its consumers; a plan first",
     "erase": "one person removed from the whole lake, older states and landing files included; a plan first",

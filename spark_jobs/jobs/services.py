@@ -12,6 +12,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.services import ServicesOptions
 from spark_jobs.lake_spec.services import Service
+from spark_jobs.pipelines.merge.index_service import index_need, merge_index
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.due import find_needs
@@ -73,6 +74,8 @@ def _needs(
         found = find_needs(state, consumers, spec.targets(name), context.clock)
         needs += [need for need in found.needs if need.service in services]
         warnings += found.warnings
+    if spec.log in layouts and Service.INDEX in services:
+        needs += filter(None, [index_need(spec, settings)])
     return needs, warnings
 
 
@@ -88,7 +91,9 @@ def _run(
             spark=spark, layout=layouts[table], targets=spec.targets(table), settings=settings, clock=context.clock
         )
         is_forced = context.options.all
-        return [services.run(need.service, is_forced=is_forced) for need in wanted if need.table == table]
+        of_table = [need.service for need in wanted if need.table == table]
+        done = [services.run(service, is_forced=is_forced) for service in of_table if service is not Service.INDEX]
+        return [*done, merge_index(context, is_forced=is_forced)] if Service.INDEX in of_table else done
 
     tables = list(dict.fromkeys(need.table for need in wanted))
     with ThreadPoolExecutor(settings.write_threads) as threads:

@@ -24,6 +24,8 @@ class Service(StrEnum):
     """Files that no kept state of the table needs are removed."""
     ARCHIVE = "archive"
     """Old instants leave the active timeline, whose length every reader and writer pays for."""
+    INDEX = "index"
+    """Folders of the row index of the lake's keyed tables are merged: a service of the log, of which there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

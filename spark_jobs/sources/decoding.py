@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.rejections import IGNORED, OtherTableError, Reason, RejectedRecordError
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ROW_COLUMNS
+from spark_jobs.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.file_lines import iter_chunk, read_broken
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.kept_bytes import BATCH_BYTES, MAX_KEPT_BYTES, TooLarge
 from spark_jobs.sources.landing_plan import BrokenPart
-from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.names import spell
 from spark_jobs.lake_spec.people import Person
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.content_hash import ContentHash
 from spark_jobs.sources.file_blocks import (
     GZIP_MAGIC,
@@ -30,7 +31,6 @@ from spark_jobs.sources.file_blocks import (
 )
 from spark_jobs.sources.file_scan import LedgerEntry, is_whole_object
 from spark_jobs.sources.kept_bytes import MAX_KEPT_BYTES
-from spark_jobs.sources.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.redaction import Redactor
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.file_blocks import Member
 from spark_jobs.sources.file_scan import Chunk, FileScan, ScanOrder, scan_file, scan_here
 from spark_jobs.sources.landing import Scan
-from spark_jobs.sources.python_tasks import Batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
 HERE_BYTES = 16 * 1024 * 1024

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
-from spark_jobs.sources.python_tasks import Batches, map_tasks
 
 if TYPE_CHECKING:
     pass

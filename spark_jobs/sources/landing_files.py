@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.names import spell
+from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.file_blocks import CutOffError, DamagedError, is_gzip, iter_blocks
 from spark_jobs.sources.file_scan import LedgerEntry
-from spark_jobs.sources.python_tasks import Batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 
 _SCHEMA = "path string, answer string"

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.lake_spec.loads import FileFormat, LoadOperation, LoadSpec, is_day, is_partition
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
+from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.arrow_types import arrow_type
 from spark_jobs.sources.kept_bytes import BATCH_BYTES
 from spark_jobs.sources.load_files import LoadFiles, needed_columns
 from spark_jobs.sources.load_rows import FileRecord, iter_records
-from spark_jobs.sources.python_tasks import Batches, map_tasks
 from spark_jobs.sources.values import Converter, build_converter
 from spark_jobs.storage.filesystem import Filesystem
 

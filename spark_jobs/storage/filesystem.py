@@ -123,6 +123,16 @@ class Filesystem:
         except PermissionError as error:
             raise _cannot("read", absolute_path, error) from error
 
+    def create(self, path: str) -> Any:
+        """A stream of bytes into a new file below the root, of which readers may see a part until it is closed."""
+        target = self._at(path)
+        try:
+            if self.is_local:
+                self._fs.create_dir(os.path.dirname(target), recursive=True)
+            return self._fs.open_output_stream(target, compression=None)
+        except (PermissionError, NotADirectoryError, FileExistsError) as error:
+            raise _cannot("write", target, error) from error
+
     def write(self, path: str, content: bytes) -> None:
         """Replace a file below the root in one step: readers see the old or the new content, never a part.
 

@@ -1,45 +1,50 @@
 """The rows of a lake's keyed tables, kept a second time in the form in which a merge looks them up.
 
 A merge needs the stored rows of the keys in its batch. Reading them from the tables costs a scan of every column, the
-merging of log files and a plan for each table. So they are kept packed (see transforms.packed) in Parquet folders below
-``<base>/.row_index/<lake>``: one for the tables as they were first seen, then one for what each run changed, now and
-then merged into larger ones. Merging rows is associative, so the folders together say what the tables say.
+merging of log files and a plan for each table. So they are kept packed (see transforms.packed) in sorted segments (see
+storage.segments) in folders below ``<base>/.row_index/<lake>``: one for the tables as they were first seen, then one
+for what each run changed, now and then merged into larger ones. Merging rows is associative, so the folders together
+say what the tables say. A lookup reads what may hold its keys, whatever the size of the tables.
 
 Nothing here is a source of truth. The manifest names the instant each table is indexed up to. What a table has beyond
 it (another writer, a run that died before it could say so) is pulled from its timeline; an instant that the timeline
 does not know (a restore), or after which the table was rebuilt by another definition, has the whole index built again.
-A manifest that names a folder which is not there has the whole index built again too. All of it, or any folder, may
-be removed at any time.
+A manifest that names a segment which is not there, or of another size, has the whole index built again too; so has a
+segment with a wrong checksum, by the run after the one that found it. All of it, or any file, may be removed at any
+time.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from spark_jobs.contracts.instants import NO_INSTANT, Instant
-from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED_SCHEMA
+from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.reader import plan_pull, read_pull, read_snapshot
+from spark_jobs.storage.segment_tasks import find_packed, read_packed, write_segments
+from spark_jobs.storage.segments import Segment
 from spark_jobs.storage.timeline import Timeline
 
 FOLDER = ".row_index"
-MAX_FOLDERS = 12
-"""Folders a lookup reads at most; with more, the small ones are merged."""
-MAX_BROADCAST = 2_000_000
-"""Keys sent to every task of a lookup; more are joined by a shuffle."""
+DUE_FOLDERS = 6
+"""So many of the newest folders are merged, unless the oldest of them is far larger than the others."""
+MAX_FOLDERS = 32
+"""Folders a lookup reads at most; with more, which happens when no service runs, a writer merges the newest half."""
 _MANIFEST = "manifest.json"
+_DAMAGED = re.compile(r"row index: (?P<path>[0-9a-f]{32}/[0-9a-f]{32}) is damaged")
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +55,21 @@ class _Manifest:
     """Instant up to which each table is indexed."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names and types of the columns in the key and slots of each table."""
-    folders: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of each folder, oldest first."""
+    folders: Mapping[str, Sequence[Segment]] = field(default_factory=dict)
+    """The segments in each folder, oldest first."""
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Those of all folders."""
+        return [segment for of_folder in self.folders.values() for segment in of_folder]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one run wrote: a folder, and the segments in it."""
+
+    folder: str
+    segments: Sequence[Segment]
 
 
 class RowIndex:
@@ -62,7 +80,7 @@ class RowIndex:
         columns: of each table, those in its key and slots; more may come to their end.
         settings: where the lake is.
         pack: packed rows of a table's own rows, by the table's name.
-        merge: packed rows with several of one key merged into one.
+        merge: ``packed`` with several rows of one key merged into one, as ``key_hash``, ``packed``.
     """
 
     def __init__(
@@ -81,14 +99,20 @@ class RowIndex:
         self._manifest = self._read_manifest()
 
     @property
+    def is_there(self) -> bool:
+        """True when it has rows."""
+        return bool(self._manifest.folders)
+
+    @property
     def widest(self) -> int:
         """How many columns, the key among them, the widest table has of which there are rows."""
         return max(map(len, self._manifest.columns.values()), default=0)
 
     def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
         """Bring the index to the last instant of every table."""
+        sizes = {file.path: file.size for file in self._files.list_files(recursive=True)}
         there = set(self._files.folders())
-        is_whole = there.issuperset(self._manifest.folders)  # else one was removed, or an older manifest is back
+        is_whole = all(sizes.get(f"{self._files.root}/{each.path}") == each.size for each in self._manifest.segments)
         if not is_whole or not all(self._is_usable(table, timelines[table]) for table in self._columns):
             log.info("%s: building the row index; later runs only add to it", self._name)
             self._manifest = _Manifest()
@@ -97,30 +121,60 @@ class RowIndex:
             self._add(spark, [self._read_beyond(spark, table, timelines[table]) for table in behind])
             self._write_manifest({table: timelines[table].last or NO_INSTANT for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
-            self._merge_folders(spark)
-        for folder in there - set(self._manifest.folders):
-            Filesystem(f"{self._root}/{folder}").delete_tree()
+            self._merge_newest(spark, max(MAX_FOLDERS // 2, newest_to_merge(self._sizes)))
+        self._remove_others(there)
 
-    def find(self, spark: SparkSession, hashes_df: DataFrame, *, most: int) -> DataFrame | None:
-        """Packed rows that have a ``key_hash`` in ``hashes_df``, at most ``most`` of them; None when nothing is stored.
+    def merging_need(self) -> tuple[bool, str]:
+        """Whether some of the newest folders are to be merged, and why or why not."""
+        newest, every = newest_to_merge(self._sizes), len(self._manifest.folders)
+        megabytes = sum(self._sizes[every - newest :]) / 1024 / 1024
+        return newest >= DUE_FOLDERS, f"{newest} of {every} folders of the row index, {megabytes:.1f} MB, can be merged"
+
+    def merge_folders(self, spark: SparkSession, *, is_forced: bool = False) -> int:
+        """Merge those that are to be merged, or all of them; gives how many became one, 0 when none were."""
+        newest = len(self._manifest.folders) if is_forced else newest_to_merge(self._sizes)
+        if newest < (2 if is_forced else DUE_FOLDERS):
+            return 0
+        self._merge_newest(spark, newest)
+        self._remove_others(self._files.folders())
+        return newest
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [sum(each.size for each in segments) for segments in self._manifest.folders.values()]
+
+    def find(self, hashes_df: DataFrame) -> DataFrame | None:
+        """The rows that have a ``key_hash`` in ``hashes_df``, as ``packed``; None when nothing is stored.
 
         A key may come with several rows, which count as their merge, and with rows of keys that were not requested.
+        They are read under :meth:`trusted`.
         """
-        if not self._manifest.folders:
-            return None
-        wanted_df = F.broadcast(hashes_df) if most <= MAX_BROADCAST else hashes_df
-        return self._read(spark, tuple(self._manifest.folders)).join(wanted_df, KEY_HASH, "left_semi")
+        return find_packed(hashes_df, self._root, self._manifest.segments) if self._manifest.folders else None
 
-    def write_layer(self, packed_df: DataFrame) -> str:
-        """Write packed rows (``key_hash``, ``packed``), about to be committed; :meth:`accept` makes them count."""
+    def write_layer(self, packed_df: DataFrame, *, most: int | None = None) -> Layer:
+        """Write packed rows (``key_hash``, ``packed``), about to be committed; :meth:`accept` makes them count.
+
+        ``most`` rows are there; None when that is not known.
+        """
         folder = uuid.uuid4().hex
-        packed_df.write.parquet(f"{self._root}/{folder}")
-        return folder
+        return Layer(folder=folder, segments=write_segments(packed_df, self._root, folder, most=most))
 
-    def accept(self, folder: str, instants: Mapping[str, Instant]) -> None:
-        """The rows of ``folder`` were committed to these tables, at these instants, and to no others."""
-        self._manifest = self._with_folder(folder)
+    def accept(self, layer: Layer, instants: Mapping[str, Instant]) -> None:
+        """The rows of ``layer`` were committed to these tables, at these instants, and to no others."""
+        self._manifest = self._with_layer(layer)
         self._write_manifest(instants)
+
+    @contextmanager
+    def trusted(self) -> Iterator[None]:
+        """For the block in which Spark reads segments: a damaged one removes the index and raises DamagedIndexError."""
+        try:
+            yield
+        except Exception as error:
+            if found := _DAMAGED.search(str(error)):
+                self._manifest = _Manifest()
+                self._files.delete(_MANIFEST)
+                raise DamagedIndexError(path=found["path"]) from error
+            raise
 
     def _is_usable(self, table: str, timeline: Timeline) -> bool:
         indexed = self._manifest.instants.get(table)
@@ -140,35 +194,38 @@ class RowIndex:
         return self._pack(table, rows_df)
 
     def _add(self, spark: SparkSession, parts: Sequence[DataFrame]) -> None:
-        self._manifest = self._with_folder(self.write_layer(union(parts)))
+        self._manifest = self._with_layer(self.write_layer(union(parts)))
 
-    def _merge_folders(self, spark: SparkSession) -> None:
-        """Merge the newest folders: at least half of those allowed, and every older one that is not far larger."""
-        names, sizes = list(self._manifest.folders), list(self._manifest.folders.values())
-        first = len(names) - MAX_FOLDERS // 2
-        while first > 0 and sizes[first - 1] <= 2 * sum(sizes[first:]):
-            first -= 1
-        merged = self.write_layer(self._merge(self._read(spark, names[first:])))
-        kept = {name: self._manifest.folders[name] for name in names[:first]}
-        self._manifest = replace(self._manifest, folders=kept)
-        self._manifest = self._with_folder(merged)
+    def _merge_newest(self, spark: SparkSession, count: int) -> None:
+        """Merge so many of the newest folders into one."""
+        folders = list(self._manifest.folders.items())
+        kept, merged = folders[: len(folders) - count], folders[len(folders) - count :]
+        read = [segment for _, segments in merged for segment in segments]
+        with self.trusted():
+            rows_df = self._merge(read_packed(spark, self._root, read))
+            layer = self.write_layer(rows_df, most=sum(segment.rows for segment in read))
+        self._manifest = replace(self._manifest, folders=dict(kept))
+        self._manifest = self._with_layer(layer)
         self._write_manifest({})
 
-    def _read(self, spark: SparkSession, folders: Sequence[str]) -> DataFrame:
-        return spark.read.schema(PACKED_SCHEMA).parquet(*(f"{self._root}/{folder}" for folder in folders))
+    def _remove_others(self, there: Iterable[str]) -> None:
+        """Remove folders that were merged, and those of runs that died."""
+        for folder in set(there) - set(self._manifest.folders):
+            self._files.delete_tree(folder)
 
-    def _with_folder(self, folder: str) -> _Manifest:
-        size = sum(entry.size for entry in self._files.list_files(folder))
-        return replace(self._manifest, folders={**self._manifest.folders, folder: size})
+    def _with_layer(self, layer: Layer) -> _Manifest:
+        return replace(self._manifest, folders={**self._manifest.folders, layer.folder: layer.segments})
 
     def _read_manifest(self) -> _Manifest:
         """What was written last; empty when there is none or it cannot be read (then the index is rebuilt)."""
         try:
             content = json.loads(self._files.read(_MANIFEST) or b"{}")
+            folders = {
+                name: tuple(Segment(**segment) for segment in segments)
+                for name, segments in content.get("folders", {}).items()
+            }
             return _Manifest(
-                instants=dict(content.get("instants", {})),
-                columns=dict(content.get("columns", {})),
-                folders=dict(content.get("folders", {})),
+                instants=dict(content.get("instants", {})), columns=dict(content.get("columns", {})), folders=folders
             )
         except (ValueError, AttributeError, TypeError):
             return _Manifest()
@@ -181,6 +238,18 @@ class RowIndex:
             columns={**self._manifest.columns, **columns},
         )
         self._files.write(_MANIFEST, json.dumps(asdict(self._manifest), indent=1).encode())
+
+
+def newest_to_merge(sizes: Sequence[int]) -> int:
+    """How many of the newest folders can be merged: the oldest of them is at most twice as large as all after it.
+
+    Merged when it is some of them, the number of folders stays with the logarithm of their bytes, and a byte is
+    written again as often.
+
+    Args:
+        sizes: bytes of each folder, oldest first.
+    """
+    return next((len(sizes) - at for at, size in enumerate(sizes) if size <= 2 * sum(sizes[at + 1 :])), 0)
 
 
 def drop_row_index(spec: LakeSpec, settings: Settings) -> None:

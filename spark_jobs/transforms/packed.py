@@ -1,8 +1,7 @@
 """Keyed rows packed for lookup: a hash of table and key, and the whole row as one JSON text.
 
-A lookup reads every packed row and needs few of them, so what counts is that a row is skipped cheaply: two columns to
-decode, and the text is parsed only where the hash is wanted. Most columns of a row were set by the same event, so
-an order is written once a row, and beside a value only where it differs.
+A text is parsed only where its hash is wanted. Most columns of a row were set by the same event, so an order is written
+once a row, and beside a value only where it differs.
 """
 
 from __future__ import annotations

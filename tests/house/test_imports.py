@@ -122,7 +122,7 @@ def test_python_runs_on_the_executors_through_one_module():
         if isinstance(node, ast.Attribute | ast.Name)
         and (node.attr if isinstance(node, ast.Attribute) else node.id) in calls
     }
-    assert found == {"spark_jobs/sources/python_tasks.py"}
+    assert found == {"spark_jobs/python_tasks.py"}
 
 
 def test_no_method_of_a_session_class_is_named_by_its_class():

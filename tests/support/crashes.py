@@ -52,7 +52,7 @@ def crash_in_row_index(step: str) -> Callable[[pytest.MonkeyPatch], None]:
     """Die in a step of the row index: writing what is about to be committed, or hearing that it was."""
 
     def install(patch: pytest.MonkeyPatch) -> None:
-        def die(*arguments: Any) -> None:
+        def die(*arguments: Any, **options: Any) -> None:
             raise CrashError
 
         patch.setattr(RowIndex, step, die)

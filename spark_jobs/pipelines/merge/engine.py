@@ -172,8 +172,6 @@ class Merge:
         read = [table for table in every if not {*targets_of([table.spec])}.isdisjoint(names)]
         reading = LogReading(context=self.context, timeline=source, tables=read, has_times=bool(kept))
         events_df = reading.events(pull=pull, interval=self.context.interval, columns=columns)
-        # Read here, before the row index is: a plan that reads both fails, because Hudi's reader turns vectorized
-        # reading of Parquet off for the whole session while the plan is being carried out.
         with pinned(self.context.spark, events_df, "events") as pinned_df:
             count, checkpoint = int(pinned_df.count()), pull.checkpoint if pull else ""
             self.merged.events += count
@@ -203,17 +201,18 @@ class Merge:
         """
         width, timelines = width_of(every), self.settled()
         indexed = [table for table in every if table.name not in self._blocked]  # rows of those are of another form
-        index = build_index(self.context.spark, self.context.spec, indexed, self.context.settings)
+        index = build_index(self.context.spec, indexed, self.context.settings)
         index.catch_up(self.context.spark, {table.name: timelines[table.name] for table in indexed})
         fed = {t.name for t in tables if t.name in self.context.spec.fed_tables and timelines[t.name].last}
         kept = sorted(fed | {table.name for table in tables if table.spec.removes_rows})
         with pinned(self.context.spark, fold_events(events_df, tables, width), "folded") as folded_df:
-            packed_df = index.find(self.context.spark, folded_df.select(key_hash()), most=count * rows_an_event(tables))
+            packed_df = index.find(folded_df.select(key_hash()))
             stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
             merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)
             # Every table's commit looks for its rows: in their order, it opens the few blocks that have some.
             with pinned(self.context.spark, merged_df.sortWithinPartitions(TABLE), "changed") as changed_df:
-                passed = Gates(context=self.context, tables=every).check(changed_df, tables)
+                with index.trusted():
+                    passed = Gates(context=self.context, tables=every).check(changed_df, tables)
                 self.merged.failed |= passed.failed
                 self.merged.blocked = self.merged.blocked or passed.blocked
                 self.merged.messages += passed.messages
@@ -232,7 +231,8 @@ class Merge:
                     return self._write(passed_df, table, timelines[table.name], metadata[table.name], table.name in fed)
 
                 with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
-                    layer = threads.submit(index.write_layer, pack_rows(passed_df.drop(STORED)))
+                    rows_df = pack_rows(passed_df.drop(STORED))
+                    layer = threads.submit(index.write_layer, rows_df, most=count * rows_an_event(tables))
                     outcomes = list(threads.map(write, written))
                 done = {each.table: each.instant or NO_INSTANT for each in outcomes if each}
                 if len(done) == len(written):

@@ -55,12 +55,12 @@ def rows_an_event(tables: Sequence[MergedTable]) -> int:
     return max(Counter(origin for table in tables for origin in table.spec.origins or ("",)).values(), default=0)
 
 
-def build_index(spark: SparkSession, spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:
+def build_index(spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:
     """The row index of tables of a lake; it may have rows of others, whose definition is not that of their rows."""
     by_name, width = {table.name: table for table in tables}, width_of(tables)
 
     def pack(name: str, rows_df: DataFrame) -> DataFrame:
-        table = by_name[name]
+        table, spark = by_name[name], rows_df.sparkSession
         keyed_df = from_stored(rows_df, table, width)
         for tombstones in spec.tombstones if table.spec.deletes is Deletes.REMOVE else ():
             path = settings.table_path(tombstones)

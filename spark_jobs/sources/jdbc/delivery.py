@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contracts.snapshots import Snapshots, pack_snapshots
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.python_tasks import Batches, map_batches
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.delivery import SNAPSHOTS_KEY
 from spark_jobs.sources.jdbc.envelopes import EnvelopeBuilder
-from spark_jobs.sources.python_tasks import Batches, map_batches
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,1 +1,1 @@
-"""Table services: rescale, compaction, clustering, clean and archive, when a table needs them (docs/services.md)."""
+"""Table services: rescale, compaction, clustering, clean and archive, each when a table needs it (docs/services.md)."""

@@ -1,4 +1,7 @@
-"""The table services in the order in which a table gets them; a new one is a module in ``kinds`` and a line here."""
+"""The services of one table in their order; a new one is a module in ``kinds`` and a line here.
+
+That of the row index is of all tables together (pipelines.merge.index_service).
+"""
 
 from __future__ import annotations
 

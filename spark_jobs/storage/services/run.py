@@ -53,13 +53,13 @@ class TableServices(ServedTable):
         return ServiceRun(table=self.name, service=service, is_done=done.is_done, did=done.did)
 
     def _work(self, service: Service, *, is_forced: bool) -> Done:
-        kind = KINDS[service]
         with hold_tables([self.name], job=_JOB, settings=self.settings):
             timeline = settled_timeline(self.spark, self.name, self.settings)
             state = self.look()
             need = self._need(service, state)
             if need is None or not (need.is_due or is_forced):
                 return Done(did=need.why if need else "nothing of the kind in this table", is_done=False)
+            kind = KINDS[service]
             log.info("%s: %s: %s", self.name, service.value, need.why)
             if isinstance(kind, HeldKind):
                 return kind.work(self, need)

@@ -24,7 +24,8 @@ def test_the_form_offers_every_table_and_service() -> None:
     spec = load_lake_spec(Settings().lake_spec)
     params = services_params(spec)
     assert params["table"].schema["enum"] == [None, *spec.table_names]
-    assert params["service"].schema["enum"] == [None, "rescale", "compaction", "clustering", "clean", "archive"]
+    services = ["rescale", "compaction", "clustering", "clean", "archive", "index"]
+    assert params["service"].schema["enum"] == [None, *services]
 
 
 def test_old_partitions_are_removed_where_a_load_says_how_old() -> None:

@@ -17,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.job_errors import TablesFailedError
+from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage import row_index
@@ -97,12 +98,19 @@ def test_a_current_index_is_all_a_run_reads(runs: Runs, monkeypatch: pytest.Monk
 
 
 def test_many_folders_become_few(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_index, "MAX_FOLDERS", 2)
-    for _ in range(BATCHES):
+    """By the service, and by a writer when no service runs."""
+    for _ in range(BATCHES - 2):
+        runs.one()
+    assert len(runs.folders()) == BATCHES - 2
+    done = runs.lake.run("services", action="run", service="index", all=True)
+    assert done.messages == (f"sales_log: index: merged {BATCHES - 2} folders of the row index",)
+    assert len(runs.folders()) == 1
+    monkeypatch.setattr(row_index, "MAX_FOLDERS", 1)
+    for _ in range(2):
         runs.one()
     assert_equals_oracle(runs.lake, runs.lines)
-    assert len(runs.manifest["folders"]) <= 3
-    assert runs.folders() <= set(runs.manifest["folders"]), "folders that were merged are gone"
+    assert len(runs.manifest["folders"]) == 2
+    assert runs.folders() == set(runs.manifest["folders"]), "folders that were merged are gone"
 
 
 def _restore_older_copy(runs: Runs) -> None:
@@ -118,6 +126,10 @@ def _remove(runs: Runs) -> None:
 
 def _break_manifest(runs: Runs) -> None:
     (runs.index / "manifest.json").write_text('{"instants": [')
+
+
+def _lose_a_segment(runs: Runs) -> None:
+    next(runs.index.glob("*/*")).unlink()
 
 
 def _claim_an_unknown_instant(runs: Runs) -> None:
@@ -140,6 +152,7 @@ def _claim_other_columns(runs: Runs) -> None:
         pytest.param(_remove, True, marks=pytest.mark.slice(name="tables")),
         # When it is built again is decided without an engine: row_index/test_trust.py.
         pytest.param(_break_manifest, True, marks=pytest.mark.slice(name="tables")),
+        pytest.param(_lose_a_segment, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_claim_an_unknown_instant, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_claim_other_columns, True, marks=pytest.mark.slice(name="tables")),
     ],
@@ -154,6 +167,20 @@ def test_an_index_that_is_not_current_is_brought_there(
     runs.one()
     assert_equals_oracle(runs.lake, runs.lines)
     assert bool(first & runs.folders()) is not is_rebuilt
+
+
+def test_a_damaged_segment_is_reported_and_the_next_run_builds_the_index_again(runs: Runs) -> None:
+    runs.one()
+    for file in runs.index.glob("*/*"):
+        content = bytearray(file.read_bytes())
+        content[10] ^= 1
+        file.write_bytes(content)
+    with pytest.raises(
+        DamagedIndexError, match=r"row index: \w+/\w+ is damaged .* run it again"
+    ):
+        runs.one()
+    runs.lake.run("split")
+    assert_equals_oracle(runs.lake, runs.lines)
 
 
 def test_a_table_whose_commit_fails_holds_no_other_back_and_catches_up(

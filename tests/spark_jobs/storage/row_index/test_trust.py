@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.instants import Instant
+from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.row_index import RowIndex, drop_row_index
+from spark_jobs.storage.row_index import Layer, RowIndex, drop_row_index
+from spark_jobs.storage.segments import Segment
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
 
@@ -22,7 +24,7 @@ COLUMNS = {"units": ["unit_id bigint", "unit_name string"], "agents": ["agent_id
 
 
 class Recorded(RowIndex):
-    """Writes folders of as many bytes as it was given parts, and remembers what it read."""
+    """Writes folders of one segment of as many bytes as it was given parts, and remembers what it read."""
 
     def __init__(self, settings: Settings, columns: Mapping[str, Sequence[str]] = COLUMNS) -> None:
         nothing: Any = None
@@ -35,13 +37,16 @@ class Recorded(RowIndex):
         return None
 
     def _add(self, spark: Any, parts: Sequence[Any]) -> None:
-        self._manifest = self._with_folder(self.write_layer(parts))
+        self._manifest = self._with_layer(self.write_layer(parts))
 
-    def write_layer(self, packed: Any) -> str:
+    def write_layer(self, packed_df: Any, *, most: int | None = None) -> Layer:
         self.written += 1
         name = f"folder{len(list(Path(self._root).glob('folder*')))}"
-        self._files.write(f"{name}/part", b"x" * len(packed))
-        return name
+        self._files.write(f"{name}/part", b"x" * len(packed_df))
+        size = len(packed_df)
+        return Layer(
+            folder=name, segments=(Segment(path=f"{name}/part", size=size, table=0, rows=size, first=0, last=0),)
+        )
 
     def bring(self, **numbers: Sequence[int]) -> list[tuple[str, Instant | None]]:
         """Catch up with tables of these commits; gives of which table what came after which instant was read."""
@@ -162,6 +167,37 @@ def test_a_table_that_it_did_not_know_is_added_to_the_others(settings: Settings)
     more = {**COLUMNS, "sales": ["sale_id bigint"]}
     assert Recorded(settings, more).bring(units=[2, 4], agents=[3], sales=[1]) == [("sales", None)]
     assert Recorded(settings, more).bring(units=[2, 4], agents=[3], sales=[1]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_damage"),
+    [
+        (f"Traceback …\nDamagedIndexError: row index: {'0a' * 16}/{'1b' * 16} is damaged and the index …", True),
+        (f"row index: {'0a' * 16} is damaged", False),
+        ("disk is full", False),
+    ],
+)
+def test_a_damaged_segment_removes_the_index(settings: Settings, text: str, is_damage: bool) -> None:
+    index = Recorded(settings)
+    with pytest.raises(DamagedIndexError if is_damage else RuntimeError), index.trusted():
+        raise RuntimeError(text)
+    read = Recorded(settings).bring(units=[2, 4], agents=[3])
+    assert read == ([("units", None), ("agents", None)] if is_damage else [])
+
+
+def test_an_index_of_an_earlier_release_is_built_again(settings: Settings) -> None:
+    """Its folders had Parquet files, of which the manifest knew the bytes alone."""
+    root = Path(settings.table_path(".row_index")) / "sales"
+    manifest = json.loads((root / "manifest.json").read_text())
+    (root / "manifest.json").write_text(json.dumps({**manifest, "folders": {"folder0": 2}}))
+    assert Recorded(settings).bring(units=[2, 4], agents=[3]) == [("units", None), ("agents", None)]
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda file: file.write_bytes(b"xxx")])
+def test_a_segment_that_is_gone_or_of_another_size_is_not_believed(settings: Settings, change: Any) -> None:
+    (file,) = (Path(settings.table_path(".row_index")) / "sales" / "folder0").iterdir()
+    change(file)
+    assert Recorded(settings).bring(units=[2, 4], agents=[3]) == [("units", None), ("agents", None)]
 
 
 def test_what_was_committed_counts_for_those_tables_alone(settings: Settings) -> None:

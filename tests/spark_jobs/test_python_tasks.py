@@ -13,7 +13,7 @@ from zipimport import zipimporter
 import pyarrow as pa
 import pytest
 
-from spark_jobs.sources.python_tasks import forget_archives, map_batches, map_tasks
+from spark_jobs.python_tasks import forget_archives, map_batches, map_tasks
 from tests.support.in_process import Frame, Session, rows_of
 
 if TYPE_CHECKING:

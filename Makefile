@@ -75,8 +75,9 @@ test-report: setup  ## where the time of the last test run went, by level, modul
 
 bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
-	$(JAVA) $(VENV)/python -m bench w1
+	$(JAVA) $(VENV)/python -m bench w1 --rounds 30 --contenders ours iceberg-mor delta-dv parquet
 	$(JAVA) $(VENV)/python -m bench growth
+	$(JAVA) $(VENV)/python -m bench batches
 	$(JAVA) $(VENV)/python -m bench landing
 	$(JAVA) $(VENV)/python -m bench kafka --warm-ups 1 --rounds 5
 	$(JAVA) $(VENV)/python -m bench mirrors --warm-ups 1 --rounds 3

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from bench.contexts import split_context
-from bench.workload import EVENTS, Workload
+from bench.workload import Workload
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
@@ -89,7 +89,7 @@ class Ours(Contender):
         spec = self.spec
         merge = Merge(context=split_context(self.spark, spec, self.settings), chosen=spec.tables)
         tables = merged_tables(spec, {})
-        merge.merge_events(events_df, tables, tables, checkpoint="", count=EVENTS)
+        merge.merge_events(events_df, tables, tables, checkpoint="", count=self.workload.events)
         merge.merged.raise_failed()
 
     def rows(self, table: TableSpec) -> DataFrame:
@@ -164,6 +164,26 @@ class Delta(TableByTable):
 
     def rows(self, table: TableSpec) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(table))
+
+
+class IcebergMergeOnRead(Iceberg):
+    """Iceberg's MERGE INTO with files of deleted positions in place of rewritten ones."""
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        written = rows_df.writeTo(self._table(table)).using("iceberg").tableProperty("format-version", "2")
+        written.tableProperty("write.merge.mode", "merge-on-read").create()
+
+    def _table(self, table: TableSpec) -> str:
+        return f"iceberg.bench_mor.{table.name}"
+
+
+class DeltaDeletionVectors(Delta):
+    """Delta's MERGE INTO with deletion vectors in place of rewritten files."""
+
+    def load(self, table: TableSpec, rows_df: DataFrame) -> None:
+        super().load(table, rows_df)
+        target = f"delta.`{self.path(table)}`"
+        self.spark.sql(f"ALTER TABLE {target} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
 
 
 def fold(events_df: DataFrame, table: TableSpec) -> DataFrame:

@@ -36,6 +36,12 @@ def processor_seconds() -> Iterator[Mapping[str, float]]:
     taken["seconds"] = _processor_seconds() - before
 
 
+def read_mb() -> float:
+    """What the processes that there are asked the system to read so far, from files, sockets and pipes."""
+    texts = [text for _, text in _read_all("io", _parents())]
+    return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if line.startswith("rchar")) / 1e6
+
+
 def _processor_seconds() -> float:
     texts = [text for _, text in _read_all("stat", _parents())]
     return sum(sum(map(int, text.rpartition(")")[2].split()[_TIMES])) for text in texts) / _TICKS

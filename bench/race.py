@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.contenders import Contender, fingerprint
+from bench.processes import read_mb
 from spark_jobs.transforms.column_orders import table_columns
 
 
@@ -19,10 +20,22 @@ def load(contenders: Sequence[Contender]) -> None:
         say(f"loaded {contender.name} in {time.perf_counter() - started:.1f} s")
 
 
-def run_rounds(contenders: Sequence[Contender], *, warm_ups: int, rounds: int) -> dict[str, list[float]]:
-    """Seconds of the timed rounds, by contender."""
-    timed = [_one_round(contenders, number) for number in range(warm_ups + rounds)][warm_ups:]
-    return {contender.name: [seconds[contender.name] for seconds in timed] for contender in contenders}
+def run_rounds(
+    contenders: Sequence[Contender],
+    *,
+    first: int = 0,
+    warm_ups: int,
+    rounds: int,
+    read: dict[str, list[float]] | None = None,
+) -> dict[str, list[float]]:
+    """Seconds of the timed rounds, by contender; what each round read goes to ``read``, in MB.
+
+    The events of the rounds are those of the workload's rounds from ``first`` on.
+    """
+    done = [_one_round(contenders, first + number) for number in range(warm_ups + rounds)][warm_ups:]
+    if read is not None:
+        read.update({contender.name: [megabytes[contender.name] for _, megabytes in done] for contender in contenders})
+    return {contender.name: [seconds[contender.name] for seconds, _ in done] for contender in contenders}
 
 
 def compare(contenders: Sequence[Contender]) -> dict[str, list[str]]:
@@ -51,16 +64,17 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _one_round(contenders: Sequence[Contender], number: int) -> Mapping[str, float]:
-    """Seconds each contender takes for the events of a round; another one begins in the next round."""
-    seconds = {}
+def _one_round(contenders: Sequence[Contender], number: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Seconds each contender takes for the events of a round, and MB it reads; another one begins in the next round."""
+    seconds, megabytes = {}, {}
     first = number % len(contenders)
     for contender in [*contenders[first:], *contenders[:first]]:
         events_df = contender.workload.change_events(contender.spark, number).cache()
         events_df.count()
-        started = time.perf_counter()
+        read, started = read_mb(), time.perf_counter()
         contender.change_all(events_df)
         seconds[contender.name] = time.perf_counter() - started
+        megabytes[contender.name] = read_mb() - read
         events_df.unpersist(blocking=True)
     say(f"round {number}: " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
-    return seconds
+    return seconds, megabytes

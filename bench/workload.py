@@ -25,10 +25,16 @@ _HISTORY = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """W1 with ``scale`` times the rows in every table, and the same number of changes."""
+    """W1 with ``scale`` times the rows in every table, and the same number of changes.
+
+    Of ``events`` a round. Their sales and units are drawn from all; when ``is_recent``, 95 of 100 from the newest
+    hundredth of them.
+    """
 
     spec: LakeSpec
     scale: float = 1
+    events: int = EVENTS
+    is_recent: bool = False
 
     def __post_init__(self) -> None:
         buckets = {
@@ -70,15 +76,9 @@ class Workload:
         One in twenty leaves columns unknown, one in thirty comes late: most of it is older than what is stored.
         """
         number, at = F.col("id"), F.lit(round_number)
-        keys = {
-            table.key_column: pick(
-                self.row_count(table.name), pick(CHANGES[table.name], number, at, table.key_column), at
-            )
-            + 1
-            for table in self.tables
-            if table.name != "sales"
-        }
-        keys["sale_id"] = pick(self.row_count("sales"), number, at, "sale_id") + 1
+        seeds = {table: [pick(changes, number, at, table), at] for table, changes in CHANGES.items()}
+        seeds["sales"] = [number, at, F.lit("sale_id")]
+        keys = {table.key_column: self._key(table.name, *seeds[table.name]) for table in self.tables}
         is_partial, is_late = pick(20, number, at, "partial") == 0, pick(30, number, at, "late") == 0
         sequence = F.when(is_late, pick(_HISTORY, number, at)).otherwise(_HISTORY * (at + 1) + number)
         values = []
@@ -86,8 +86,16 @@ class Workload:
             is_unknown = is_partial & (pick(2, number, at, column) == 0)
             values.append(F.when(~is_unknown, self._value(column, number, at)).alias(column))
         keyed = [key.alias(name) for name, key in keys.items()]
-        events_df = spark.range(EVENTS, numPartitions=2)
+        events_df = spark.range(self.events, numPartitions=2)
         return events_df.select(F.lit("c").alias("op"), _order(sequence).alias("event_order"), *keyed, *values)
+
+    def _key(self, table: str, *seed: Column) -> Column:
+        """A key of the table that the seed decides."""
+        rows = self.row_count(table)
+        newest = max(1, rows // 100)
+        if not self.is_recent or rows <= EVENTS:
+            return pick(rows, *seed) + 1
+        return F.when(pick(20, *seed, "recent") == 0, pick(rows, *seed) + 1).otherwise(rows - pick(newest, *seed))
 
     def _value(self, column: str, *seed: Column | str) -> Column:
         declared = self.spec.columns_by_name[column]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from bench.processes import memory_mb, processor_seconds
+from bench.processes import memory_mb, processor_seconds, read_mb
 
 WORK = "sum(i * i for i in range(3_000_000))"
 WAIT = "import time; time.sleep(0.5)"
@@ -30,6 +31,17 @@ def test_memory_has_that_of_children_in_it():
     both = memory_mb()
     child.communicate(b"\n")
     assert both > alone + 90
+
+
+def test_what_children_read_is_counted_while_they_live(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * 30_000_000)
+    before = read_mb()
+    reads = f"n = len(open({str(tmp_path / 'large')!r}, 'rb').read()); print(n, flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", reads], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert int(child.stdout.readline()) == 30_000_000
+    assert 30 <= read_mb() - before < 45
+    child.communicate(b"\n")
 
 
 def test_a_child_that_has_begun_no_program_yet_adds_nothing():

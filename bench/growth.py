@@ -1,0 +1,107 @@
+"""Our merge in tables of several sizes, and in batches of several sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from bench.contenders import Ours
+from bench.race import load, run_rounds, say
+from bench.report import Figures, Race, Races
+from bench.session import open_bench_session
+from bench.workload import Workload
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.spec_files.spec_file import load_lake_spec
+
+BATCH_EVENTS = (1_000, 10_000, 100_000, 1_000_000, 3_000_000)
+_LARGE = 100_000
+_MEMORY = "6g"
+_METHOD = """\
+Our own code on copies of W1's tables, one with ten times their rows and buckets and one with a tenth, in one session;
+as many events and changed rows a round in each. Keys are drawn at random from all; or, of sales and units, 95 of 100
+from the newest hundredth. What was read is what the processes asked the system for, caches included."""
+_BATCHES = """\
+Our own code on W1's tables, brought up to batches of several sizes, of sales drawn at random from a million. The
+figure is the seconds of a batch for each event, divided by those of the best size, of sizes from {large:,} events on.
+"""
+
+
+def measure_growth(settings: Settings, folder: Path, *, scale: float, warm_ups: int, rounds: int) -> Races:
+    """The same changes in tables of three sizes."""
+    spark = open_bench_session(settings, folder=folder, with_peers=False)
+    sizes = {name: _lake(spark, settings, folder, name, scale * times) for name, times in _SIZES.items()}
+    load(list(sizes.values()))
+    races = []
+    for number, (title, is_recent, names, aim) in enumerate(_RACES):
+        lakes = [replace(sizes[name], workload=replace(sizes[name].workload, is_recent=is_recent)) for name in names]
+        smaller, larger = (lake.name for lake in lakes)
+        read: dict[str, list[float]] = {}
+        first = number * (warm_ups + rounds)  # events that a race before had would change nothing
+        seconds = run_rounds(lakes, first=first, warm_ups=warm_ups, rounds=rounds, read=read)
+        small, large = (median(read[name]) for name in (smaller, larger))
+        races.append(
+            Race(
+                title=title,
+                method="",
+                subject=larger,
+                aims={smaller: aim},
+                rows_scale=scale,
+                warm_ups=warm_ups,
+                seconds=seconds,
+                differing_tables={},
+                notes=(f"Read a round: {small:,.0f} MB and {large:,.0f} MB, {large / small:.2f} times as much.",),
+            )
+        )
+    return Races(title="The same changes in larger tables", method=_METHOD, races=races)
+
+
+_SIZES = {"a tenth of the rows": 0.1, "the rows of W1": 1, "ten times the rows": 10}
+_RACES = (
+    ("Ten times the rows, keys at random", False, ("the rows of W1", "ten times the rows"), 1.2),
+    ("Ten times the rows, newest keys", True, ("the rows of W1", "ten times the rows"), 1.05),
+    ("A hundred times the rows, newest keys", True, ("a tenth of the rows", "ten times the rows"), 1.2),
+)
+
+
+def measure_batches(settings: Settings, folder: Path, sizes: Sequence[int], *, scale: float, rounds: int) -> Figures:
+    """Seconds an event, by the size of the batch."""
+    spark = open_bench_session(replace(settings, driver_memory=_MEMORY), folder=folder, with_peers=False)
+    lake = _lake(spark, settings, folder, "batches", scale)
+    load([lake])
+    number, seconds = 0, dict[int, float]()
+    for size in sorted(sizes):
+        taken = []
+        for _ in range(rounds if size < _LARGE else max(1, rounds // 2)):
+            workload = replace(lake.workload, events=size)
+            events_df = workload.change_events(spark, number).cache()
+            events_df.count()
+            started = time.perf_counter()
+            replace(lake, workload=workload).change_all(events_df)
+            taken.append(time.perf_counter() - started)
+            events_df.unpersist(blocking=True)
+            number += 1
+        seconds[size] = median(taken[len(taken) // 3 :])
+        say(f"{size:,} events: {seconds[size]:.2f} s")
+    million = {size: taken / size * 1_000_000 for size, taken in seconds.items()}
+    large = {size: taken for size, taken in million.items() if size >= _LARGE} or million
+    best = min(large.values())
+    return Figures(
+        title="Batches of a thousand to three million events",
+        method=_BATCHES.format(large=_LARGE),
+        what="seconds an event, by the best",
+        unit="",
+        values={f"{size:,} events": taken / best for size, taken in large.items()},
+        aim=1.5,
+        notes=[f"{size:,} events: {seconds[size]:.2f} s, {taken:.1f} s a million." for size, taken in million.items()],
+    )
+
+
+def _lake(spark: SparkSession, settings: Settings, folder: Path, name: str, scale: float) -> Ours:
+    workload = Workload(spec=load_lake_spec(settings.lake_spec), scale=scale)
+    home = replace(settings, base_path=str(folder / name.replace(" ", "-")))
+    return Ours(name=name, spark=spark, workload=workload, settings=home)

@@ -27,7 +27,8 @@ class BatchFacts:
 
     ``ignored`` are neither usable nor rejected, because no table is made of them; ``others`` are the tables that those
     are of. ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events,
-    ``torn`` those among them that were delivered with times of more than one day.
+    ``torn`` those among them that were delivered with times of more than one day. ``days`` has the first and the last
+    event order of each day that has some.
     """
 
     messages: int
@@ -40,9 +41,7 @@ class BatchFacts:
     distinct: int
     torn: int
     others: Sequence[str]
-    dates: Sequence[str]
-    first: str | None
-    last: str | None
+    days: Mapping[str, tuple[str, str]]
     newest: datetime | None
     """The latest event time; one after the run's clock is a mistake of its source and does not count."""
     checked: Mapping[str, Any]
@@ -52,7 +51,7 @@ class BatchFacts:
 def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
     """Measure decoded records with ``event_date``, in one Spark job.
 
-    Events are counted by a part of its own: in the first one, all its aggregates would be kept for each event.
+    Events and days are counted by parts of their own: in the first one, all its aggregates would be kept for each.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -65,17 +64,20 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
         F.count_if(usable & has_undeclared(decoded_df)).alias("undeclared"),
         F.count_if(is_of_the_source()).alias("of_the_source"),
         F.collect_set(F.when(~usable & ~rejected & (F.col("detail") != ""), F.col("detail"))).alias("others"),
-        F.min(F.when(usable, F.col("event_order"))).alias("first"),
-        F.max(F.when(usable, F.col("event_order"))).alias("last"),
         F.max(F.when(usable & has_happened, F.col("event_time"))).alias("newest"),
-        F.collect_set(F.when(usable, F.col("event_date"))).alias("dates"),
         *gate.aggregates(decoded_df.schema, of=usable | is_set_aside()),
     )
     day = F.unix_date(F.col("event_time").cast("date"))
     events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
     counted_df = events_df.agg(F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn"))
-    found: dict[str, Any] = {}
-    for row in records_df.unionByName(counted_df, allowMissingColumns=True).collect():
+    dated_df = decoded_df.where(usable & F.col("event_date").isNotNull()).groupBy(F.col("event_date").alias("day"))
+    days_df = dated_df.agg(F.min("event_order").alias("day_first"), F.max("event_order").alias("day_last"))
+    both_df = records_df.unionByName(counted_df, allowMissingColumns=True)
+    found: dict[str, Any] = {"days": {}}
+    for row in both_df.unionByName(days_df, allowMissingColumns=True).collect():
+        if row["day"] is not None:
+            found["days"][row["day"]] = (row["day_first"], row["day_last"])
+            continue
         of_part = counted_df.columns if row["distinct"] is not None else records_df.columns
         found |= {name: row[name] for name in of_part}
     names = {each.name for each in fields(BatchFacts)}

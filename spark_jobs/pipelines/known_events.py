@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,6 +19,7 @@ from spark_jobs.transforms.log import is_usable
 
 _STORED = "__stored_id"
 _MOST_LITERALS = 200
+_MOST_RANGES = 20
 
 
 def known_events(
@@ -32,9 +35,9 @@ def known_events(
 
     Of origins in ``former`` the log may also have them under the id without connector and database.
     """
-    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(
-        F.col("event_date").isin([*facts.dates]) & F.col("event_order").between(F.lit(facts.first), F.lit(facts.last))
-    )
+    ranges = [F.col("event_order").between(F.lit(first), F.lit(last)) for first, last in order_ranges(facts.days)]
+    is_near = F.col("event_date").isin([*facts.days]) & reduce(operator.or_, ranges, F.lit(False))
+    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(is_near)
     usable_df = decoded_df.where(is_usable())
     delivered_df = usable_df.select("event_id")
     if not former:
@@ -43,6 +46,24 @@ def known_events(
     names_df = union([delivered_df.withColumn(_STORED, F.col("event_id")), earlier_df])
     stored_ids_df = stored_df.select(F.col("event_id").alias(_STORED))
     return names_df.join(stored_ids_df, _STORED, "left_semi").select("event_id").distinct()
+
+
+def order_ranges(days: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+    """The ranges of event orders in which an event of the batch may be in the log, few, in their order.
+
+    Those of the days, so that a late event does not have all be read that lies between it and the others. They hold on
+    every day: what is delivered again may be of another one.
+
+    Args:
+        days: the first and the last event order of each day.
+    """
+    ranges = list[tuple[str, str]]()
+    for first, last in sorted(days.values()):
+        if ranges and (first <= ranges[-1][1] or len(ranges) == _MOST_RANGES):
+            ranges[-1] = (ranges[-1][0], max(last, ranges[-1][1]))
+        else:
+            ranges.append((first, last))
+    return ranges
 
 
 def without_known(rows_df: DataFrame, known_df: DataFrame) -> tuple[DataFrame, int]:

@@ -84,7 +84,9 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
     days = defaultdict(set)
     for row in usable:
         days[row["event_id"]].add(row["event_time"].date())
-    orders = [row["event_order"] for row in usable]
+    orders = defaultdict(set)
+    for row in usable:
+        orders[f"{row['event_time']:%Y-%m-%d}"].add(row["event_order"])
     return {
         "messages": sum(row["read_from"] == "kafka:t/0" for row in rows),
         "ignored": len(rows) - len(usable) - len(rejected),
@@ -94,10 +96,8 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "of_the_source": sum(reason in OF_THE_SOURCE for reason in rejected),
         "undeclared": sum("row_types" in row and row["source_table"] is None for row in usable),
         "others": {row["detail"] for row in rows if row["reason"] == "ignored" and row["detail"]},
-        "first": min(orders, default=None),
-        "last": max(orders, default=None),
         "newest": max((row["event_time"] for row in usable if row["event_time"] <= CLOCK), default=None),
-        "dates": {f"{row['event_time']:%Y-%m-%d}" for row in usable},
+        "days": {day: (min(of_day), max(of_day)) for day, of_day in orders.items()},
         "distinct": len(days),
         "torn": sum(len(of_event) > 1 for of_event in days.values()),
     }

@@ -5,14 +5,17 @@ ERP_A was read by that release, ERP_B was not.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import literal_frame
 from spark_jobs.pipelines import known_events
-from spark_jobs.pipelines.known_events import with_former_ids, without_known
+from spark_jobs.pipelines.known_events import order_ranges, with_former_ids, without_known
 from spark_jobs.sources.decoding import decoded_schema
 from spark_jobs.spec_files.spec_file import load_lake_spec
 
@@ -35,6 +38,23 @@ def test_records_of_origins_of_then_have_both_ids(spark: Any):
         ("erp.dbo.SALES:1-a@sqlserver/ERP_A", A, 7),
         ("erp.dbo.SALES:1-a@sqlserver/ERP_B", B, 7),
     ]
+
+
+DAYS = st.dictionaries(
+    st.integers(0, 40).map(lambda day: f"2026-03-{day:02}"),
+    st.tuples(st.integers(0, 99), st.integers(0, 99)).map(lambda pair: (f"{min(pair):02}", f"{max(pair):02}")),
+)
+
+
+@given(DAYS)
+def test_ranges_have_every_order_of_the_batch_and_little_else(days: dict[str, tuple[str, str]]):
+    ranges = order_ranges(days)
+    assert all(any(first <= one and other <= last for first, last in ranges) for one, other in days.values())
+    assert all(before[1] < after[0] for before, after in pairwise(ranges)), "in their order, none twice"
+    assert len(ranges) <= 20
+    if len(days) <= 20:
+        held = {f"{order:02}" for first, last in days.values() for order in range(int(first), int(last) + 1)}
+        assert all(f"{order:02}" in held for first, last in ranges for order in range(int(first), int(last) + 1))
 
 
 @pytest.mark.spark

@@ -24,7 +24,7 @@ _MEMORY = "6g"
 _METHOD = """\
 Our own code on copies of W1's tables, one with ten times their rows and buckets and one with a tenth, in one session;
 as many events and changed rows a round in each. Keys are drawn at random from all; or, of sales and units, 95 of 100
-from the newest hundredth. What was read is what the processes asked the system for, caches included."""
+from the newest hundredth. What was read is by the system's count of the processes, caches included."""
 _BATCHES = """\
 Our own code on W1's tables, brought up to batches of several sizes, of sales drawn at random from a million. The
 figure is the seconds of a batch for each event, divided by those of the best size, of sizes from {large:,} events on.

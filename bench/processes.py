@@ -37,7 +37,7 @@ def processor_seconds() -> Iterator[Mapping[str, float]]:
 
 
 def read_mb() -> float:
-    """What the processes that there are asked the system to read so far, from files, sockets and pipes."""
+    """What the processes that there are have read so far, from files, sockets and pipes."""
     texts = [text for _, text in _read_all("io", _parents())]
     return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if line.startswith("rchar")) / 1e6
 

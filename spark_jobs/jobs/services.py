@@ -12,7 +12,7 @@ from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.services import ServicesOptions
 from spark_jobs.lake_spec.services import Service
-from spark_jobs.pipelines.merge.index_service import index_need, merge_index
+from spark_jobs.pipelines.merge.index_service import index_need, merge_indexes
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.due import find_needs
@@ -93,7 +93,7 @@ def _run(
         is_forced = context.options.all
         of_table = [need.service for need in wanted if need.table == table]
         done = [services.run(service, is_forced=is_forced) for service in of_table if service is not Service.INDEX]
-        return [*done, merge_index(context, is_forced=is_forced)] if Service.INDEX in of_table else done
+        return [*done, merge_indexes(context, is_forced=is_forced)] if Service.INDEX in of_table else done
 
     tables = list(dict.fromkeys(need.table for need in wanted))
     with ThreadPoolExecutor(settings.write_threads) as threads:

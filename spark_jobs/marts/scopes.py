@@ -45,6 +45,8 @@ class Scopes:
     count: int
     few: tuple[Any, ...] | None
     ranges: tuple[tuple[int, int], ...] = ()
+    is_known: bool = False
+    """True when none of them is null, False when that was not found out."""
 
     def keep(self, rows_df: DataFrame, scope: Column) -> DataFrame:
         """Rows whose ``scope`` is among them; an unknown one (null) is a scope like others."""
@@ -88,10 +90,11 @@ def gather(refresh: Refresh, parts: Iterable[DataFrame], window: TimeRange | Non
     if rows is None:
         return Scopes(rows_df=pinned_df, count=count, few=None)
     values = tuple(in_utc(row[0]) for row in rows)
+    is_known = None not in values
     if count <= _MOST_LITERALS:
-        return Scopes(rows_df=pinned_df, count=count, few=values)
+        return Scopes(rows_df=pinned_df, count=count, few=values, is_known=is_known)
     ranges = cut_at_gaps(sorted(value for value in values if value is not None), _MOST_RANGES)
-    return Scopes(rows_df=pinned_df, count=count, few=None, ranges=ranges)
+    return Scopes(rows_df=pinned_df, count=count, few=None, ranges=ranges, is_known=is_known)
 
 
 def cut_at_gaps(values: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:

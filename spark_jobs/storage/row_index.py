@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.instants import NO_INSTANT, Instant
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant
 from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import union
@@ -98,6 +98,10 @@ class RowIndex:
         self._files = Filesystem(self._root)
         self._manifest = self._read_manifest()
 
+    def instant_of(self, table: str) -> Instant:
+        """The instant up to which it has the table; BEGINNING for a table of which it has nothing."""
+        return self._manifest.instants.get(table) or BEGINNING
+
     @property
     def is_there(self) -> bool:
         """True when it has rows."""
@@ -128,7 +132,10 @@ class RowIndex:
         """Whether some of the newest folders are to be merged, and why or why not."""
         newest, every = newest_to_merge(self._sizes), len(self._manifest.folders)
         megabytes = sum(self._sizes[every - newest :]) / 1024 / 1024
-        return newest >= DUE_FOLDERS, f"{newest} of {every} folders of the row index, {megabytes:.1f} MB, can be merged"
+        return (
+            newest >= DUE_FOLDERS,
+            f"{newest} of {every} folders of the index {self._name}, {megabytes:.1f} MB, can be merged",
+        )
 
     def merge_folders(self, spark: SparkSession, *, is_forced: bool = False) -> int:
         """Merge those that are to be merged, or all of them; gives how many became one, 0 when none were."""
@@ -252,9 +259,16 @@ def newest_to_merge(sizes: Sequence[int]) -> int:
     return next((len(sizes) - at for at, size in enumerate(sizes) if size <= 2 * sum(sizes[at + 1 :])), 0)
 
 
-def drop_row_index(spec: LakeSpec, settings: Settings) -> None:
-    """Remove the index of a lake; the next use rebuilds it. The caller holds the leases of all its tables."""
-    files = Filesystem(f"{settings.table_path(FOLDER)}/{spec.lake}")
-    files.delete(_MANIFEST)  # first: a removal that is cut off must not leave one that names folders which are gone
-    with suppress(FileNotFoundError):
-        files.delete_tree()
+def day_index_name(spec: LakeSpec, column: str) -> str:
+    """The name of the index of the days of a column's values; that of the rows has the lake's own name."""
+    return f"{spec.lake}.days.{column}"
+
+
+def drop_indexes(spec: LakeSpec, settings: Settings) -> None:
+    """Remove all indexes of a lake; the next use rebuilds each. The caller holds the leases of all its tables."""
+    root = settings.table_path(FOLDER)
+    names = (name for name in Filesystem(root).folders() if name.split(".")[0] == spec.lake)
+    for files in (Filesystem(f"{root}/{name}") for name in names):
+        files.delete(_MANIFEST)  # first: a removal that is cut off must not leave one that names folders which are gone
+        with suppress(FileNotFoundError):
+            files.delete_tree()

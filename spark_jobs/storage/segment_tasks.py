@@ -13,15 +13,8 @@ from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED
 from spark_jobs.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.segments import (
-    SEGMENT_BYTES,
-    Segment,
-    SegmentWriter,
-    batches_of,
-    blocks_of,
-    every_text,
-    find_texts,
-)
+from spark_jobs.storage.segment_writer import SEGMENT_BYTES, SegmentWriter, blocks_of
+from spark_jobs.storage.segments import Segment, batches_of, every_text, find_texts
 
 ONE_TASK_ROWS = 100_000
 """So many rows are written by one task, into one segment: a lookup opens every segment."""

@@ -19,7 +19,7 @@ import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,19 +29,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-BLOCK_ROWS, PAGE_BLOCKS = 32, 256
-SEGMENT_BYTES = 64 * 1024 * 1024
-"""A segment with so many bytes of blocks gets no more rows."""
 BATCH_BYTES = 4 * 1024 * 1024
 """A batch with so many bytes of texts is given."""
 NEAR_BYTES = 32 * 1024
 """What lies between two parts that are needed is read with them when it is not more: one request instead of two."""
-_BLOCK = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("raw", "<u4"), ("rows", "<u4"), ("crc", "<u4")]
-_PAGE = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("blocks", "<u4"), ("crc", "<u4")]
-_END = struct.Struct("<II8s")
-_MAGIC = b"LHROWS01"
-_BITS_A_ROW, _PROBES, _MIX = 10, 7, 0x9E3779B97F4A7C15
-"""Of the filter: about one hash in a hundred that is not there is looked for."""
+BLOCK = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("raw", "<u4"), ("rows", "<u4"), ("crc", "<u4")]
+PAGE = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("blocks", "<u4"), ("crc", "<u4")]
+END = struct.Struct("<II8s")
+MAGIC = b"LHROWS01"
+_PROBES, _MIX = 7, 0x9E3779B97F4A7C15
 _ROW_BYTES = 12
 """A hash and a length."""
 
@@ -86,79 +82,6 @@ class _Page(NamedTuple):
     size: int
     blocks: int
     crc: int
-
-
-@dataclass(kw_only=True)
-class SegmentWriter:
-    """One segment, written to ``stream`` as its rows come."""
-
-    path: str
-    stream: Any
-    place: int = 0
-    rows: int = 0
-    first: int = 0
-    last: int = 0
-    _blocks: list[tuple[int, ...]] = field(default_factory=list)
-    _hashes: list[np.ndarray] = field(default_factory=list)
-    _pages: list[tuple[list[tuple[int, ...]], list[np.ndarray]]] = field(default_factory=list)
-
-    def add(self, hashes: np.ndarray, lengths: np.ndarray, texts: bytes) -> None:
-        """Write a block: rows in the order of their hashes, none below those before."""
-        raw = hashes.tobytes() + lengths.astype("<u4").tobytes() + texts
-        content = _codec().compress(raw, asbytes=True)
-        first = int(hashes[0])
-        self._blocks.append((first, self.place, len(content), len(raw), len(hashes), zlib.crc32(content)))
-        self._hashes.append(hashes)
-        self.first, self.last = self.first if self.rows else first, int(hashes[-1])
-        self.rows += len(hashes)
-        self._write(content)
-        if len(self._blocks) == PAGE_BLOCKS:
-            self._end_page()
-
-    def close(self) -> Segment:
-        """Write pages and their table after the blocks."""
-        import numpy as np
-
-        self._end_page()
-        entries = []
-        for blocks, hashes in self._pages:
-            content = np.array(blocks, _BLOCK).tobytes() + _filter_of(np.concatenate(hashes))
-            entries.append((blocks[0][0], self.place, len(content), len(blocks), zlib.crc32(content)))
-            self._write(content)
-        listed = np.array(entries, _PAGE).tobytes()
-        table = listed + _END.pack(zlib.crc32(listed), len(entries), _MAGIC)
-        self._write(table)
-        self.stream.close()
-        return Segment(
-            path=self.path, size=self.place, table=len(table), rows=self.rows, first=self.first, last=self.last
-        )
-
-    def _end_page(self) -> None:
-        if self._blocks:
-            self._pages.append((self._blocks, self._hashes))
-            self._blocks, self._hashes = [], []
-
-    def _write(self, content: bytes) -> None:
-        self.stream.write(content)
-        self.place += len(content)
-
-
-def blocks_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[np.ndarray, np.ndarray, bytes]]:
-    """Sorted batches of ``key_hash``, ``packed`` in blocks: hashes, lengths of texts, texts.
-
-    Rows of one hash are in one block.
-    """
-    import pyarrow as pa
-
-    rest: list[pa.RecordBatch] = []
-    for batch in batches:
-        rest.append(batch)
-        if sum(part.num_rows for part in rest) > BLOCK_ROWS:
-            table = pa.Table.from_batches(rest)
-            taken = yield from _cut(table, is_last=False)
-            rest = table.slice(taken).to_batches()
-    if sum(part.num_rows for part in rest):
-        yield from _cut(pa.Table.from_batches(rest), is_last=True)
 
 
 def find_texts(file: Any, segment: Segment, wanted: np.ndarray) -> Iterator[bytes]:
@@ -207,32 +130,14 @@ def batches_of(texts: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
 
 
 @cache
-def _codec() -> Any:
+def codec() -> Any:
+    """How blocks are compressed: zstd at its fastest, which packs texts of this kind as well as level 3."""
     import pyarrow as pa
 
     return pa.Codec("zstd", compression_level=1)
 
 
-def _cut(table: pa.Table, *, is_last: bool) -> Any:
-    """Blocks of a table; gives how many of its rows are in them: those of the last hash wait for the next batch."""
-    import numpy as np
-    import pyarrow as pa
-
-    (batch,) = table.combine_chunks().to_batches()
-    hashes = batch.column(0).to_numpy().astype("<i8", copy=False)
-    texts = batch.column(1).cast(pa.large_binary())
-    ends = np.frombuffer(texts.buffers()[1], "<i8")[texts.offset : texts.offset + len(texts) + 1]
-    content, start = memoryview(texts.buffers()[2] or b""), 0
-    while start < len(hashes):
-        end = int(np.searchsorted(hashes, hashes[min(start + BLOCK_ROWS, len(hashes)) - 1], "right"))
-        if end == len(hashes) and not is_last:
-            break
-        yield hashes[start:end], np.diff(ends[start : end + 1]), bytes(content[ends[start] : ends[end]])
-        start = end
-    return start
-
-
-def _mixed(hashes: np.ndarray, bits: int) -> Iterator[np.ndarray]:
+def probes(hashes: np.ndarray, bits: int) -> Iterator[np.ndarray]:
     """The bits of each hash, one after another: double hashing (Kirsch and Mitzenmacher, 2006)."""
     import numpy as np
 
@@ -242,21 +147,11 @@ def _mixed(hashes: np.ndarray, bits: int) -> Iterator[np.ndarray]:
         yield (one + np.uint64(number) * step) % np.uint64(bits)
 
 
-def _filter_of(hashes: np.ndarray) -> bytes:
-    import numpy as np
-
-    size = (len(hashes) * _BITS_A_ROW + 7) // 8
-    is_set = np.zeros(size * 8, np.bool_)
-    for places in _mixed(hashes, size * 8):
-        is_set[places] = True
-    return np.packbits(is_set, bitorder="little").tobytes()
-
-
 def _may_hold(bits: np.ndarray, hashes: np.ndarray) -> np.ndarray:
     import numpy as np
 
     held = np.ones(len(hashes), np.bool_)
-    for places in _mixed(hashes, len(bits) * 8):
+    for places in probes(hashes, len(bits) * 8):
         held &= (bits[places >> np.uint64(3)] >> (places & np.uint64(7)).astype("u1")) & 1 == 1
     return held
 
@@ -276,13 +171,13 @@ def _read_table(file: Any, segment: Segment) -> np.ndarray:
     import numpy as np
 
     content = file.read_at(segment.table, segment.size - segment.table)
-    if len(content) != segment.table or len(content) < _END.size:
+    if len(content) != segment.table or len(content) < END.size:
         raise DamagedIndexError(path=segment.path)
-    crc, count, magic = _END.unpack(content[-_END.size :])
-    listed = content[: -_END.size]
-    if magic != _MAGIC or zlib.crc32(listed) != crc:
+    crc, count, magic = END.unpack(content[-END.size :])
+    listed = content[: -END.size]
+    if magic != MAGIC or zlib.crc32(listed) != crc:
         raise DamagedIndexError(path=segment.path)
-    return np.frombuffer(listed, _PAGE, count)
+    return np.frombuffer(listed, PAGE, count)
 
 
 def _read_page(file: Any, segment: Segment, page: _Page) -> tuple[np.ndarray, np.ndarray]:
@@ -290,8 +185,8 @@ def _read_page(file: Any, segment: Segment, page: _Page) -> tuple[np.ndarray, np
     import numpy as np
 
     content = _checked(file.read_at(page.size, page.place), page.crc, segment)
-    end = page.blocks * np.dtype(_BLOCK).itemsize
-    return np.frombuffer(content[:end], _BLOCK), np.frombuffer(content[end:], "u1")
+    end = page.blocks * np.dtype(BLOCK).itemsize
+    return np.frombuffer(content[:end], BLOCK), np.frombuffer(content[end:], "u1")
 
 
 def _read_near(file: Any, segment: Segment, blocks: Iterable[_Block]) -> Iterator[tuple[_Block, bytes]]:
@@ -323,7 +218,7 @@ def _checked(content: bytes, crc: int, segment: Segment) -> bytes:
 
 def _texts_of(content: bytes, block: _Block, wanted: list[int] | None) -> Iterator[bytes]:
     """The texts of a block's rows with wanted hashes, or of all."""
-    raw = _codec().decompress(content, block.raw, asbytes=True)
+    raw = codec().decompress(content, block.raw, asbytes=True)
     view, rows = memoryview(raw), block.rows
     hashes, lengths = view[: 8 * rows].cast("q"), view[8 * rows : _ROW_BYTES * rows].cast("I")
     start = _ROW_BYTES * rows

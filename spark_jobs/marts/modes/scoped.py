@@ -13,11 +13,13 @@ from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.frames import union
 from spark_jobs.lake_spec.versions import key_columns
+from spark_jobs.marts.day_index import days_of
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes.mode import WrittenAlone
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.rule_versions import rule_notes, versions_of
 from spark_jobs.marts.scopes import (
+    SCOPE,
     Scopes,
     changed_scopes,
     entering_scopes,
@@ -115,9 +117,10 @@ def _rows_of(refresh: Refresh, source: Source, scopes: Scopes | None) -> DataFra
     if scopes is None:
         return source.snapshot(refresh.views)
     read, scope = source.read, scope_of(source.read, refresh.context.spec)
-    partitions = partitions_of(
-        scopes, read, refresh.mart, refresh.context.spec, partition_of(source.stored, refresh.context.spec)
-    )
+    partition = partition_of(source.stored, refresh.context.spec)
+    partitions = partitions_of(scopes, read, refresh.mart, refresh.context.spec, partition)
+    if partitions is None and scopes.is_known:
+        partitions = days_of(refresh.context, read, source.up_to, scopes.rows_df.select(SCOPE))
     table = refresh.context.spec.versions_of(read.table)
     of_keys = partial(scopes.keep, scope=scope) if table and names_in(read.scope) <= {*key_columns(table)} else None
     return scopes.keep(source.snapshot(refresh.views, partitions, of_keys=of_keys), scope)

@@ -40,7 +40,7 @@ from spark_jobs.storage.erasures import Erasures, Finding, Pending
 from spark_jobs.storage.layouts import all_layouts, quarantine_layout
 from spark_jobs.storage.lease import hold_tables, hold_whole
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.row_index import drop_row_index
+from spark_jobs.storage.row_index import drop_indexes
 from spark_jobs.storage.savepoints import SavepointRecords
 from spark_jobs.storage.services.purge import finish_plans, purge
 from spark_jobs.storage.serving.address import FILE, parse_address
@@ -192,7 +192,7 @@ class Eraser(Search):
         The row index goes first: where two of its rows have a value of one order, it takes the greater one, and the
         stand-in is of the same order as the key that it replaces.
         """
-        drop_row_index(self.context.spec, self.context.settings)
+        drop_indexes(self.context.spec, self.context.settings)
         for layout in all_layouts(self.context.spec):
             is_own = layout.name in self.touched and layout.name in self._merged_and_loaded
             if is_own and erase_in_table(

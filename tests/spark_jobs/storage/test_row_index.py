@@ -103,7 +103,7 @@ def test_many_folders_become_few(runs: Runs, monkeypatch: pytest.MonkeyPatch) ->
         runs.one()
     assert len(runs.folders()) == BATCHES - 2
     done = runs.lake.run("services", action="run", service="index", all=True)
-    assert done.messages == (f"sales_log: index: merged {BATCHES - 2} folders of the row index",)
+    assert done.messages == (f"sales_log: index: merged {BATCHES - 2} folders of indexes",)
     assert len(runs.folders()) == 1
     monkeypatch.setattr(row_index, "MAX_FOLDERS", 1)
     for _ in range(2):
@@ -175,9 +175,7 @@ def test_a_damaged_segment_is_reported_and_the_next_run_builds_the_index_again(r
         content = bytearray(file.read_bytes())
         content[10] ^= 1
         file.write_bytes(content)
-    with pytest.raises(
-        DamagedIndexError, match=r"row index: \w+/\w+ is damaged .* run it again"
-    ):
+    with pytest.raises(DamagedIndexError, match=r"row index: \w+/\w+ is damaged .* run it again"):
         runs.one()
     runs.lake.run("split")
     assert_equals_oracle(runs.lake, runs.lines)
@@ -214,5 +212,5 @@ def test_a_removal_that_is_cut_off_leaves_an_index_that_is_built_again(tmp_path:
     manifest.write_bytes(b"{}")
     monkeypatch.setattr(Filesystem, "delete_tree", die)
     with pytest.raises(OSError, match="cut off"):
-        row_index.drop_row_index(spec, settings)
+        row_index.drop_indexes(spec, settings)
     assert not manifest.exists()

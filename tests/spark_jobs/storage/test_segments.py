@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.storage import segments
-from spark_jobs.storage.segments import Segment, SegmentWriter, batches_of, blocks_of, every_text, find_texts
+from spark_jobs.storage.segment_writer import BLOCK_ROWS, PAGE_BLOCKS, SegmentWriter, blocks_of
+from spark_jobs.storage.segments import Segment, batches_of, every_text, find_texts
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 HASHES = st.one_of(st.integers(LOWEST, HIGHEST), st.sampled_from([LOWEST, -1, 0, 1, HIGHEST]), st.integers(0, 40))
@@ -93,7 +94,7 @@ def test_a_lookup_reads_what_its_keys_need_whatever_the_size_of_the_segment() ->
     assert file.read_bytes < len(wanted) * 24_000 + segment.table
     file.read_bytes = file.requests = 0
     assert found(file, segment, [each for each, _ in _many(300, seed=4)]) == []
-    pages = -(-60_000 // (segments.BLOCK_ROWS * segments.PAGE_BLOCKS))
+    pages = -(-60_000 // (BLOCK_ROWS * PAGE_BLOCKS))
     assert file.requests < 1 + pages + 30, "of hashes that are not there, the filters leave out nearly all"
 
 

@@ -31,7 +31,8 @@ class Written(RowIndex):
 
     def __init__(self, settings: Settings) -> None:
         nothing: Any = None
-        super().__init__("sales", {"units": ["unit_id bigint"]}, settings, pack=nothing, merge=lambda rows: {*rows})
+        merge: Any = set
+        super().__init__("sales", {"units": ["unit_id bigint"]}, settings, pack=nothing, merge=merge)
 
     def write_layer(self, packed_df: Any, *, most: int | None = None) -> Layer:
         rows = sorted(packed_df)
@@ -68,7 +69,7 @@ def test_folders_are_merged_when_there_are_some_and_keep_every_row(
     need = index_need(spec, settings)
     assert need is not None
     assert need.is_due
-    assert need.why == f"{DUE_FOLDERS} of {DUE_FOLDERS + 1} folders of the row index, 0.0 MB, can be merged"
+    assert need.why == f"{DUE_FOLDERS} of {DUE_FOLDERS + 1} folders of the index sales, 0.0 MB, can be merged"
     root = tmp_path / ".row_index" / "sales"
     (root / "folder-of-a-run-that-died").mkdir()
     assert Written(settings).merge_folders(nothing) == DUE_FOLDERS

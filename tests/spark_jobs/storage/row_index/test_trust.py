@@ -15,7 +15,7 @@ from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.row_index import Layer, RowIndex, drop_row_index
+from spark_jobs.storage.row_index import Layer, RowIndex, drop_indexes
 from spark_jobs.storage.segments import Segment
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
@@ -218,6 +218,6 @@ def test_dropped_is_the_index_of_the_lake_alone(settings: Settings) -> None:
     spec, folder = load_lake_spec(Settings().lake_spec), Path(settings.table_path(".row_index"))
     (folder / "other").mkdir()
     for _ in range(2):
-        drop_row_index(spec, settings)
+        drop_indexes(spec, settings)
         assert [path.name for path in folder.iterdir()] == ["other"]
     assert Recorded(settings).bring(units=[2, 4], agents=[3]) == [("units", None), ("agents", None)]

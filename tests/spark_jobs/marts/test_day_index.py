@@ -58,7 +58,7 @@ def test_days_are_those_of_the_log_after_every_delivery(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(day_index, "LEAST_DAYS", 1)
-    lake, rng = make_mart_lake(spark, tmp_path, layers=("slow",)), random.Random(7)
+    lake, rng = make_mart_lake(spark, tmp_path, layers=("fast", "slow")), random.Random(7)
     for number in range(ROUNDS):
         _deliver(lake, rng, number)
         rows = lake.rows("sales_log")

@@ -12,7 +12,15 @@ from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sizing.load import Load
-from spark_jobs.sizing.sheets import Sheet, evenness, files_over_time, partitioned, weighed, what_to_set
+from spark_jobs.sizing.sheets import (
+    Sheet,
+    evenness,
+    files_over_time,
+    freshness,
+    partitioned,
+    weighed,
+    what_to_set,
+)
 from spark_jobs.sizing.simulation import Advice
 from spark_jobs.sizing.weights import load_weights
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -41,6 +49,7 @@ def build_sheets() -> Mapping[str, Sheet]:
     found = {
         "weights": weighed(weights),
         "settings": what_to_set(loads, spec, day=DAYS[-1]),
+        "freshness": freshness(loads[:1], spec, day=DAYS[-1]),
         "partitions": partitioned(loads[:1], spec, day=DAYS[-1]),
         "evenness": evenness(),
     }

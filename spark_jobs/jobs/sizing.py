@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.job_options.sizing import SizingOptions
 from spark_jobs.sizing.load import Load
-from spark_jobs.sizing.sheets import evenness, files_over_time, partitioned, what_to_set
+from spark_jobs.sizing.sheets import evenness, files_over_time, freshness, partitioned, what_to_set
 from spark_jobs.sizing.simulation import Advice
 from spark_jobs.sizing.weights import load_weights
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -42,7 +42,10 @@ def run(context: JobContext[SizingOptions]) -> JobResult:
         for load in loads
         for is_followed in (False, True)
     ]
-    sheets = [what_to_set(loads, spec, day=last), *over_time, partitioned(loads, spec, day=last), evenness()]
+    sheets = [
+        *(what_to_set(loads, spec, day=last), *over_time, freshness(loads, spec, day=last)),
+        *(partitioned(loads, spec, day=last), evenness()),
+    ]
     print("\n\n".join(sheet.as_text() for sheet in sheets))
     messages = tuple(f"{sheet.title}: {note}" for sheet in over_time for note in sheet.notes)
     return context.result(

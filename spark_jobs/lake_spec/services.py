@@ -28,17 +28,28 @@ class Service(StrEnum):
     """Folders of the row index of the lake's keyed tables are merged: a service of the log, of which there is one."""
 
 
+_MB = 1024 * 1024
+LEAST_LOG = _MB // 4
+"""Bytes that a log file counts for at least: to open a small one costs a reader as much."""
+LEAST_BASE = 6 * _MB
+"""Bytes that a base file counts for at least: without it, a table of ten rows would be compacted after each commit."""
+_SAME = 1e-9
+"""Numbers of files of the simulation of `sizing` are sums of shares, that exact."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTargets:
     """When the services of a table are due, and how much of its past they leave."""
 
-    bucket_mb: int = 256
+    bucket_mb: int = 512
     """Rescale is due when the buckets of a partition are larger than this on average; it doubles them until not."""
-    compact_log_files: int = 12
-    """Compaction is due when a file group has so many log files: each commit adds one, each reader merges them."""
-    compact_minutes: int | None = 60
-    """Compaction is due when base files lack a write of this age, which engines that read them alone do not see yet.
-    Null: by the number of log files alone."""
+    compact_log_percent: int = 50
+    """A file group is compacted when its log files have so many percent of its base file's bytes (``OpenLogs``)."""
+    compact_log_files: int = 288
+    """A file group is compacted when it has so many log files: each commit adds one, each reader merges them."""
+    compact_minutes: int | None = 1440
+    """A file group is compacted when its base file lacks a write of this age, which engines that read base files alone
+    do not see yet. Null: by its log files alone."""
     cluster_small_files: int = 8
     """Clustering is due when a partition has so many small files."""
     small_file_mb: int = 32
@@ -77,3 +88,26 @@ class ServiceTargets:
             )
         for at, column in enumerate(self.sort_by):
             yield from wrong_identifier(column, "services: sort_by", at=("sort_by", at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLogs:
+    """What a reader of one file group opens; of the service, and of the simulation in `sizing`, which has mean groups.
+
+    ``counted`` is the bytes of the log files, where each counts for at least ``LEAST_LOG``.
+    """
+
+    base: float
+    counted: float
+    files: float
+
+    @property
+    def percent(self) -> float:
+        """Of the log files by the base file. So a small group is due at twelve log files, one of 144 MB at 288."""
+        return 100 * self.counted / max(self.base, LEAST_BASE)
+
+    def is_due(self, targets: ServiceTargets) -> bool:
+        """By the share of log files, or by their number."""
+        return (
+            self.percent + _SAME >= targets.compact_log_percent or self.files + _SAME >= targets.compact_log_files
+        ) and self.files > 0

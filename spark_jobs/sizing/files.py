@@ -1,18 +1,19 @@
 """The files of tables as commits and services make and remove them: counts and bytes, by the rules of the services.
 
-What is due when is that of storage/services/kinds; every bucket is taken for the mean one.
+What is due when is that of storage/services/kinds, of each file group by itself. Buckets with about as many keys are
+taken together (``hashing.spread``).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from spark_jobs.lake_spec.services import ServiceTargets
+from spark_jobs.lake_spec.services import LEAST_LOG, OpenLogs, ServiceTargets
+from spark_jobs.sizing.hashing import spread
 
 MB = 1024 * 1024
-ALL = 1e-9
-"""Sums of shares are that exact."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class History:
     targets: ServiceTargets
     kept_commits: int
     """Commits of the hours that stay readable."""
+    batch_minutes: int
+    """Between two commits of the writer."""
     commits: int = 0
     active: int = 0
     written: float = 0
@@ -59,26 +62,88 @@ class History:
 
 
 @dataclass(slots=True, kw_only=True)
-class KeyedFiles:
-    """A merge-on-read table in buckets: a base file in each, and log files over it."""
+class GroupFiles:
+    """File groups of a table that are alike: as many, with this part of the table's bytes, of each a base file."""
 
-    history: History
-    buckets: int
+    count: float
+    part: float
     base: float = 0
     """Bytes of base files."""
     new: float = 0
     """Bytes that base files will have more when log files are merged into them."""
     logs: float = 0
     """Bytes of log files."""
+    counted: float = 0
+    """The same, as compaction counts them: a small file for more."""
     log_files: float = 0
     """Of one file group."""
-    compactions: int = 0
-    rescales: int = 0
+    lacking: int = 0
+    """Commits that base files lack."""
 
     @property
     def live_files(self) -> float:
         """That a reader opens."""
-        return self.buckets * (1 + self.log_files)
+        return self.count * (1 + self.log_files)
+
+    def write(self, commits: int, *, touched: float, new: float, logs: float) -> None:
+        """Commits to ``touched`` of them, a log file each."""
+        if touched:
+            self.counted += commits * touched * max(logs / touched, LEAST_LOG)
+        self.log_files += commits * touched / self.count
+        self.new += commits * new
+        self.logs += commits * logs
+        self.lacking += commits
+
+    def is_due(self, targets: ServiceTargets, batch_minutes: int) -> bool:
+        """By the log files of one of them, or by the age of the oldest commit that it lacks."""
+        minutes = targets.compact_minutes
+        if minutes is not None and self.lacking and (self.lacking - 1) * batch_minutes >= minutes:
+            return True
+        return OpenLogs(base=self.base / self.count, counted=self.counted / self.count, files=self.log_files).is_due(
+            targets
+        )
+
+    def merge(self) -> None:
+        """New base files take the place of everything."""
+        self.base += self.new
+        self.new = self.logs = self.counted = self.log_files = 0
+        self.lacking = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class KeyedFiles:
+    """A merge-on-read table in buckets: a base file in each, and log files over it."""
+
+    history: History
+    buckets: int
+    spread: Callable[[int], Sequence[tuple[float, float]]] = spread
+    """How keys fall into so many buckets: shares of the buckets, and what part of the keys each of these has."""
+    groups: list[GroupFiles] = field(init=False)
+    compactions: int = 0
+    rescales: int = 0
+
+    def __post_init__(self) -> None:
+        self._make_groups()
+
+    @property
+    def base(self) -> float:
+        """Bytes of base files."""
+        return sum(group.base for group in self.groups)
+
+    @property
+    def logs(self) -> float:
+        """Bytes of log files."""
+        return sum(group.logs for group in self.groups)
+
+    @property
+    def log_files(self) -> float:
+        """Of the file group that has most."""
+        return max(group.log_files for group in self.groups)
+
+    @property
+    def live_files(self) -> float:
+        """That a reader opens."""
+        return sum(group.live_files for group in self.groups)
 
     @property
     def listed_files(self) -> float:
@@ -88,12 +153,12 @@ class KeyedFiles:
     def write(self, commits: int, *, touched: float, new: float, logs: float) -> None:
         """Commits of so many bytes each, to ``touched`` of the buckets; the first of a table writes base files."""
         if not self.history.commits:
-            self.base += new
+            self._put(new)
             self.history.commit(1, new)
             commits -= 1
-        self.new += commits * new
-        self.logs += commits * logs
-        self.log_files += commits * touched / self.buckets
+        for group in self.groups:
+            share = group.count / self.buckets
+            group.write(commits, touched=touched * share, new=new * group.part, logs=logs * group.part)
         self.history.commit(commits, commits * logs)
 
     def serve(self) -> None:
@@ -103,19 +168,30 @@ class KeyedFiles:
         while (self.base + self.logs) / wanted > targets.bucket_mb * MB:
             wanted *= 2
         if wanted > self.buckets:
-            self._merge()
-            self.buckets, self.rescales = wanted, self.rescales + 1
-        if self.log_files + ALL >= targets.compact_log_files:
-            self._merge()
+            self._merge(self.groups)
+            whole, self.buckets, self.rescales = self.base, wanted, self.rescales + 1
+            self._make_groups()
+            self._put(whole)
+        if due := [group for group in self.groups if group.is_due(targets, self.history.batch_minutes)]:
+            self._merge(due)
             self.compactions += 1
         self.history.most_files = max(self.history.most_files, self.listed_files)
         self.history.clean()
         self.history.archive()
 
-    def _merge(self) -> None:
-        self.base += self.new
-        self.history.replace(self.live_files, self.base)
-        self.new = self.logs = self.log_files = 0
+    def _merge(self, groups: Sequence[GroupFiles]) -> None:
+        replaced = sum(group.live_files for group in groups)
+        for group in groups:
+            group.merge()
+        self.history.replace(replaced, sum(group.base for group in groups))
+
+    def _make_groups(self) -> None:
+        self.groups = [GroupFiles(count=self.buckets * share, part=part) for share, part in self.spread(self.buckets)]
+
+    def _put(self, base: float) -> None:
+        """Into base files."""
+        for group in self.groups:
+            group.base += base * group.part
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,6 +13,7 @@ _FIRST_KEY = 10_000_000
 """Keys of eight digits, as a source has after its first years."""
 _MOST_SAMPLED = 2_000
 """With more buckets there would be too few keys of the sample in each to distinguish unevenness from chance."""
+_SHARES = 5
 _ANY_IS_EVEN = 16
 _FIRST_PRIME = 37
 _MOST_DEVIATION = 0.1
@@ -39,10 +40,22 @@ def unevenness(buckets: int) -> float:
     different remainders (by 30, 31, 32, 64, 128 …), the buckets are sums of digits, and those crowd around a middle.
     For more than 2,000 buckets this is the answer for the largest divisor below that: it can only be worse.
     """
-    if buckets > _MOST_SAMPLED:
-        return unevenness(max(each for each in range(1, _MOST_SAMPLED + 1) if buckets % each == 0))
+    buckets = _sampled(buckets)
+    return max(_count(buckets).values()) * buckets / _KEYS
+
+
+@lru_cache(maxsize=256)
+def spread(buckets: int) -> tuple[tuple[float, float], ...]:
+    """Shares of the buckets, from those with fewest keys to those with most, and what part of the keys each has.
+
+    At most five shares of about as many buckets: the buckets of one are taken for alike.
+    """
+    buckets = _sampled(buckets)
     counts = _count(buckets)
-    return max(counts.values()) * buckets / _KEYS
+    sizes = sorted(counts[bucket] for bucket in range(buckets))
+    shares = min(_SHARES, buckets)
+    parts = [sizes[buckets * at // shares : buckets * (at + 1) // shares] for at in range(shares)]
+    return tuple((len(part) / buckets, sum(part) / _KEYS) for part in parts)
 
 
 @lru_cache(maxsize=256)
@@ -57,6 +70,13 @@ def even_number(least: int) -> int:
     while not _is_prime(number) or _deviation(number) > _MOST_DEVIATION:
         number += 1
     return number
+
+
+def _sampled(buckets: int) -> int:
+    """The largest divisor that the sample has enough keys for."""
+    if buckets <= _MOST_SAMPLED:
+        return buckets
+    return max(each for each in range(1, _MOST_SAMPLED + 1) if buckets % each == 0)
 
 
 def _is_prime(number: int) -> bool:

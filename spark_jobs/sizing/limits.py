@@ -66,6 +66,6 @@ def _of_table(outcome: Outcome, needs: Needs) -> Iterator[str]:
         yield f"{name}: {outcome.commits:,} commits on the timeline: lower archive_commits, or a consumer holds it"
     if (times := outcome.written / (needs.load.gb_per_day * GB)) > WRITTEN:
         yield (
-            f"{name}: {times:,.0f} times what landed is written, as all of it is compacted {outcome.merges_a_day:.0f} "
-            f"times a day: raise compact_log_files"
+            f"{name}: {times:,.0f} times what landed is written, by {outcome.merges_a_day:.0f} compactions that day: "
+            f"raise compact_minutes, and compact_log_files with it"
         )

@@ -129,10 +129,15 @@ class Needs:
 
     @property
     def bytes_a_merge(self) -> float:
-        """That one compaction of the largest table writes."""
+        """That a compaction of all file groups of the largest table writes."""
         return self.largest.bytes
 
     @property
     def written(self) -> float:
         """Bytes a day, services included, by what landed."""
         return sum(each.written for each in self.outcomes) / (self.load.gb_per_day * GB)
+
+    @property
+    def written_so_far(self) -> float:
+        """The same of all days up to this one."""
+        return sum(each.written_so_far for each in self.outcomes) / (self.log.day * self.load.gb_per_day * GB)

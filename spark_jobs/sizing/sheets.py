@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.sizing.files import MB
 from spark_jobs.sizing.hashing import unevenness
 from spark_jobs.sizing.limits import warnings
 from spark_jobs.sizing.load import GB, Load
 from spark_jobs.sizing.needs import BUSY, CORE_GB, CORES, Needs
-from spark_jobs.sizing.simulation import Advice, Outcome, buckets_for, compact_after, growing_tables, simulate
+from spark_jobs.sizing.simulation import Advice, Outcome, buckets_for, growing_tables, simulate
 from spark_jobs.sizing.weights import Weights
 
 SKEWS = (1.0, 1.5, 2.0, 3.0)
 BUCKETS = (2, 8, 16, 30, 31, 32, 37, 64, 67, 128, 131, 256, 257, 1024, 1031)
+AGES = (60, 120, 240, 480, 720, 1440, 2880)
 _LARGE = 10
 
 
@@ -46,13 +48,13 @@ def what_to_set(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for label, value in _CELLS.items():
         rows.append((label, *map(value, found)))
-    advice = Advice(is_followed=True)
+    targets = [_advised(load, spec, day) for load in loads]
+    rows.append(("`compact_minutes`", *(_whole(each.compact_minutes or 0) for each in targets)))
+    rows.append(("`compact_log_files`", *(_whole(each.compact_log_files) for each in targets)))
     for table in growing_tables(loads[0], spec):
-        shipped = spec.targets(table.name)
         ends = [load.table(load.weights.tables[table.name], day=day) for load in loads]
-        buckets = [buckets_for(end, advice.targets(shipped, end)) for end in ends]
+        buckets = [buckets_for(end, each) for end, each in zip(ends, targets, strict=True)]
         rows.append((f"{table.name}: `buckets`", *map(_whole, buckets)))
-        rows.append((f"{table.name}: `compact_log_files`", *(_whole(compact_after(shipped, end)) for end in ends)))
     heads = [f"{_gb(load)} a day, every {load.batch_minutes} min" for load in loads]
     return Sheet(title=f"What to set for {day} days", head=("", *heads), rows=rows)
 
@@ -74,14 +76,38 @@ def partitioned(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
     """Log files that one commit writes to the largest table, as it is and if it had a partition a month."""
     rows = []
     for load in loads:
-        name = max((t.name for t in growing_tables(load, spec)), key=lambda each: load.weights.tables[each].new_rows)
+        name = _largest(load, spec)
         for skew in SKEWS:
             table = replace(load, skew=skew).table(load.weights.tables[name], day=day)
-            buckets = buckets_for(table, Advice(is_followed=True).targets(spec.targets(name), table))
+            buckets = buckets_for(table, _advised(load, spec, day))
             now, then = table.touched(buckets), table.touched_by_month(buckets)
             rows.append((f"{_gb(load)}, {name}", f"{skew:g}", *map(_whole, (buckets, table.changed_rows, now, then))))
     head = ("load", "skew", "buckets", "rows a batch", "log files, no partition", "log files, a partition a month")
     return Sheet(title=f"Log files of one commit after {day} days", head=head, rows=rows)
+
+
+def freshness(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
+    """What it costs, in all days up to this one, that base files lack no older write, and what it spares readers."""
+    rows = []
+    for load in loads:
+        for minutes in AGES:
+            most = max(spec.services.compact_log_files, minutes // load.batch_minutes)
+            targets = replace(spec.services, compact_minutes=minutes, compact_log_files=most)
+            outcomes = list(simulate(load, _with_all(spec, targets), days=[day], advice=Advice()))
+            largest = next(each for each in outcomes if each.table == _largest(load, spec))
+            times = [_times(each.written_so_far / day, load) for each in (*outcomes, largest)]
+            found = (
+                f"{sum(times[:-1]):.1f}",
+                f"{times[-1]:.1f}",
+                _whole(largest.log_files),
+                _whole(largest.live_files),
+            )
+            rows.append((_gb(load), _whole(minutes), *found))
+    head = (
+        *("load", "`compact_minutes`", "written / landed since day 1", "of that, the largest table"),
+        *("log files over its base files", "files a reader of it opens"),
+    )
+    return Sheet(title=f"What fresher base files cost in {day} days, as shipped", head=head, rows=rows)
 
 
 def weighed(weights: Weights) -> Sheet:
@@ -129,6 +155,26 @@ def evenness() -> Sheet:
     return Sheet(title="The largest bucket by the mean one", head=("buckets", "largest / mean"), rows=rows)
 
 
+def _with_all(spec: LakeSpec, targets: ServiceTargets) -> LakeSpec:
+    """The lake with these targets for every table that has no others but the log."""
+    return replace(spec, services=targets, table_services=((spec.log, spec.targets(spec.log)),))
+
+
+def _advised(load: Load, spec: LakeSpec, day: int) -> ServiceTargets:
+    """Of the largest table; of all that grow and are shipped with the same."""
+    return Advice(is_followed=True).targets(load, spec, _largest(load, spec), day=day)
+
+
+def _largest(load: Load, spec: LakeSpec) -> str:
+    """The table that gets most rows."""
+    return max((t.name for t in growing_tables(load, spec)), key=lambda each: load.weights.tables[each].new_rows)
+
+
+def _times(written: float, load: Load) -> float:
+    """Bytes a day by those that land in it."""
+    return written / (load.gb_per_day * GB)
+
+
 def _needs(load: Load, spec: LakeSpec, advice: Advice, day: int) -> Needs:
     return Needs.of(load, list(simulate(load, spec, days=[day], advice=advice)), spec.log)
 
@@ -137,8 +183,9 @@ def _outcome(outcome: Outcome, load: Load) -> tuple[str, ...]:
     return (
         outcome.table,
         *(_whole(outcome.day), _size(outcome.bytes), _whole(outcome.groups), f"{outcome.largest_group / MB:,.0f}"),
-        *map(_whole, (outcome.files_a_commit, outcome.live_files, outcome.most_files, outcome.merges_a_day)),
-        *(f"{outcome.written / (load.gb_per_day * GB):.2f}", _whole(outcome.commits)),
+        *map(_whole, (outcome.files_a_commit, outcome.log_files, outcome.live_files, outcome.most_files)),
+        *(_whole(outcome.merges_a_day), f"{_times(outcome.written, load):.2f}"),
+        *(f"{_times(outcome.written_so_far / outcome.day, load):.2f}", _whole(outcome.commits)),
     )
 
 
@@ -160,8 +207,9 @@ def _size(size: float) -> str:
 
 
 _OUTCOME_HEAD = (
-    *("table", "day", "GB", "file groups", "largest, MB", "files a commit", "files a reader opens"),
-    *("most files listed", "merges a day", "written / landed", "commits on the timeline"),
+    *("table", "day", "GB", "file groups", "largest, MB", "files a commit", "log files over a base file"),
+    *("files a reader opens", "most files listed", "merges a day", "written / landed", "since day 1"),
+    "commits on the timeline",
 )
 _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "events a second, mean / peak": lambda n: (
@@ -184,7 +232,7 @@ _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "Trino splits, a day of the log": lambda n: _whole(n.log_splits_a_day),
     "Trino splits, the largest table": lambda n: _whole(n.table_splits),
     "tasks that write a commit of it": lambda n: _whole(n.largest.files_a_commit),
-    "GB of one compaction of it": lambda n: _size(n.bytes_a_merge),
+    "GB of a compaction of all of it": lambda n: _size(n.bytes_a_merge),
     "PUT/s to its prefix": lambda n: _whole(n.puts_a_second),
     "LIST requests of a plan of it": lambda n: _whole(max(1, n.largest.most_files / 1000)),
     "driver's look through a peak batch, s": lambda n: _whole(n.scan_seconds),
@@ -192,4 +240,5 @@ _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "one task's write of the log, s": lambda n: _whole(n.log_task_seconds),
     "this is in time up to, GB a day": lambda n: _whole(n.most_gb_of_log_task),
     "written a day / landed": lambda n: f"{n.written:.1f}",
+    "the same since day 1": lambda n: f"{n.written_so_far:.1f}",
 }

@@ -22,7 +22,7 @@ LATE, LATE_DAYS = 0.02, 3
 BUCKET_MB = 1024
 """As large as a bucket gets on advice before it is rescaled."""
 MOST_WRITING = 10
-"""Times what landed that the compactions of a table write a day, on advice."""
+"""Times what landed that the compactions of all tables write a day, on advice."""
 GROWING = 0.01
 """New rows an event from which on a table is looked at; the others stay as small as they are."""
 _HOUR_MINUTES = 60
@@ -34,12 +34,18 @@ class Advice:
 
     is_followed: bool = False
 
-    def targets(self, shipped: ServiceTargets, table: TableLoad) -> ServiceTargets:
+    def targets(self, load: Load, spec: LakeSpec, name: str, *, day: int) -> ServiceTargets:
         """For the table as it is on the last day."""
+        shipped = spec.targets(name)
         if not self.is_followed:
             return shipped
-        larger = replace(shipped, bucket_mb=max(shipped.bucket_mb, BUCKET_MB))
-        return replace(larger, compact_log_files=compact_after(shipped, table), compact_minutes=None)
+        minutes = max(shipped.compact_minutes or 0, compact_after(load, spec, day=day))
+        return replace(
+            shipped,
+            bucket_mb=max(shipped.bucket_mb, BUCKET_MB),
+            compact_minutes=minutes,
+            compact_log_files=max(shipped.compact_log_files, ceil(minutes / load.batch_minutes)),
+        )
 
     def buckets(self, declared: int, targets: ServiceTargets, table: TableLoad) -> int:
         """Enough of half the size at which rescale is due, and a number that spreads evenly."""
@@ -58,10 +64,10 @@ def buckets_for(table: TableLoad, targets: ServiceTargets) -> int:
     return even_number(ceil(table.bytes / (targets.bucket_mb * MB / 2)))
 
 
-def compact_after(shipped: ServiceTargets, table: TableLoad) -> int:
-    """Log files over a base file after which compactions of all of it write ``MOST_WRITING`` times what landed."""
-    landed = table.load.gb_per_day * GB
-    return max(shipped.compact_log_files, ceil(table.load.batches_a_day * table.bytes / (MOST_WRITING * landed)))
+def compact_after(load: Load, spec: LakeSpec, *, day: int) -> int:
+    """Minutes between two compactions of all tables that write ``MOST_WRITING`` times what landed on that day."""
+    whole = sum(load.table(load.weights.tables[table.name], day=day).bytes for table in growing_tables(load, spec))
+    return ceil(DAY_MINUTES * whole / (MOST_WRITING * load.gb_per_day * GB))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +79,19 @@ class Outcome:
     bytes: float
     groups: int
     largest_group: float
-    """Bytes of the largest file group, log files included; of the log, the size of its target files."""
+    """Bytes of the largest file group with its log files, at most that day; of the log, those of its target files."""
     files_a_commit: float
     live_files: float
+    """That a reader of all of it opens, at most that day; the services look when it is most."""
+    log_files: float
+    """Over a base file, at most that day; the event log has none."""
     most_files: float
     """In a listing, on any day so far."""
     merges_a_day: float
     """Compactions or clusterings."""
     written: float
+    written_so_far: float
+    """Of all days up to this one."""
     commits: int
     """On the timeline."""
 
@@ -91,7 +102,7 @@ def simulate(load: Load, spec: LakeSpec, *, days: Sequence[int], advice: Advice)
     for table in growing_tables(load, spec):
         weight = load.weights.tables[table.name]
         last = load.table(weight, day=max(days))
-        targets = advice.targets(spec.targets(table.name), last)
+        targets = advice.targets(load, spec, table.name, day=max(days))
         yield from _keyed(load, table.name, weight, targets, advice.buckets(table.buckets, targets, last), days)
 
 
@@ -103,9 +114,12 @@ def _keyed(
         table = load.table(weight, day=day)
         new, logs, changed = table.new_bytes, table.log_bytes, table.changed_rows
         before, merges = files.history.written, files.compactions
+        live_files = log_files = largest = 0.0
         for commits in looks:
             touched = table.touched(files.buckets)
             files.write(commits, touched=min(touched, changed), new=new, logs=logs)
+            live_files, log_files = max(live_files, files.live_files), max(log_files, files.log_files)
+            largest = max(largest, (files.base + files.logs) / files.buckets * unevenness(files.buckets))
             files.serve()
         if day in days:
             yield Outcome(
@@ -113,19 +127,16 @@ def _keyed(
                 day=day,
                 bytes=files.base + files.logs,
                 groups=files.buckets,
-                largest_group=_largest(files, targets, logs),
+                largest_group=largest,
                 files_a_commit=table.touched(files.buckets),
-                live_files=files.live_files,
+                live_files=live_files,
+                log_files=log_files,
                 most_files=files.history.most_files,
                 merges_a_day=files.compactions - merges,
                 written=files.history.written - before,
+                written_so_far=files.history.written,
                 commits=files.history.active,
             )
-
-
-def _largest(files: KeyedFiles, targets: ServiceTargets, logs: float) -> float:
-    """Of the bucket that the hash favours, right before it is compacted."""
-    return (files.base + files.new + targets.compact_log_files * logs) / files.buckets * unevenness(files.buckets)
 
 
 def _log(load: Load, name: str, targets: ServiceTargets, days: Sequence[int]) -> Iterator[Outcome]:
@@ -146,16 +157,18 @@ def _log(load: Load, name: str, targets: ServiceTargets, days: Sequence[int]) ->
                 largest_group=targets.target_file_mb * MB,
                 files_a_commit=sum(-(-each // (targets.target_file_mb * MB)) for each in sizes.values()),
                 live_files=files.live_files,
+                log_files=0,
                 most_files=files.history.most_files,
                 merges_a_day=files.clusterings - merges,
                 written=files.history.written - before,
+                written_so_far=files.history.written,
                 commits=files.history.active,
             )
 
 
 def _history(load: Load, targets: ServiceTargets) -> History:
     kept = -(-targets.keep_hours * _HOUR_MINUTES // load.batch_minutes)
-    return History(targets=targets, kept_commits=kept)
+    return History(targets=targets, kept_commits=kept, batch_minutes=load.batch_minutes)
 
 
 def _days(load: Load, last: int) -> Iterator[tuple[int, list[int]]]:

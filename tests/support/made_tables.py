@@ -49,10 +49,12 @@ class MadeTable:
         """A base file of a commit."""
         return self._file(partition, f"{id_}_0-1-2_{at(number)}.parquet", size)
 
-    def logs(self, id_: str, number: int, count: int, *, size: int = 1) -> MadeTable:
-        """Log files over the slice that began at an instant."""
-        for version in range(1, count + 1):
-            self._file("", f".{id_}_{at(number)}.log.{version}_0-1-2", size)
+    def logs(
+        self, id_: str, number: int, count: int, *, size: int = 1, version: int = 1, partition: str = ""
+    ) -> MadeTable:
+        """Log files over the slice that began at an instant, from a version on."""
+        for each in range(version, version + count):
+            self._file(partition, f".{id_}_{at(number)}.log.{each}_0-1-2", size)
         return self
 
     def look(self) -> TableState:

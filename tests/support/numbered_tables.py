@@ -5,6 +5,7 @@ Several writers may share one: each has keys of its own and says in its commits 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -56,8 +57,10 @@ class NumberedTable:
     def timeline(self) -> Timeline:
         return Timeline(table=self.name, path=self.path)
 
-    def put(self, number: int) -> Instant | None:
+    def put(self, number: int, *, keys: Collection[str] = ()) -> Instant | None:
         """Make the commit of this number, unless the table says that it has it; gives the table's last instant.
+
+        ``keys``: of these alone.
 
         As jobs do: under the lease, at rest, what was ingested is recorded in the commit that holds it.
         """
@@ -67,7 +70,7 @@ class NumberedTable:
             if int(timeline.newest_metadata(METADATA_PREFIX + key) or -1) >= number:
                 return timeline.last
             is_first = timeline.last is None and self.layout.form is StorageForm.KEYED
-            rows_df = self._rows_of(number)
+            rows_df = self._rows_of(number, keys)
             metadata = {key: str(number)}
             layout = fit_layout(self.layout, timeline)
             return commit(rows_df, layout, metadata=metadata, settings=self.settings, is_first=is_first).instant
@@ -100,9 +103,10 @@ class NumberedTable:
     def rows_by_rust(self) -> Rows:
         return sorted((row["id"], row["v"]) for row in read_with_rust(self.path))
 
-    def _rows_of(self, number: int) -> DataFrame:
+    def _rows_of(self, number: int, keys: Collection[str]) -> DataFrame:
         rows = [(self._id(number, n), f"day-{n % 2}", number) for n in range(10)]
-        return literal_frame(self.spark, rows, "id string, day string, v int")
+        kept = [row for row in rows if not keys or row[0] in keys]
+        return literal_frame(self.spark, kept, "id string, day string, v int")
 
     def _id(self, number: int, n: int) -> str:
         return f"{self.writer}{number * 10 + n if self.layout.form is StorageForm.APPENDED else n:05d}"

@@ -14,15 +14,16 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.layouts import TableLayout
-from spark_jobs.storage.options import Hudi, Operation, build_service_options
+from spark_jobs.storage.options import Operation, build_service_options
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.services.compaction_plans import EVERY_GROUP
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 
-_OPTIONS = build_service_options({Hudi.COMPACT_AFTER: "1"})
+_OPTIONS = build_service_options(EVERY_GROUP)
 
 log = logging.getLogger(__name__)
 

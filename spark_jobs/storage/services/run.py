@@ -14,7 +14,6 @@ from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.lease import hold_tables, service_lease
-from spark_jobs.storage.options import Hudi
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.services.due import find_needs
 from spark_jobs.storage.services.kind import Done, HeldKind, Need, PlannedKind
@@ -78,7 +77,7 @@ class TableServices(ServedTable):
         if not planned:
             return Done(did="there was nothing to plan", is_done=False)
         Heartbeats(self.name, self.path).wait_for_end(planned)
-        self.call(kind.procedure, {"op": kind.operation}, {Hudi.COMPACT_AFTER: "1"})
+        self.call(kind.procedure, {"op": kind.operation})
         timeline = self.timeline()
         if left := [time for time in planned if time in timeline.pending_plans or not timeline.holds(time)]:
             raise TransientError(f"{self.name}: {kind.service.value} of {', '.join(left)} did not end; run it again")

@@ -8,10 +8,36 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from spark_jobs.contracts.instants import Instant
+from spark_jobs.lake_spec.services import LEAST_LOG, OpenLogs
 from spark_jobs.storage.filesystem import FileEntry
 from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.table_files import FileGroup, Slice, list_file_groups
 from spark_jobs.storage.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmergedGroup:
+    """A file group with log files: bytes of its base file, 0 without one, and of each log file.
+
+    ``since`` is the oldest write that its base file may lack, at the latest; "" when no finished write is in the logs.
+    """
+
+    partition: str
+    id: str
+    base: int
+    logs: tuple[int, ...]
+    since: str
+
+    @property
+    def log_bytes(self) -> int:
+        """Of all its log files."""
+        return sum(self.logs)
+
+    @property
+    def open_logs(self) -> OpenLogs:
+        """What decides whether it is compacted."""
+        counted = sum(max(size, LEAST_LOG) for size in self.logs)
+        return OpenLogs(base=self.base, counted=counted, files=len(self.logs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,21 +78,27 @@ class TableState:
         )
 
     @cached_property
-    def unmerged_since(self) -> str:
-        """The oldest write that is in log files alone, at the latest; "" when base files have everything.
+    def unmerged_groups(self) -> tuple[UnmergedGroup, ...]:
+        """The live groups that have log files."""
+        return tuple(filter(None, map(self._unmerged, self.live_groups)))
+
+    def _unmerged(self, group: FileGroup) -> UnmergedGroup | None:
+        slices = self.read_slices(group)
+        logs = tuple(log.size for each in slices for log in each.logs)
+        if not logs:
+            return None
+        base = sum(each.base.size for each in slices if each.base)
+        since = min(filter(None, (self._first_write(each) for each in slices if each.logs)), default="")
+        return UnmergedGroup(partition=group.partition, id=group.id, base=base, logs=logs, since=since)
+
+    def _first_write(self, slice_: Slice) -> str:
+        """The first write that can be in the slice's log files.
 
         A log file is named by its slice, and not by its write: that is one after the slice's own, or this
         one when the slice has no base file.
         """
-        begun = [
-            (each.instant, each.base is None)
-            for group in self.live_groups
-            for each in self.read_slices(group)
-            if each.logs
-        ]
-        times = [write.time for write in self.timeline.writes]
-        firsts = (next((t for t in times if t > at or (is_own and t == at)), "") for at, is_own in begun)
-        return min(filter(None, firsts), default="")
+        times, is_own = [write.time for write in self.timeline.writes], slice_.base is None
+        return next((time for time in times if time > slice_.instant or (is_own and time == slice_.instant)), "")
 
     def _finished(self, group: FileGroup) -> Iterator[tuple[int, Slice]]:
         """The slices that have a base file of a finished commit, with their places."""

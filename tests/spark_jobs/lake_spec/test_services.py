@@ -47,6 +47,8 @@ def test_a_table_wants_what_it_says_and_else_what_all_want():
         ({"compact_minutes": "60"}, "services: compact_minutes is '60'; give a whole number of minutes, or null"),
         ({"compact_minutes": True}, "services: compact_minutes is True; give a whole number of minutes, or null"),
         ({"tables": {"sales": {"compact_minutes": 0}}}, "services: compact_minutes is 0; give at least 1"),
+        ({"compact_log_percent": 0}, "services: compact_log_percent is 0; give at least 1"),
+        ({"compact_log_percent": 12.5}, "services: compact_log_percent is 12.5; give a whole number"),
         ({"sort_by": "sale_id"}, "services: sort_by is 'sale_id'; give a list of names"),
         ({"sort_by": ["sale_id; DROP"]}, "is not a snake_case identifier"),
         ({"tables": {"orders": {}}}, r"services: tables \['orders'\] are none of this lake"),

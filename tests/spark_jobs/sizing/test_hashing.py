@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.sizing.hashing import bucket_of, even_number, java_hash, unevenness
+from spark_jobs.sizing.hashing import bucket_of, even_number, java_hash, spread, unevenness
 
 pytestmark = pytest.mark.slice(name="tables")
 
@@ -106,3 +106,14 @@ def test_a_prime_that_31_goes_round_in_few_steps_is_not_even(least: int, number:
 
 def test_even_numbers_are_found_among_many_buckets_too():
     assert even_number(100_000) == 100_003
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 3, 7, 37, 64, 512, 4096])
+def test_a_spread_has_every_bucket_and_every_key_and_the_largest_last(buckets: int):
+    found = spread(buckets)
+    means = [part / share for share, part in found]
+    assert len(found) == min(buckets, 5)
+    assert (sum(share for share, _ in found), sum(part for _, part in found)) == pytest.approx((1, 1))
+    assert means == sorted(means)
+    assert 1 <= means[-1] <= unevenness(buckets) * (1 + 1e-9)
+    assert buckets > 5 or means[-1] == pytest.approx(unevenness(buckets))

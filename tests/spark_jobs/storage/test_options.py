@@ -76,10 +76,10 @@ def test_a_key_goes_to_the_same_bucket_however_it_is_written(
 
 
 def test_services_and_procedures_keep_the_version_too_and_roll_no_writer_back() -> None:
-    for options in (build_service_options(), build_service_options({Hudi.COMPACT_AFTER: "1"}), purge._OPTIONS):
+    for options in (build_service_options(), build_service_options({Hudi.SMALL_FILE: "1"}), purge._OPTIONS):
         assert {**SAFE, **SHARED}.items() <= options.items()
         assert "hoodie.table.services.enabled" not in options
-    assert build_service_options({Hudi.COMPACT_AFTER: "1"})["hoodie.compact.inline.max.delta.commits"] == "1"
+    assert build_service_options({Hudi.SMALL_FILE: "1"})["hoodie.clustering.plan.strategy.small.file.limit"] == "1"
     assert SAFE.items() <= build_procedure_options().items()
     assert "hoodie.write.concurrency.mode" not in build_procedure_options()
 

@@ -1,47 +1,72 @@
-"""Compaction: log files of a merge-on-read table are merged into base files."""
+"""Compaction: log files of a merge-on-read table are merged into base files, in the file groups that need it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from spark_jobs.contracts.instants import format_instant
-from spark_jobs.lake_spec.services import Service
-from spark_jobs.storage.options import Hudi
+from spark_jobs.lake_spec.services import Service, ServiceTargets
+from spark_jobs.storage.services.compaction_plans import EVERY_GROUP, plan_options
 from spark_jobs.storage.services.kind import Facts, Need, PlannedKind
 from spark_jobs.storage.services.served import ServedTable
-from spark_jobs.storage.services.state import TableState
+from spark_jobs.storage.services.state import TableState, UnmergedGroup
 
 
 class Compaction(PlannedKind):
-    """By log files over a base file, or by how long base files lack a write: some engines see nothing else."""
+    """By the log files over a base file, or by how long it lacks a write: some engines see nothing else."""
 
     service = Service.COMPACTION
     action, procedure, operation = "compaction", "run_compaction", "run"
 
     def need(self, facts: Facts) -> Need | None:
-        """By the most log files of a file group, and the age of what base files lack."""
+        """By the file groups that are due."""
         state, targets = facts.state, facts.targets
         if not state.layout.is_merged:
             return None
-        most = max((len(group.slices[-1].logs) for group in state.live_groups), default=0)
-        planned, late = self.waiting(state), _unmerged(facts)
+        groups, due = state.unmerged_groups, list(_due(state, targets, facts.clock))
+        planned = self.waiting(state)
+        most = max((len(group.logs) for group in groups), default=0)
+        percent = max((group.open_logs.percent for group in groups), default=0)
+        late = min((group.since for group in due if _is_late(group, targets, facts.clock)), default="")
         return Need(
             table=state.layout.name,
             service=self.service,
-            is_due=most >= targets.compact_log_files or bool(planned or late),
-            why=planned or f"{most} of {targets.compact_log_files} log files over a base file{late}",
+            is_due=bool(due or planned),
+            why=planned
+            or f"{most} of {targets.compact_log_files} log files over a base file, {percent:.0f} of "
+            f"{targets.compact_log_percent} % of its bytes"
+            + (
+                f"; base files lack what was written since {late}, over {targets.compact_minutes} minutes"
+                if late
+                else ""
+            )
+            + (f"; {len(due)} of {sum(1 for _ in state.live_groups)} file groups" if due else ""),
         )
 
     def plan(self, table: ServedTable, state: TableState, *, is_forced: bool) -> None:
-        """All file groups that have a log file."""
-        table.call(self.procedure, {"op": "schedule"}, {Hudi.COMPACT_AFTER: "1"})
+        """The file groups that are due; when it is forced, all that have a log file.
+
+        What Hudi leaves out though it is due is planned with all others: it is never left for good.
+        """
+        due = list(_due(state, table.targets, table.clock))
+        table.call(
+            self.procedure, {"op": "schedule"}, EVERY_GROUP if is_forced else plan_options(state.unmerged_groups, due)
+        )
+        if not is_forced and not table.timeline().pending_plans:
+            table.call(self.procedure, {"op": "schedule"}, EVERY_GROUP)
 
 
-def _unmerged(facts: Facts) -> str:
-    """Says since when base files lack a write, or "" while that is not too long ago."""
-    minutes, since = facts.targets.compact_minutes, facts.state.unmerged_since
-    if minutes is None or not since:
-        return ""
-    if since > format_instant(facts.clock - timedelta(minutes=minutes)):
-        return ""
-    return f"; base files lack what was written since {since}, over {minutes} minutes"
+def _due(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterator[UnmergedGroup]:
+    """Those that reached a target, each by itself."""
+    for group in state.unmerged_groups:
+        if group.open_logs.is_due(targets) or _is_late(group, targets, clock):
+            yield group
+
+
+def _is_late(group: UnmergedGroup, targets: ServiceTargets, clock: datetime) -> bool:
+    """Whether its base file has lacked a write for too long."""
+    minutes = targets.compact_minutes
+    if minutes is None or not group.since:
+        return False
+    return group.since <= format_instant(clock - timedelta(minutes=minutes))

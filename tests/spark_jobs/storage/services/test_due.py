@@ -78,53 +78,6 @@ def test_rescale_is_due_by_the_size_of_buckets_or_when_more_are_declared(
     assert (need.is_due, need.buckets) == (wanted > made_with, wanted)
 
 
-@pytest.mark.parametrize(("logs", "is_due"), [(0, False), (2, False), (3, True), (7, True)])
-def test_compaction_is_due_by_the_log_files_of_one_group(tmp_path: Path, logs: int, is_due: bool):
-    table = MadeTable(KEYED, tmp_path / "t").commits(1, 2, 3).base("a", 1).logs("a", 1, logs).base("b", 1)
-    need = needs_of(table)[Service.COMPACTION]
-    assert (need.is_due, need.why) == (is_due, f"{logs} of 3 log files over a base file")
-
-
-NOON, FRESH = datetime(2026, 1, 1, 12, tzinfo=UTC), 20260101115000000
-"""A clock, and a write of ten minutes before it."""
-
-
-def compaction_at_noon(table: MadeTable, minutes: int | None) -> Need:
-    targets = replace(TARGETS, compact_minutes=minutes)
-    needs = find_needs(table.look(), {}, targets, NOON).needs
-    return next(need for need in needs if need.service is Service.COMPACTION)
-
-
-@pytest.mark.parametrize(("minutes", "is_due"), [(None, False), (1, True), (10, True), (11, False), (600, False)])
-def test_compaction_is_due_when_base_files_lack_a_write_for_too_long(tmp_path: Path, minutes: int | None, is_due: bool):
-    """A dimension that changes once a day has one log file: by their number alone it would wait for twelve days."""
-    table = MadeTable(KEYED, tmp_path / "t").commits(1, FRESH).base("a", 1).logs("a", 1, 1)
-    need = compaction_at_noon(table, minutes)
-    assert need.is_due is is_due
-    assert need.why.startswith("1 of 3 log files over a base file")
-    assert (f"base files lack what was written since {FRESH}" in need.why) is is_due
-
-
-@pytest.mark.parametrize(("slice_", "is_due"), [("with a base file", False), ("of log files alone", True)])
-def test_the_write_that_began_a_slice_is_in_its_base_file_if_it_has_one(tmp_path: Path, slice_: str, is_due: bool):
-    table = MadeTable(KEYED, tmp_path / "t").commits(1, FRESH).logs("a", 1, 1)
-    if slice_ == "with a base file":
-        table.base("a", 1)
-    assert compaction_at_noon(table, 30).is_due is is_due
-
-
-def test_a_table_without_log_files_or_of_a_write_that_never_ended_lacks_nothing(tmp_path: Path):
-    assert not compaction_at_noon(MadeTable(KEYED, tmp_path / "t").commits(1).base("a", 1), 1).is_due
-    unfinished = MadeTable(KEYED, tmp_path / "u").commits(1).base("a", 1).logs("a", 1, 1)
-    assert not compaction_at_noon(unfinished, 1).is_due
-
-
-def test_log_files_over_a_compacted_slice_count_alone(tmp_path: Path):
-    table = MadeTable(KEYED, tmp_path / "t").commits(1, 2, 4).commits(3, action="commit", operationType="COMPACT")
-    table.base("a", 1).logs("a", 1, 9).base("a", 3).logs("a", 3, 1)
-    assert not needs_of(table)[Service.COMPACTION].is_due
-
-
 @pytest.mark.parametrize(
     ("layout", "action", "text", "service"),
     [(KEYED, "compaction", "", Service.COMPACTION), (LOG, "replacecommit", "..CLUSTER..", Service.CLUSTERING)],

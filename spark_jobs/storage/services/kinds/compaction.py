@@ -24,24 +24,16 @@ class Compaction(PlannedKind):
         state, targets = facts.state, facts.targets
         if not state.layout.is_merged:
             return None
-        groups, due = state.unmerged_groups, list(_due(state, targets, facts.clock))
-        planned = self.waiting(state)
-        most = max((len(group.logs) for group in groups), default=0)
-        percent = max((group.open_logs.percent for group in groups), default=0)
+        due, planned = list(_due(state, targets, facts.clock)), self.waiting(state)
         late = min((group.since for group in due if _is_late(group, targets, facts.clock)), default="")
         return Need(
             table=state.layout.name,
             service=self.service,
             is_due=bool(due or planned),
             why=planned
-            or f"{most} of {targets.compact_log_files} log files over a base file, {percent:.0f} of "
-            f"{targets.compact_log_percent} % of its bytes"
-            + (
-                f"; base files lack what was written since {late}, over {targets.compact_minutes} minutes"
-                if late
-                else ""
-            )
-            + (f"; {len(due)} of {sum(1 for _ in state.live_groups)} file groups" if due else ""),
+            or _most(state, targets)
+            + (f"; base files lack what was written since {late}, over {targets.compact_minutes} minutes" * bool(late))
+            + (f"; {len(due)} of {sum(1 for _ in state.live_groups)} file groups" * bool(due)),
         )
 
     def plan(self, table: ServedTable, state: TableState, *, is_forced: bool) -> None:
@@ -50,9 +42,8 @@ class Compaction(PlannedKind):
         What Hudi leaves out though it is due is planned with all others: it is never left for good.
         """
         due = list(_due(state, table.targets, table.clock))
-        table.call(
-            self.procedure, {"op": "schedule"}, EVERY_GROUP if is_forced else plan_options(state.unmerged_groups, due)
-        )
+        options = EVERY_GROUP if is_forced else plan_options(state.unmerged_groups, due)
+        table.call(self.procedure, {"op": "schedule"}, options)
         if not is_forced and not table.timeline().pending_plans:
             table.call(self.procedure, {"op": "schedule"}, EVERY_GROUP)
 
@@ -62,6 +53,16 @@ def _due(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterato
     for group in state.unmerged_groups:
         if group.open_logs.is_due(targets) or _is_late(group, targets, clock):
             yield group
+
+
+def _most(state: TableState, targets: ServiceTargets) -> str:
+    """How far the file groups are that have most log files, and most bytes of them."""
+    files = max((len(group.logs) for group in state.unmerged_groups), default=0)
+    percent = max((group.open_logs.percent for group in state.unmerged_groups), default=0)
+    return (
+        f"{files} of {targets.compact_log_files} log files over a base file, "
+        f"{percent:.0f} of {targets.compact_log_percent} % of its bytes"
+    )
 
 
 def _is_late(group: UnmergedGroup, targets: ServiceTargets, clock: datetime) -> bool:

@@ -30,6 +30,4 @@ class SizingOptions(JobOptions):
             metavar="X",
         ),
     ] = 1.5
-    weights: Annotated[str, Option("the folder of sizes.json and growth.json of `bench`", metavar="FOLDER")] = str(
-        RESULTS
-    )
+    weights: Annotated[str, Option("the folder of sizes.json of `bench`", metavar="FOLDER")] = str(RESULTS)

@@ -33,6 +33,8 @@ LEAST_LOG = _MB // 4
 """Bytes that a log file counts for at least: to open a small one costs a reader as much."""
 LEAST_BASE = 6 * _MB
 """Bytes that a base file counts for at least: without it, a table of ten rows would be compacted after each commit."""
+FRESH_BASE = 12 * _MB
+"""Bytes of a base file that is as fresh as ``compact_minutes`` says; to write a larger one as often would cost more."""
 _SAME = 1e-9
 """Numbers of files of the simulation of `sizing` are sums of shares, that exact."""
 
@@ -47,9 +49,11 @@ class ServiceTargets:
     """A file group is compacted when its log files have so many percent of its base file's bytes (``OpenLogs``)."""
     compact_log_files: int = 288
     """A file group is compacted when it has so many log files: each commit adds one, each reader merges them."""
-    compact_minutes: int | None = 1440
+    compact_minutes: int | None = 60
     """A file group is compacted when its base file lacks a write of this age, which engines that read base files alone
-    do not see yet. Null: by its log files alone."""
+    do not see yet: one of up to 12 MB, and a larger one after as much longer. Null: by its log files alone."""
+    compact_most_minutes: int = 1440
+    """After which a base file lacks no write, however large it is."""
     cluster_small_files: int = 8
     """Clustering is due when a partition has so many small files."""
     small_file_mb: int = 32
@@ -69,6 +73,13 @@ class ServiceTargets:
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())
+
+    def minutes_for(self, base: float) -> float | None:
+        """For how many minutes a base file of so many bytes may lack a write; None for any time."""
+        if self.compact_minutes is None:
+            return None
+        minutes = self.compact_minutes * max(1.0, base / FRESH_BASE)
+        return min(minutes, max(self.compact_minutes, self.compact_most_minutes))
 
     def _mistakes(self) -> Iterator[ContractError]:
         for name in self.__dataclass_fields__:

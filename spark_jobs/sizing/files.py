@@ -96,7 +96,7 @@ class GroupFiles:
 
     def is_due(self, targets: ServiceTargets, batch_minutes: int) -> bool:
         """By the log files of one of them, or by the age of the oldest commit that it lacks."""
-        minutes = targets.compact_minutes
+        minutes = targets.minutes_for(self.base / self.count)
         if minutes is not None and self.lacking and (self.lacking - 1) * batch_minutes >= minutes:
             return True
         return OpenLogs(base=self.base / self.count, counted=self.counted / self.count, files=self.log_files).is_due(

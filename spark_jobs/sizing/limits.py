@@ -19,7 +19,6 @@ COMMITS = 1_000
 WRITTEN = 15.0
 PAGE = 1_000
 """Names in the answer to one LIST request."""
-LOOKUP_CORES = 16
 
 
 def warnings(needs: Needs) -> Iterator[str]:
@@ -32,10 +31,10 @@ def warnings(needs: Needs) -> Iterator[str]:
             f"{needs.largest.table}: {needs.puts_a_second:,.0f} PUT/s to one prefix while a batch is written, "
             f"S3 takes {PUTS:,}: longer batches, fewer buckets, or partitions"
         )
-    if (cores := needs.lookup_seconds / half) > LOOKUP_CORES:
+    if needs.index_files > LISTED:
         yield (
-            f"row index: {needs.index_gb:,.0f} GB are read for every batch, {cores:,.0f} cores for that alone: longer "
-            f"batches; beyond that it has to be laid out by key"
+            f"row index: {needs.index_gb:,.0f} GB in {needs.index_files:,.0f} files, all of them named in one manifest: "
+            f"several lakes, each with a part of the keys"
         )
     if needs.scan_seconds > half:
         yield (
@@ -67,5 +66,5 @@ def _of_table(outcome: Outcome, needs: Needs) -> Iterator[str]:
     if (times := outcome.written / (needs.load.gb_per_day * GB)) > WRITTEN:
         yield (
             f"{name}: {times:,.0f} times what landed is written, by {outcome.merges_a_day:.0f} compactions that day: "
-            f"raise compact_minutes, and compact_log_files with it"
+            f"raise compact_most_minutes, and compact_log_files with it"
         )

@@ -19,6 +19,8 @@ PUTS_A_FILE = 2
 CORES, CORE_GB = 4, 2
 """Of an executor, and memory of each core."""
 TARGET_FILE = 128 * MB
+SEGMENT = 256 * MB
+"""Of a file of the row index."""
 SPLIT = 128 * MB
 """Of Trino's Hudi connector: a file is a split, a larger one several."""
 
@@ -51,31 +53,26 @@ class Needs:
         return max(1024, ceil(2 * self.load.peak_events * self.load.weights.log / MB))
 
     @property
-    def indexed_rows(self) -> float:
-        """Of all tables."""
-        return sum(weight.new_rows for weight in self.load.weights.tables.values()) * self.events
-
-    @property
     def events(self) -> float:
         """All that came in so far."""
         return self.load.events_a_day * self.log.day
 
     @property
     def index_gb(self) -> float:
-        """Of the row index, which every split reads."""
+        """Of the row index, of which a split reads what may hold its keys."""
         return self.load.weights.index * self.events / GB
 
     @property
-    def lookup_seconds(self) -> float:
-        """Processor time in which one split looks through the row index."""
-        return self.load.weights.lookup_row * self.indexed_rows
+    def index_files(self) -> float:
+        """Segments of the row index, which are listed before each split."""
+        return self.index_gb * GB / SEGMENT
 
     @property
     def batch_cores(self) -> int:
-        """For ingest and split of the busiest batch, the lookup included."""
+        """For ingest and split of the busiest batch."""
         weights = self.load.weights
         an_event = weights.ingest_event + weights.split_event
-        seconds = weights.ingest_run + weights.split_run + self.load.peak_events * an_event + self.lookup_seconds
+        seconds = weights.ingest_run + weights.split_run + self.load.peak_events * an_event
         return max(2, ceil(seconds / (BUSY * self.load.batch_seconds)))
 
     @property

@@ -12,7 +12,7 @@ from spark_jobs.sizing.files import MB
 from spark_jobs.sizing.hashing import unevenness
 from spark_jobs.sizing.limits import warnings
 from spark_jobs.sizing.load import GB, Load
-from spark_jobs.sizing.needs import BUSY, CORE_GB, CORES, Needs
+from spark_jobs.sizing.needs import CORE_GB, CORES, Needs
 from spark_jobs.sizing.simulation import Advice, Outcome, buckets_for, growing_tables, simulate
 from spark_jobs.sizing.weights import Weights
 
@@ -49,7 +49,7 @@ def what_to_set(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
     for label, value in _CELLS.items():
         rows.append((label, *map(value, found)))
     targets = [_advised(load, spec, day) for load in loads]
-    rows.append(("`compact_minutes`", *(_whole(each.compact_minutes or 0) for each in targets)))
+    rows.append(("`compact_most_minutes`", *(_whole(each.compact_most_minutes) for each in targets)))
     rows.append(("`compact_log_files`", *(_whole(each.compact_log_files) for each in targets)))
     for table in growing_tables(loads[0], spec):
         ends = [load.table(load.weights.tables[table.name], day=day) for load in loads]
@@ -92,7 +92,9 @@ def freshness(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
     for load in loads:
         for minutes in AGES:
             most = max(spec.services.compact_log_files, minutes // load.batch_minutes)
-            targets = replace(spec.services, compact_minutes=minutes, compact_log_files=most)
+            targets = replace(
+                spec.services, compact_minutes=min(60, minutes), compact_most_minutes=minutes, compact_log_files=most
+            )
             outcomes = list(simulate(load, _with_all(spec, targets), days=[day], advice=Advice()))
             largest = next(each for each in outcomes if each.table == _largest(load, spec))
             times = [_times(each.written_so_far / day, load) for each in (*outcomes, largest)]
@@ -104,7 +106,7 @@ def freshness(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
             )
             rows.append((_gb(load), _whole(minutes), *found))
     head = (
-        *("load", "`compact_minutes`", "written / landed since day 1", "of that, the largest table"),
+        *("load", "`compact_most_minutes`", "written / landed since day 1", "of that, the largest table"),
         *("log files over its base files", "files a reader of it opens"),
     )
     return Sheet(title=f"What fresher base files cost in {day} days, as shipped", head=head, rows=rows)
@@ -129,7 +131,6 @@ def weighed(weights: Weights) -> Sheet:
             "processor s of ingest and split, a million events",
             f"{_micro(weights.ingest_event + weights.split_event)}",
         ),
-        ("`c_x`", "processor s of looking through a million rows of the index", f"{_micro(weights.lookup_row, 2)}"),
         ("`c_c`", "processor s of compaction, a GiB", f"{weights.compaction_byte * gb:,.0f}"),
         (
             "`c_l`",
@@ -189,8 +190,8 @@ def _outcome(outcome: Outcome, load: Load) -> tuple[str, ...]:
     )
 
 
-def _micro(number: float, digits: int = 0) -> str:
-    return f"{number * 1e6:,.{digits}f}"
+def _micro(number: float) -> str:
+    return f"{number * 1e6:,.0f}"
 
 
 def _gb(load: Load) -> str:
@@ -220,7 +221,6 @@ _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "`LAKEHOUSE_MAX_EVENTS`": lambda n: _whole(n.max_events),
     "`LAKEHOUSE_MAX_PULL_MB`": lambda n: _whole(n.max_pull_mb),
     "cores for batches": lambda n: _whole(n.batch_cores),
-    "of them, for the row index": lambda n: _whole(n.lookup_seconds / (BUSY * n.load.batch_seconds)),
     "cores for services": lambda n: _whole(n.service_cores),
     "executors": lambda n: f"{n.executors:,} of {CORES} cores, {CORES * CORE_GB} GB",
     "`LAKEHOUSE_SHUFFLE_PARTITIONS`": lambda n: _whole(n.batch_cores),

@@ -39,11 +39,11 @@ class Advice:
         shipped = spec.targets(name)
         if not self.is_followed:
             return shipped
-        minutes = max(shipped.compact_minutes or 0, compact_after(load, spec, day=day))
+        minutes = max(shipped.compact_most_minutes, compact_after(load, spec, day=day))
         return replace(
             shipped,
             bucket_mb=max(shipped.bucket_mb, BUCKET_MB),
-            compact_minutes=minutes,
+            compact_most_minutes=minutes,
             compact_log_files=max(shipped.compact_log_files, ceil(minutes / load.batch_minutes)),
         )
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
@@ -15,8 +14,6 @@ from spark_jobs.contracts.settings import PROJECT_ROOT
 
 RESULTS = PROJECT_ROOT / "bench" / "results"
 _MILLION = 1_000_000
-_GROWTH_ROWS, _GROWTH_TIMES = 1_052_562, 10
-"""Rows of the six tables of the benchmark `growth`, and how many times as many its other copy has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +27,7 @@ class TableWeight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Bytes and processor seconds of an event, of a run, of a byte of a service, of a row looked up."""
+    """Bytes and processor seconds of an event, of a run, of a byte of a service."""
 
     landing: float
     landing_gzip: float
@@ -41,7 +38,6 @@ class Weights:
     ingest_event: float
     split_run: float
     split_event: float
-    lookup_row: float
     scan_bytes: float
     """Bytes of landing files that the driver looks through in a second."""
     compaction_byte: float
@@ -50,17 +46,16 @@ class Weights:
 
 
 def load_weights(folder: Path = RESULTS) -> Weights:
-    """From the results of `bench sizes` and `bench growth`; SettingsError when they are not there."""
-    found, growth = _read(folder / "sizes.json"), _read(folder / "growth.json")
+    """From the results of `bench sizes`; SettingsError when they are not there."""
+    found = _read(folder / "sizes.json")
     try:
-        return _weights(found, growth["seconds"], cores=2)
+        return _weights(found)
     except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(f"{folder} has results of another form ({error}); run: python -m bench sizes") from error
 
 
-def _weights(found: Mapping[str, Any], growth: Mapping[str, list[float]], *, cores: int) -> Weights:
+def _weights(found: Mapping[str, Any]) -> Weights:
     figures, gb = found["figures"], 1024**3
-    small, large = sorted(median(seconds) for seconds in growth.values())
     return Weights(
         landing=figures["landing, bytes an event"],
         landing_gzip=figures["landing gzip, bytes an event"],
@@ -71,7 +66,6 @@ def _weights(found: Mapping[str, Any], growth: Mapping[str, list[float]], *, cor
         ingest_event=figures["ingest, processor s a million events"] / _MILLION,
         split_run=figures["split, fixed, processor s"],
         split_event=figures["split, processor s a million events"] / _MILLION,
-        lookup_row=(large - small) * cores / (_GROWTH_ROWS * (_GROWTH_TIMES - 1)),
         scan_bytes=figures["scan of landing files in the driver, MB a processor s"] * _MILLION,
         compaction_byte=figures["compaction, processor s a GB"] / gb,
         clustering_byte=figures["clustering, processor s a GB"] / gb,

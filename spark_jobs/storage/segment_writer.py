@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_ROWS, PAGE_BLOCKS = 32, 256
-SEGMENT_BYTES = 64 * 1024 * 1024
+SEGMENT_BYTES = 256 * 1024 * 1024
 """A segment with so many bytes of blocks gets no more rows."""
 _BITS_A_ROW = 10
 """Of the filter: with seven probes about one hash in a hundred that is not there is looked for."""

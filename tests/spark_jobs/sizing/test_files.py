@@ -92,6 +92,9 @@ class Oracle:
         base = self._base(bucket)
         is_large = bytes_ * 100 + 0.01 >= self.targets.compact_log_percent * (base if base > 6 * MB else 6 * MB)
         minutes = self.targets.compact_minutes
+        if minutes is not None:
+            grown = minutes * (base / (12 * MB) if base > 12 * MB else 1)
+            minutes = min(grown, max(minutes, self.targets.compact_most_minutes))
         is_old = minutes is not None and self.minute - logs[0].minute >= minutes
         return is_large or is_old or len(logs) >= self.targets.compact_log_files
 
@@ -129,6 +132,7 @@ targets = st.builds(
     compact_log_percent=st.sampled_from([1, 20, 50, 100, 1000]),
     compact_log_files=st.integers(1, 8),
     compact_minutes=st.none() | st.integers(1, 60),
+    compact_most_minutes=st.integers(1, 200),
     keep_commits=st.integers(1, 6),
     clean_files=st.integers(1, 30),
     archive_commits=st.integers(1, 25),

@@ -32,7 +32,7 @@ class Compaction(PlannedKind):
             is_due=bool(due or planned),
             why=planned
             or _most(state, targets)
-            + (f"; base files lack what was written since {late}, over {targets.compact_minutes} minutes" * bool(late))
+            + (f"; a base file lacks what was written since {late}, for too long for its size" * bool(late))
             + (f"; {len(due)} of {sum(1 for _ in state.live_groups)} file groups" * bool(due)),
         )
 
@@ -67,7 +67,7 @@ def _most(state: TableState, targets: ServiceTargets) -> str:
 
 def _is_late(group: UnmergedGroup, targets: ServiceTargets, clock: datetime) -> bool:
     """Whether its base file has lacked a write for too long."""
-    minutes = targets.compact_minutes
+    minutes = targets.minutes_for(group.base)
     if minutes is None or not group.since:
         return False
     return group.since <= format_instant(clock - timedelta(minutes=minutes))

@@ -157,6 +157,7 @@ bounds = st.builds(
     compact_log_percent=st.sampled_from([1, 20, 50, 200]),
     compact_log_files=st.integers(1, 40),
     compact_minutes=st.sampled_from([None, 1, 60, 1440]),
+    compact_most_minutes=st.sampled_from([1, 100, 1440]),
 )
 
 
@@ -167,7 +168,10 @@ def passes(group: Made, targets: ServiceTargets) -> bool:
     counted = sum(256 if size < 256 else size for size in group.logs)
     is_large = counted * 100 >= targets.compact_log_percent * 1024 * (6 if group.base < 6 else group.base)
     minutes = 5 if group.is_merged else 360
-    is_late = targets.compact_minutes is not None and minutes >= targets.compact_minutes
+    allowed = targets.compact_minutes
+    if allowed is not None and group.base > 12:
+        allowed = max(allowed, min(allowed * group.base / 12, targets.compact_most_minutes))
+    is_late = allowed is not None and minutes >= allowed
     return is_large or is_late or len(group.logs) >= targets.compact_log_files
 
 

@@ -96,7 +96,23 @@ def test_compaction_is_due_when_base_files_lack_a_write_for_too_long(tmp_path: P
     assert need.is_due is is_due
     assert need.why.startswith("1 of 3 log files over a base file")
     assert need.why.endswith("; 1 of 2 file groups") is is_due
-    assert (f"base files lack what was written since {FRESH}" in need.why) is is_due
+    assert (f"a base file lacks what was written since {FRESH}, for too long for its size" in need.why) is is_due
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "minutes", "most", "is_due"),
+    [
+        *((1, 10, 1440, True), (12, 10, 1440, True), (13, 10, 1440, False), (120, 1, 1440, True)),
+        *((121, 1, 1440, False), (900, 1, 10, True), (900, 1, 11, False), (900, 10, 1, True), (900, 11, 1, False)),
+    ],
+)
+def test_a_large_base_file_may_lack_a_write_for_longer_up_to_a_bound(
+    tmp_path: Path, megabytes: int, minutes: int, most: int, is_due: bool
+):
+    """So many minutes for 12 MB, as many more for more, at most ``most``; the write is of ten minutes before."""
+    table = MadeTable(KEYED, tmp_path / "t").commits(1, FRESH).base("a", 1, size=megabytes * MB).logs("a", 1, 1)
+    targets = replace(TARGETS, compact_minutes=minutes, compact_most_minutes=most)
+    assert need_of(table, targets=targets, clock=NOON).is_due is is_due
 
 
 @pytest.mark.parametrize(("slice_", "is_due"), [("with a base file", False), ("of log files alone", True)])

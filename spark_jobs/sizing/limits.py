@@ -33,8 +33,8 @@ def warnings(needs: Needs) -> Iterator[str]:
         )
     if needs.index_files > LISTED:
         yield (
-            f"row index: {needs.index_gb:,.0f} GB in {needs.index_files:,.0f} files, all of them named in one manifest: "
-            f"several lakes, each with a part of the keys"
+            f"row index: {needs.index_gb:,.0f} GB in {needs.index_files:,.0f} files, which one manifest names: several "
+            f"lakes, each with a part of the keys"
         )
     if needs.scan_seconds > half:
         yield (

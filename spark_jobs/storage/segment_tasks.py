@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,7 +15,10 @@ from spark_jobs.contracts.packed_rows import KEY_HASH, PACKED
 from spark_jobs.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.segment_writer import SEGMENT_BYTES, SegmentWriter, blocks_of
-from spark_jobs.storage.segments import Segment, batches_of, every_text, find_texts
+from spark_jobs.storage.segments import NEAR_BYTES, NEAR_STORE_BYTES, Segment, batches_of, every_text, find_texts
+
+if TYPE_CHECKING:
+    import numpy as np
 
 ONE_TASK_ROWS = 100_000
 """So many rows are written by one task, into one segment: a lookup opens every segment."""
@@ -52,7 +56,7 @@ def find_packed(hashes_df: DataFrame, root: str, segments: Sequence[Segment]) ->
         if not parts:
             return
         wanted = np.unique(np.concatenate(parts))
-        yield from batches_of(_each_text(root, segments, lambda file, segment: find_texts(file, segment, wanted)))
+        yield from batches_of(_found(Filesystem(root), segments, wanted))
 
     return map_batches(_by_range(hashes_df.select(KEY_HASH)), find, f"{PACKED} string")
 
@@ -61,7 +65,7 @@ def read_packed(spark: SparkSession, root: str, segments: Sequence[Segment]) -> 
     """All rows of the segments, as ``packed``; a task for each segment."""
 
     def read(numbers: Iterable[int]) -> Batches:
-        return batches_of(_each_text(root, [segments[number] for number in numbers], every_text))
+        return batches_of(_each_text(Filesystem(root), [segments[number] for number in numbers], every_text))
 
     return map_tasks(spark, len(segments), read, f"{PACKED} string")
 
@@ -87,10 +91,14 @@ def _written(files: Filesystem, folder: str, batches: Batches) -> Iterator[Segme
         yield writer.close()
 
 
+def _found(files: Filesystem, segments: Iterable[Segment], wanted: np.ndarray) -> Iterator[bytes]:
+    near = NEAR_BYTES if files.is_local else NEAR_STORE_BYTES
+    return _each_text(files, segments, lambda file, segment: find_texts(file, segment, wanted, near=near))
+
+
 def _each_text(
-    root: str, segments: Iterable[Segment], texts: Callable[[object, Segment], Iterator[bytes]]
+    files: Filesystem, segments: Iterable[Segment], texts: Callable[[object, Segment], Iterator[bytes]]
 ) -> Iterator[bytes]:
-    files = Filesystem(root)
     for segment in segments:
         try:
             with files.open(f"{files.root}/{segment.path}") as file:

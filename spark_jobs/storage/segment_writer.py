@@ -32,7 +32,8 @@ class SegmentWriter:
     last: int = 0
     _blocks: list[tuple[int, ...]] = field(default_factory=list)
     _hashes: list[np.ndarray] = field(default_factory=list)
-    _pages: list[tuple[list[tuple[int, ...]], list[np.ndarray]]] = field(default_factory=list)
+    _pages: list[tuple[int, int, bytes]] = field(default_factory=list)
+    """Of each the first hash, how many blocks, and its content."""
 
     def add(self, hashes: np.ndarray, lengths: np.ndarray, texts: bytes) -> None:
         """Write a block: rows in the order of their hashes, none below those before."""
@@ -53,9 +54,8 @@ class SegmentWriter:
 
         self._end_page()
         entries = []
-        for blocks, hashes in self._pages:
-            content = np.array(blocks, BLOCK).tobytes() + _filter_of(np.concatenate(hashes))
-            entries.append((blocks[0][0], self.place, len(content), len(blocks), zlib.crc32(content)))
+        for first, blocks, content in self._pages:
+            entries.append((first, self.place, len(content), blocks, zlib.crc32(content)))
             self._write(content)
         listed = np.array(entries, PAGE).tobytes()
         table = listed + END.pack(zlib.crc32(listed), len(entries), MAGIC)
@@ -66,8 +66,11 @@ class SegmentWriter:
         )
 
     def _end_page(self) -> None:
+        import numpy as np
+
         if self._blocks:
-            self._pages.append((self._blocks, self._hashes))
+            content = np.array(self._blocks, BLOCK).tobytes() + _filter_of(np.concatenate(self._hashes))
+            self._pages.append((self._blocks[0][0], len(self._blocks), content))
             self._blocks, self._hashes = [], []
 
     def _write(self, content: bytes) -> None:

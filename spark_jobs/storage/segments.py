@@ -21,7 +21,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from spark_jobs.contracts.lake_errors import DamagedIndexError
 
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 4 * 1024 * 1024
 """A batch with so many bytes of texts is given."""
-NEAR_BYTES = 32 * 1024
-"""What lies between two parts that are needed is read with them when it is not more: one request instead of two."""
+NEAR_BYTES, NEAR_STORE_BYTES = 32 * 1024, 1024 * 1024
+"""What lies between two parts that are needed is read with them when it is not more: one request instead of two. On an
+object store a request takes as long as to read a megabyte."""
+_MOST_BYTES = 16 * 1024 * 1024
+"""Of one request."""
 BLOCK = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("raw", "<u4"), ("rows", "<u4"), ("crc", "<u4")]
 PAGE = [("first", "<i8"), ("place", "<u8"), ("size", "<u4"), ("blocks", "<u4"), ("crc", "<u4")]
 END = struct.Struct("<II8s")
@@ -84,33 +87,43 @@ class _Page(NamedTuple):
     crc: int
 
 
-def find_texts(file: Any, segment: Segment, wanted: np.ndarray) -> Iterator[bytes]:
+_Part = TypeVar("_Part", _Block, _Page)
+
+
+def find_texts(file: Any, segment: Segment, wanted: np.ndarray, *, near: int = NEAR_BYTES) -> Iterator[bytes]:
     """The texts of the rows with one of these hashes, which are sorted and each there once.
 
-    DamagedIndexError when the file is not what was written.
+    Parts of the file are read together when no more than ``near`` bytes lie between them.
+
+    Raises:
+        DamagedIndexError: the file is not what was written.
     """
     import numpy as np
 
     wanted = wanted[np.searchsorted(wanted, segment.first) : np.searchsorted(wanted, segment.last, "right")]
     if not len(wanted):
         return
-    pages = _read_table(file, segment)
-    for number, of_page in _by_range(pages["first"], wanted):
-        entries, bits = _read_page(file, segment, _Page._make(pages[number].tolist()))
+    table = _read_table(file, segment)
+    in_pages = list(_by_range(table["first"], wanted))
+    pages = map(_Page._make, table[[number for number, _ in in_pages]].tolist())
+    blocks, in_blocks = list[_Block](), list[np.ndarray]()
+    for (page, content), (_, of_page) in zip(_read_near(file, segment, pages, near), in_pages, strict=True):
+        entries, bits = _parts_of(page, content)
         held = of_page[_may_hold(bits, of_page)]
-        if not len(held):
-            continue
-        found = list(_by_range(entries["first"], held))
-        blocks = map(_Block._make, entries[[number for number, _ in found]].tolist())
-        for (block, content), (_, hashes) in zip(_read_near(file, segment, blocks), found, strict=True):
-            yield from _texts_of(content, block, hashes.tolist())
+        if len(held):
+            found = list(_by_range(entries["first"], held))
+            blocks += map(_Block._make, entries[[number for number, _ in found]].tolist())
+            in_blocks += [hashes for _, hashes in found]
+    for (block, content), hashes in zip(_read_near(file, segment, blocks, near), in_blocks, strict=True):
+        yield from _texts_of(content, block, hashes.tolist())
 
 
 def every_text(file: Any, segment: Segment) -> Iterator[bytes]:
     """The texts of all rows, in the order of their hashes."""
-    for page in _read_table(file, segment).tolist():
-        entries, _ = _read_page(file, segment, _Page._make(page))
-        for block, content in _read_near(file, segment, map(_Block._make, entries.tolist())):
+    pages = map(_Page._make, _read_table(file, segment).tolist())
+    for page, of_page in _read_near(file, segment, pages, NEAR_BYTES):
+        blocks = map(_Block._make, _parts_of(page, of_page)[0].tolist())
+        for block, content in _read_near(file, segment, blocks, NEAR_BYTES):
             yield from _texts_of(content, block, None)
 
 
@@ -180,34 +193,34 @@ def _read_table(file: Any, segment: Segment) -> np.ndarray:
     return np.frombuffer(listed, PAGE, count)
 
 
-def _read_page(file: Any, segment: Segment, page: _Page) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of its blocks, and its filter."""
+def _parts_of(page: _Page, content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """The entries of a page's blocks, and its filter."""
     import numpy as np
 
-    content = _checked(file.read_at(page.size, page.place), page.crc, segment)
     end = page.blocks * np.dtype(BLOCK).itemsize
     return np.frombuffer(content[:end], BLOCK), np.frombuffer(content[end:], "u1")
 
 
-def _read_near(file: Any, segment: Segment, blocks: Iterable[_Block]) -> Iterator[tuple[_Block, bytes]]:
-    """Blocks with their contents, in the order of their places; those near each other are read together."""
-    near, end = list[_Block](), 0
-    for block in blocks:
-        if near and block.place - end > NEAR_BYTES:
-            yield from _read_together(file, segment, near, end)
-            near = []
-        near.append(block)
-        end = block.place + block.size
-    if near:
-        yield from _read_together(file, segment, near, end)
+def _read_near(file: Any, segment: Segment, parts: Iterable[_Part], near: int) -> Iterator[tuple[_Part, bytes]]:
+    """Pages or blocks with their contents, in the order of their places; those near each other are read together."""
+    together, start, end = list[_Part](), 0, 0
+    for part in parts:
+        if together and (part.place - end > near or part.place + part.size - start > _MOST_BYTES):
+            yield from _read_together(file, segment, together, end)
+            together = []
+        start = together[0].place if together else part.place
+        together.append(part)
+        end = part.place + part.size
+    if together:
+        yield from _read_together(file, segment, together, end)
 
 
-def _read_together(file: Any, segment: Segment, blocks: list[_Block], end: int) -> Iterator[tuple[_Block, bytes]]:
-    start = blocks[0].place
+def _read_together(file: Any, segment: Segment, parts: list[_Part], end: int) -> Iterator[tuple[_Part, bytes]]:
+    start = parts[0].place
     content = file.read_at(end - start, start)
-    for block in blocks:
-        at = block.place - start
-        yield block, _checked(content[at : at + block.size], block.crc, segment)
+    for part in parts:
+        at = part.place - start
+        yield part, _checked(content[at : at + part.size], part.crc, segment)
 
 
 def _checked(content: bytes, crc: int, segment: Segment) -> bytes:

@@ -98,10 +98,23 @@ def test_a_lookup_reads_what_its_keys_need_whatever_the_size_of_the_segment() ->
     assert file.requests < 1 + pages + 30, "of hashes that are not there, the filters leave out nearly all"
 
 
-def test_near_blocks_are_read_in_one_request() -> None:
-    file, segment = written(_many(8_000), 10_000)
-    assert len(found(file, segment, [each for each, _ in _many(8_000)])) == 8_000
-    assert file.requests == 3, "table, page, all blocks"
+def test_near_parts_are_read_in_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _many(20_000)
+    file, segment = written(rows, 10_000)
+    assert len(found(file, segment, [each for each, _ in rows])) == len(rows)
+    assert file.requests == 3, "table, pages, blocks"
+    few = np.array(sorted(each for each, _ in rows[::1_000]), "<i8")
+    requests = []
+    for near in (0, 10_000_000):
+        file.requests = 0
+        assert len(list(find_texts(file, segment, few, near=near))) == len(few)
+        requests.append(file.requests)
+    assert requests[0] >= len(few), "each block by itself"
+    assert requests[1] == 3
+    monkeypatch.setattr(segments, "_MOST_BYTES", 100_000)
+    file.requests = 0
+    assert len(list(find_texts(file, segment, few, near=10_000_000))) == len(few)
+    assert 3 < file.requests < len(few)
 
 
 @pytest.mark.parametrize("place", ["block", "page", "table", "end", "shorter", "longer"])

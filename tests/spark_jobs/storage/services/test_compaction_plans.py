@@ -168,7 +168,7 @@ def passes(group: Made, targets: ServiceTargets) -> bool:
     counted = sum(256 if size < 256 else size for size in group.logs)
     is_large = counted * 100 >= targets.compact_log_percent * 1024 * (6 if group.base < 6 else group.base)
     minutes = 5 if group.is_merged else 360
-    allowed = targets.compact_minutes
+    allowed: float | None = targets.compact_minutes
     if allowed is not None and group.base > 12:
         allowed = max(allowed, min(allowed * group.base / 12, targets.compact_most_minutes))
     is_late = allowed is not None and minutes >= allowed

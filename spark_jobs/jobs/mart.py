@@ -58,7 +58,9 @@ def run(context: JobContext[MartOptions]) -> JobResult:
                 waiting[mart.name] = str(error)
     Holds(context.settings).release({outcome.table for outcome in outcomes} - stopped.keys())
     layer = [mart for mart in spec.marts if mart.layer == context.options.layer]
-    Engine(context=context).forget_changes(read.table for mart in layer for read in mart.reads)
+    Engine(context=context).forget_changes(
+        [mart.name for mart in layer] + [read.table for mart in layer for read in mart.reads]
+    )
     result = context.result(
         DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),

@@ -22,6 +22,7 @@ from spark_jobs.storage.change_feed import forget_changes
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.serving.places import ServedPlaces
 from spark_jobs.storage.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -80,12 +81,16 @@ class Engine:
         return hold_tables((mart.name for mart in marts), job=self.context.job, settings=self.context.settings)
 
     def forget_changes(self, tables: Iterable[str]) -> None:
-        """Remove the parts of these tables' change feeds that every consumer has read."""
-        consumers = ConsumerRegistry(self.context.settings.base_path).all().values()
+        """Remove the parts of these tables' change feeds that every consumer and the serving store have read."""
+        spec, settings = self.context.spec, self.context.settings
+        consumers, places = ConsumerRegistry(settings.base_path).all().values(), ServedPlaces(settings)
         now_ns = int(self.context.clock.timestamp() * 1e9)
-        for table in sorted(set(tables) & self.context.spec.fed_tables):
-            timeline = Timeline(table=table, path=self.context.settings.table_path(table))
-            forget_changes(timeline, consumers, self.context.settings, now_ns=now_ns)
+        for table in sorted(set(tables) & (spec.fed_tables | spec.mart_names)):
+            place = places.read(table) if table in spec.mart_names else None
+            if place or table in spec.fed_tables:
+                timeline = Timeline(table=table, path=settings.table_path(table))
+                served = place if place and timeline.holds(place) else None
+                forget_changes(timeline, consumers, settings, now_ns=now_ns, served=served)
 
     def report_full(self, mart: MartSpec, why_full: str) -> None:
         """Say why all rows of a mart are computed again."""

@@ -31,6 +31,7 @@ from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkp
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
 from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.serving.places import ServedPlaces
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.cells import AFTER, changed_rows, difference, is_reshaped, rows_after, visible_changes
@@ -216,15 +217,22 @@ class Refresh:
         A column that went, or has another type now, is in no row that is stored: all of them are written again.
         """
         metadata = dict(metadata)
-        if self.mart.name in self.context.spec.fed_tables and self.timeline.last:
+        if self.is_fed:
             there = set(difference_df.select(f"{AFTER}.*").columns)
-            feed_df = visible_changes(difference_df, [name for name in self.query.columns if name in there])
+            shown = [name for name in self.query.columns if name in there and name != CELL_ID]
+            feed_df = visible_changes(difference_df, [CELL_ID, *shown])
             metadata |= write_changes(feed_df, self.mart.name, self.context.settings)
         stored_df = self.stored() if self.may_reshape else None
         if stored_df is not None and is_reshaped(difference_df, stored_df):
             rows_df = rows_after(difference_df, stored_df, self.mart.partition)
             return self._commit(rows_df, mart_layout(self.mart), metadata, operation=Operation.INSERT_OVERWRITE_TABLE)
         return self._commit(changed_rows(difference_df), mart_layout(self.mart), metadata)
+
+    @property
+    def is_fed(self) -> bool:
+        """True when its commits keep what they change: for marts that read it, or for the serving store."""
+        is_read = self.mart.name in self.context.spec.fed_tables
+        return bool(self.timeline.last) and (is_read or ServedPlaces(self.context.settings).is_on(self.timeline))
 
     @property
     def may_reshape(self) -> bool:

@@ -16,7 +16,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.lake_spec.marts import ReadSpec
+from spark_jobs.lake_spec.marts import CELL_ID, ReadSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
@@ -149,14 +149,18 @@ class Source:
         feed_df = read_changes(views.spark, self.timeline, self.pull.window, self.settings)
         if feed_df is None:
             raise ChangesUnknownError(self.table)
-        stored = feed_df.select(f"{AFTER}.*").columns
+        hidden = {CELL_ID} if self.table in self.spec.mart_names else set()
+        stored = [name for name in feed_df.select(f"{AFTER}.*").columns if name not in hidden]
         columns = sorted(query.used_columns(self.table, self.inputs or stored))
         if set(columns) - set(stored):  # a column that no commit of the window has yet
             raise ChangesUnknownError(self.table)
         before, after = (F.struct(*(F.col(f"{side}.{name}") for name in columns)) for side in (BEFORE, AFTER))
         is_same = F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull() & before.eqNullSafe(after)
         changed_df = views.pin(feed_df.where(~is_same), "changed")
-        came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
+        came_df, left_df = (
+            changed_df.where(F.col(side).isNotNull()).select(*(f"{side}.{name}" for name in stored))
+            for side in (AFTER, BEFORE)
+        )
         return Changes(came_df=self._seen(came_df), left_df=self._seen(left_df))
 
     def _filled(self, rows_df: DataFrame) -> DataFrame:

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from spark_jobs.contracts.changes import AFTER, BEFORE
-from spark_jobs.contracts.instants import BEGINNING, InstantRange
+from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.commit_columns import pack_columns, unpack_columns
 from spark_jobs.storage.commit_times import CompletedWrite
@@ -28,9 +29,23 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-__all__ = ["AFTER", "BEFORE", "CHANGES_KEY", "drop_changes", "forget_changes", "read_changes", "write_changes"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "CHANGES_KEY",
+    "FOLDER_COLUMN",
+    "columns_of_changes",
+    "drop_changes",
+    "folders_in",
+    "forget_changes",
+    "read_changes",
+    "read_folders",
+    "write_changes",
+]
 
 FOLDER = ".changes"
+FOLDER_COLUMN = "folder"
+"""Of rows that are read folder by folder: the one that a row is from."""
 CHANGES_KEY, COLUMNS_KEY = "changes", "changes_columns"
 """Commit metadata keys (without prefix) of the name of the commit's folder, and of the columns in it."""
 MAX_KEPT = 1000
@@ -66,20 +81,11 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
         timeline, a commit names no folder or its folder is gone, a column changed its type between two commits. None
         too when no commit of the window changed rows (see :meth:`Timeline.changes_in`): there is nothing to read.
     """
-    if not timeline.holds(window.after):
-        return None
-    files = Filesystem(_root(timeline.table, settings))
-    folders, commits = list[str](), timeline.changes_in(window)
-    for commit in commits:
-        folder = _folder_of(timeline, commit)
-        if folder is None or files.read(f"{folder}/{_COMPLETE}") is None:
-            log.info("table %s: no change feed of commit %s", timeline.table, commit.time)
-            return None
-        folders.append(folder)
+    folders = folders_in(timeline, window, settings)
     if not folders:
         return None
     paths = [f"{_root(timeline.table, settings)}/{folder}" for folder in folders]
-    columns = [_columns_of(timeline, commit) for commit in commits]
+    columns = [columns_of_changes(timeline, commit) for commit in timeline.changes_in(window)]
     known = [each for each in columns if each is not None]
     feed_df = _read_known(spark, paths, known) if len(known) == len(columns) else _read_merged(spark, paths)
     if feed_df is None:
@@ -90,7 +96,42 @@ def read_changes(spark: SparkSession, timeline: Timeline, window: InstantRange, 
     return feed_df
 
 
-def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], settings: Settings, *, now_ns: int) -> int:
+def folders_in(timeline: Timeline, window: InstantRange, settings: Settings) -> list[str] | None:
+    """The folders of the commits in ``(after, up_to]`` that may have changed rows, oldest first.
+
+    Returns:
+        None when ``after`` is no write of the timeline, a commit names no folder or its folder is gone.
+    """
+    if not timeline.holds(window.after):
+        return None
+    files, folders = Filesystem(_root(timeline.table, settings)), list[str]()
+    for commit in timeline.changes_in(window):
+        folder = _folder_of(timeline, commit)
+        if folder is None or files.read(f"{folder}/{_COMPLETE}") is None:
+            log.info("table %s: no change feed of commit %s", timeline.table, commit.time)
+            return None
+        folders.append(folder)
+    return folders
+
+
+def read_folders(
+    spark: SparkSession, table: str, folders: Iterable[str], columns: StructType, settings: Settings
+) -> DataFrame:
+    """What is in these folders, whose commits all have these columns: ``before``, ``after`` and ``folder``."""
+    paths = [f"{_root(table, settings)}/{folder}" for folder in folders]
+    schema = StructType().add(BEFORE, columns).add(AFTER, columns)
+    folder = F.regexp_extract(F.col("_metadata.file_path"), r"([^/]+)/[^/]+$", 1)
+    return spark.read.schema(schema).parquet(*paths).select(BEFORE, AFTER, folder.alias(FOLDER_COLUMN))
+
+
+def forget_changes(
+    timeline: Timeline,
+    consumers: Iterable[ConsumerState],
+    settings: Settings,
+    *,
+    now_ns: int,
+    served: Instant | None = None,
+) -> int:
     """Remove the folders that no consumer will read again, and that did not change for an hour; gives how many.
 
     Needed are those of commits beyond the smallest checkpoint that a consumer has on the table, among the newest
@@ -102,10 +143,11 @@ def forget_changes(timeline: Timeline, consumers: Iterable[ConsumerState], setti
         consumers: every registered consumer, also those that do not read the table.
         settings: where the lake is.
         now_ns: the clock, in nanoseconds since 1970, as file times are.
+        served: of a mart, the instant that the serving store has; it reads on from there.
     """
     files = Filesystem(_root(timeline.table, settings))
     checkpoints = [state.checkpoints[timeline.table] for state in consumers if timeline.table in state.checkpoints]
-    read_by_all = min(checkpoints, default=BEGINNING)
+    read_by_all = min([*checkpoints, *([served] if served else [])], default=BEGINNING)
     needed = {_folder_of(timeline, commit) for commit in timeline.writes[-MAX_KEPT:] if commit.time > read_by_all}
     removed = 0
     for folder in sorted(set(files.folders()) - needed):
@@ -139,7 +181,7 @@ def _folder_of(timeline: Timeline, commit: CompletedWrite) -> str | None:
     return timeline.metadata(commit).get(METADATA_PREFIX + CHANGES_KEY)
 
 
-def _columns_of(timeline: Timeline, commit: CompletedWrite) -> StructType | None:
+def columns_of_changes(timeline: Timeline, commit: CompletedWrite) -> StructType | None:
     """The columns of the commit's feed; None for one of a release that did not keep them."""
     return unpack_columns(timeline.metadata(commit).get(METADATA_PREFIX + COLUMNS_KEY))
 

@@ -18,6 +18,7 @@ from spark_jobs.contracts.arguments import Interval, format_clock
 from spark_jobs.marts.scopes import windows
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
+from spark_jobs.storage.serving.places import ServedPlaces
 from tests.support.made_tables import MadeTable, at
 from tests.support.refreshes import MART, NOON, SPEC, refresh_of, settings_of
 
@@ -150,3 +151,12 @@ def test_a_source_whose_commits_were_taken_away_is_read_as_a_whole(tmp_path: Pat
         table(tmp_path, each, 1, 2, *([] if each == source else [3]))
     table(tmp_path, MART.name, 4, **KEPT)
     assert f"is not on the timeline of {source}" in refresh_of(tmp_path).why_full
+
+
+def test_a_mart_keeps_its_changes_while_the_store_can_read_on_from_what_it_has(made: Path):
+    """No mart reads this one. Its commits are 4 and 5."""
+    places = ServedPlaces(settings_of(made))
+    assert not refresh_of(made, NOON).is_fed
+    for number, is_fed in ((3, False), (4, True), (5, True)):
+        places.write(MART.name, at(number))
+        assert refresh_of(made, NOON).is_fed == is_fed

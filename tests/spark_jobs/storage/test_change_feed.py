@@ -24,9 +24,13 @@ from spark_jobs.storage.change_feed import (
     AFTER,
     BEFORE,
     CHANGES_KEY,
+    FOLDER_COLUMN,
+    columns_of_changes,
     drop_changes,
+    folders_in,
     forget_changes,
     read_changes,
+    read_folders,
     write_changes,
 )
 from spark_jobs.storage.consumers import ConsumerState
@@ -107,6 +111,18 @@ def read(spark: SparkSession, settings: Settings, after: int, up_to: int) -> lis
 def test_a_window_holds_the_changes_of_all_its_commits(spark, settings, fed, after, up_to):
     expected = [change for number, changes in FEEDS.items() if after < number <= up_to for change in changes]
     assert read(spark, settings, after, up_to) == in_order(expected)
+
+
+@pytest.mark.spark
+def test_changes_are_read_with_the_folder_that_they_are_from(spark, settings, fed):
+    folders_ = folders_in(units(settings), window(1, 4), settings)
+    assert folders_ == [fed[2], fed[3], fed[4]]
+    columns = columns_of_changes(units(settings), units(settings).writes[-1])
+    assert columns is not None
+    rows_df = read_folders(spark, "units", folders_, columns, settings)
+    found = {(row[FOLDER_COLUMN], row[AFTER] and tuple(row[AFTER])) for row in rows_df.collect()}
+    assert found == {(fed[number], after) for number, changes in FEEDS.items() for _, after in changes}
+    assert [folders_in(units(settings), window(after, 4), settings) for after in (4, 0)] == [[], None]
 
 
 @pytest.mark.spark
@@ -215,25 +231,26 @@ def kept(settings: Settings) -> Settings:
 
 
 @pytest.mark.parametrize(
-    ("states", "left"),
+    ("states", "served", "left"),
     [
-        ({"a": reader(4), "b": reader(3)}, "456"),
-        ({"a": reader(6)}, ""),
-        ({"a": reader(9), "b": ConsumerState(), "c": reader(2, "agents")}, ""),
-        ({"a": ConsumerState(checkpoints={"units": BEGINNING})}, "23456"),
-        ({"c": reader(2, "agents")}, "23456"),
-        ({}, "23456"),
+        ({"a": reader(4), "b": reader(3)}, None, "456"),
+        ({"a": reader(6)}, None, ""),
+        ({"a": reader(9), "b": ConsumerState(), "c": reader(2, "agents")}, None, ""),
+        ({"a": ConsumerState(checkpoints={"units": BEGINNING})}, None, "23456"),
+        ({"c": reader(2, "agents")}, None, "23456"),
+        ({}, None, "23456"),
+        ({}, at(3), "456"),
+        ({"a": reader(3)}, at(5), "456"),
     ],
-    ids=["two readers", "read by all", "others' checkpoints", "not begun", "no one reads it", "no one reads"],
 )
 def test_what_every_consumer_has_read_is_forgotten_and_what_dead_writers_left(
-    kept: Settings, states: Mapping[str, ConsumerState], left: str
+    kept: Settings, states: Mapping[str, ConsumerState], served: Instant | None, left: str
 ) -> None:
     expected = {"alive", *(f"feed{number}" for number in left)}
-    removed = forget_changes(units(kept), states.values(), kept, now_ns=NOW_NS)
+    removed = forget_changes(units(kept), states.values(), kept, now_ns=NOW_NS, served=served)
     assert {path.name for path in folders(kept).iterdir()} == expected
     assert removed == 8 - len(expected)
-    assert forget_changes(units(kept), states.values(), kept, now_ns=NOW_NS) == 0
+    assert forget_changes(units(kept), states.values(), kept, now_ns=NOW_NS, served=served) == 0
 
 
 def test_the_newest_commits_alone_are_kept_for_one_who_never_reads(kept, monkeypatch):

@@ -196,6 +196,14 @@ def test_archive_never_passes_the_slowest_consumer(tmp_path: Path, place: int, k
     assert (need.is_due, need.keep_commits) == (is_due, keep)
 
 
+def test_the_archive_passes_the_last_commit_that_kept_changes(tmp_path: Path):
+    """A mart that is served no more keeps none: of one commit, like the name of its folder, they are no knowledge."""
+    of_feed = {"lakehouse.changes": "folder", "lakehouse.changes_columns": "packed"}
+    table = MadeTable(COPIED, tmp_path / "t").commits(1, 2, action="commit", extraMetadata=of_feed)
+    table.commits(*range(3, 9), action="commit", extraMetadata={"lakehouse.clock": "now"})
+    assert needs_of(table)[Service.ARCHIVE].keep_commits == TARGETS.archive_commits // 2
+
+
 def test_archive_keeps_the_commit_that_knows_something_no_later_one_says(tmp_path: Path):
     table = MadeTable(COPIED, tmp_path / "t")
     table.commits(*range(1, 8), action="commit", extraMetadata={"lakehouse.run": "x", "schema": "y"})

@@ -30,13 +30,18 @@ def run(context: JobContext[ServeOptions]) -> JobResult:
     marts = _marts_of(context)
     store = ServingStore(parse_address(settings), wait_seconds=settings.lease_wait_seconds)
     held = {hold.table: hold for hold in Holds(settings).held()}
-    outcomes = serve_marts(context, marts, store, held.values())
+    servings = serve_marts(context, marts, store, held.values())
+    outcomes = [serving.outcome for serving in servings]
     absent = tuple(f"{o.table} has no commit yet: nothing to serve" for o in outcomes if o.instant is None)
+    whole = tuple(f"{s.outcome.table}: all rows are written because {s.why_all}" for s in servings if s.why_all)
     return context.result(
         DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
-        counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
-        messages=(*absent, *(_of_hold(held[mart.name]) for mart in marts if mart.name in held)),
+        counters={
+            "rows_written": sum(outcome.rows for outcome in outcomes),
+            "rows_deleted": sum(serving.deleted for serving in servings),
+        },
+        messages=(*absent, *whole, *(_of_hold(held[mart.name]) for mart in marts if mart.name in held)),
     )
 
 

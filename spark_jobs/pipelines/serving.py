@@ -2,59 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.arguments import parse_clock
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.marts import MartSpec
+from spark_jobs.pipelines.mart_rows import MartRows, StoredRows
 from spark_jobs.quality.holds import Hold
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.lease import hold_tables
 from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.reader import read_as_of
-from spark_jobs.storage.serving.store import MartState, ServingStore
+from spark_jobs.storage.serving.changes import ChangesUncertainError
+from spark_jobs.storage.serving.places import ServedPlaces
+from spark_jobs.storage.serving.pulls import newest_state, plan_changes
+from spark_jobs.storage.serving.states import MartState, Written
+from spark_jobs.storage.serving.store import ServingStore
+from spark_jobs.storage.serving.tables import ServedMart
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.transforms.visible import visible_rows
 
 _CLOCK = "clock"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What serving a mart did: rows written and deleted, and why all rows were written where changes were due."""
+
+    outcome: TableOutcome
+    deleted: int = 0
+    why_all: str = ""
+
+
+ReadRows = Callable[[Timeline, Instant], MartRows]
+
+
 def serve_marts(
     context: AnyContext, marts: Sequence[MartSpec], store: ServingStore, held: Collection[Hold]
-) -> list[TableOutcome]:
-    """Replace the served rows of each mart by those of its newest instant.
+) -> list[Serving]:
+    """Bring the served rows of each mart to those of its newest instant.
 
     A mart whose newest instant is served already is not read; only the clock that it is computed up to may move on. One
     whose newest state was found wrong after its commit (``held`` has an instant of it) is left as it was served last.
     """
+
+    def read(timeline: Timeline, instant: Instant) -> MartRows:
+        return StoredRows(context, timeline, instant)
+
     wrong = {hold.table for hold in held if hold.instant}
-    return [_serve(context, mart, store) for mart in marts if mart.name not in wrong]
+    return [serve_mart(context, mart, store, read) for mart in marts if mart.name not in wrong]
 
 
-def _serve(context: AnyContext, mart: MartSpec, store: ServingStore) -> TableOutcome:
+def serve_mart(context: AnyContext, mart: MartSpec, store: ServingStore, read: ReadRows) -> Serving:
+    """Bring one mart's rows to its newest instant; ``read`` gives its rows as of an instant.
+
+    Only rows that changed are written, where these are known with certainty; else all of them are.
+    """
     settings = context.settings
     with hold_tables((f"{mart.name}.serving",), job=context.job, settings=settings):
         timeline = _timeline(mart, settings)
         timeline.check_readable()
-        if timeline.last is None:
-            return TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False)
+        newest = newest_state(timeline)
+        if newest is None:
+            return Serving(outcome=TableOutcome(table=mart.name, instant=None, rows=0, is_committed=False))
         clock = _clock(timeline, settings)
-        state = MartState(mart=mart.name, instant=timeline.last, clock=clock, served_at=context.clock)
-        served, count = store.served(mart.name), None
-        if served is None or served.instant != state.instant:
-            rows_df = visible_rows(read_as_of(context.spark, timeline.path, state.instant), mart.name, context.spec)
-            count = store.replace(
-                state,
-                rows_df.schema,
-                rows_df.toLocalIterator(),
-                is_on_timeline=lambda instant: _timeline(mart, settings).holds(instant),
-            )
+        state = MartState(mart=mart.name, instant=newest, clock=clock, served_at=context.clock)
+        served, written, why_all = store.served(mart.name), None, ""
+        if served is None or served.instant != newest or not served.is_keyed:
+            way = _Way(mart=mart, timeline=timeline, state=state, rows=read(timeline, newest), settings=settings)
+            written, why_all = way.go(store, served)
         elif served.clock != clock:
             store.keep(state)
-        return TableOutcome(table=mart.name, instant=state.instant, rows=count or 0, is_committed=count is not None)
+        ServedPlaces(settings).write(mart.name, newest)
+        rows, deleted = (written.rows, written.deleted) if written else (0, 0)
+        outcome = TableOutcome(table=mart.name, instant=newest, rows=rows, is_committed=written is not None)
+        return Serving(outcome=outcome, deleted=deleted, why_all=why_all if written else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """From what the store has of a mart to its newest state."""
+
+    mart: MartSpec
+    timeline: Timeline
+    state: MartState
+    rows: MartRows
+    settings: Settings
+
+    def go(self, store: ServingStore, served: ServedMart | None) -> tuple[Written | None, str]:
+        """Write what changed, or else everything; gives also why everything, "" for a mart that was never served."""
+        why_all = ""
+        if served is not None:
+            try:
+                return self._changes(store, served), ""
+            except ChangesUncertainError as error:
+                why_all = str(error)
+        schema, is_on_timeline = self.rows.schema, self._is_on_timeline
+        return store.replace(self.state, schema, self.rows.all(), is_on_timeline=is_on_timeline), why_all
+
+    def _changes(self, store: ServingStore, served: ServedMart) -> Written | None:
+        schema, is_appended = self.rows.schema, self.mart.mode.traits.is_appended
+        pull = plan_changes(
+            self.timeline, served, schema, self.state.instant, is_appended=is_appended, settings=self.settings
+        )
+        return store.change(self.state, schema, self.rows.changed(pull), after=pull.after)
+
+    def _is_on_timeline(self, instant: Instant) -> bool:
+        return _timeline(self.mart, self.settings).holds(instant)
 
 
 def _timeline(mart: MartSpec, settings: Settings) -> Timeline:

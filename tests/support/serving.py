@@ -19,7 +19,8 @@ from local_stack.servers.databases import Server
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.serving.address import Database, parse_address
-from spark_jobs.storage.serving.store import MartState, ServingStore
+from spark_jobs.storage.serving.states import KeyedRow, MartState
+from spark_jobs.storage.serving.store import ServingStore
 from tests.support.processes import wait_until
 
 MART = "agent_totals"
@@ -147,6 +148,11 @@ def rows(number: int) -> list[tuple[int, str, Decimal]]:
     return [(agent, f"agent {agent} é🏠", Decimal(f"{number}.{agent:04d}")) for agent in range(40 + number)]
 
 
+def keyed(values: Iterable[Sequence[Any]]) -> Iterator[KeyedRow]:
+    """The rows with a record key each: their place."""
+    return ((f"{place}", row) for place, row in enumerate(values))
+
+
 def serve(
     store: ServingStore,
     number: int,
@@ -154,17 +160,19 @@ def serve(
     *,
     schema: T.StructType = SCHEMA,
     timeline: Iterable[int] = (),
+    mart: str = MART,
 ) -> int | None:
-    """Serve the n-th state of the mart, whose timeline holds the commits ``timeline``."""
+    """Serve all rows of the n-th state of the mart, whose timeline holds these commits; gives how many it wrote."""
     known = {instant(each) for each in timeline}
     values = rows(number) if values is None else values
-    return store.replace(state(number), schema, values, is_on_timeline=known.__contains__)
+    written = store.replace(state(number, mart), schema, keyed(values), is_on_timeline=known.__contains__)
+    return written.rows if written else None
 
 
-def seen(place: Place) -> tuple[set[str], list[tuple[int, str, Decimal]]]:
-    """Instants and rows of the mart, by agent; SQLite keeps decimals as text."""
-    found = place.query(f"SELECT true_for, agent_id, agent_name, total FROM {MART} ORDER BY agent_id")
-    return {row[0] for row in found}, [(row[1], row[2], Decimal(row[3])) for row in found]
+def seen(place: Place) -> list[tuple[int, str, Decimal]]:
+    """Rows of the mart, by agent; SQLite keeps decimals as text."""
+    found = place.query(f"SELECT agent_id, agent_name, total FROM {MART} ORDER BY agent_id")
+    return [(row[0], row[1], Decimal(row[2])) for row in found]
 
 
 def recorded(place: Place) -> tuple[str, int]:
@@ -175,5 +183,5 @@ def recorded(place: Place) -> tuple[str, int]:
 
 def assert_serves(place: Place, number: int) -> None:
     """The store holds the n-th state of the mart, the whole of it and nothing else."""
-    assert seen(place) == ({instant(number)}, rows(number))
+    assert seen(place) == rows(number)
     assert recorded(place) == (instant(number), len(rows(number)))

@@ -14,6 +14,7 @@ SQLite has no decimals: as REAL they would lose digits, so they are text there.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -30,8 +31,8 @@ from spark_jobs.storage.serving.address import Database
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-TRUE_FOR, TRUE_AT = "true_for", "true_at"
-"""Columns that every served row has beside its mart's own."""
+ROW_KEY = "row__key"
+"""The primary key of every served table, beside the mart's own columns, none of which has two underscores."""
 
 Bind = Callable[[Any], Any]
 
@@ -40,9 +41,26 @@ def check_columns(mart: str, schema: T.StructType) -> Mapping[str, T.DataType]:
     """The mart's columns by name; ContractError for a name that cannot be served."""
     for name in schema.names:
         check_identifier(name, f"mart {mart}: column")
-        if name in (TRUE_FOR, TRUE_AT):
+        if name == ROW_KEY:
             raise ContractError(f"mart {mart}: column {name!r} is a name that the serving store gives; choose another")
     return {field.name: field.dataType for field in schema.fields}
+
+
+def types_of(schema: T.StructType) -> dict[str, str]:
+    """The columns with their types, by Spark's names."""
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
+def row_key(key: str) -> str:
+    """The primary key of the row with this record key, which may be longer than a database lets a key be."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def key_type() -> TypeEngine[Any]:
+    """The type of :func:`row_key`."""
+    import sqlalchemy as sa
+
+    return sa.String(64)
 
 
 def text_type(database: Database) -> TypeEngine[Any]:

@@ -1,23 +1,22 @@
-"""Putting the rows of a mart, as of one instant, where dashboards read: whole states only, each with its instant."""
+"""Putting the rows of a mart, as of one instant, where dashboards read: from one whole state to the next."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import StructType
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.identifiers import check_identifier
-from spark_jobs.contracts.instants import Instant, moment_of, parse_instant
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.serving.address import ServingAddress
-from spark_jobs.storage.serving.columns import TRUE_AT, TRUE_FOR, build_bind, check_columns, in_database
+from spark_jobs.storage.serving.changes import ChangesUncertainError, RowChange
+from spark_jobs.storage.serving.columns import ROW_KEY, build_bind, check_columns, row_key
 from spark_jobs.storage.serving.sessions import ServingSessions
+from spark_jobs.storage.serving.states import KeyedRow, MartState, TableChange, Written
 from spark_jobs.storage.serving.tables import RECORD, ServedMart, ServingTables
 
 if TYPE_CHECKING:
@@ -28,71 +27,6 @@ _CHUNK = 1_000
 
 Rows = Iterator[dict[str, Any]]
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MartState:
-    """A mart as of ``instant`` of its own timeline; ``clock`` is the one it was brought to, ``served_at`` the run's."""
-
-    mart: str
-    instant: Instant
-    clock: datetime | None
-    served_at: datetime
-
-    def __post_init__(self) -> None:
-        check_identifier(self.mart, "mart")
-        parse_instant(self.instant)
-        if self.mart == RECORD:
-            raise ContractError(f"mart {self.mart}: the serving store keeps its own record under this name; rename it")
-
-    @property
-    def true_at(self) -> datetime:
-        """The instant as a time."""
-        return moment_of(self.instant)
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A mart's table on its way from what is ``served`` in ``columns`` to ``state`` with ``schema``."""
-
-    connection: Connection
-    state: MartState
-    schema: StructType
-    served: ServedMart | None
-    columns: frozenset[str]
-
-    @property
-    def wanted(self) -> dict[str, str]:
-        """The mart's columns with their types, by Spark's names."""
-        return {field.name: field.dataType.simpleString() for field in self.schema.fields}
-
-    @property
-    def is_fit(self) -> bool:
-        """True when the table can hold the rows, once it has the columns that are missing."""
-        known = self.served.column_types if self.served else {}
-        return bool(self.columns) and all(known.get(n) == kind for n, kind in self.wanted.items() if n in self.columns)
-
-    @property
-    def missing(self) -> list[str]:
-        """Columns that the table lacks."""
-        return [name for name in self.wanted if name not in self.columns]
-
-    @property
-    def types(self) -> dict[str, str]:
-        """Types of all columns of a table that is fit: those that the mart no longer has stay, with nulls."""
-        return {**(self.served.column_types if self.served and self.is_fit else {}), **self.wanted}
-
-    def served_with(self, row_count: int) -> ServedMart:
-        """The record when it is done."""
-        return ServedMart(
-            mart=self.state.mart,
-            instant=self.state.instant,
-            true_at=self.state.true_at,
-            clock=self.state.clock,
-            row_count=row_count,
-            served_at=self.state.served_at,
-            column_types=self.types,
-        )
 
 
 class ServingStore:
@@ -135,10 +69,10 @@ class ServingStore:
         self,
         state: MartState,
         schema: StructType,
-        rows: Iterable[Sequence[Any]],
+        rows: Iterable[KeyedRow],
         *,
         is_on_timeline: Callable[[Instant], bool],
-    ) -> int | None:
+    ) -> Written | None:
         """Put ``rows`` in the place of the mart's rows; readers see all of the old ones, then all of the new.
 
         Rows of a later instant stay, unless that instant is gone from the timeline (the table was restored): a late
@@ -151,24 +85,83 @@ class ServingStore:
             is_on_timeline: whether the mart's timeline, looked at again, still has an instant.
 
         Returns:
-            How many rows were written; None when the store holds this instant, or a later one, already.
+            What was written; None when the store holds this instant, or a later one, already.
+
+        Raises:
+            ContractError: two rows have one key, or a column or a value cannot be served.
         """
         check_columns(state.mart, schema)
-        values = self._values(state, schema, rows)
-        values = chain(
-            list(islice(values, _CHUNK)), values
-        )  # the lake has begun to answer: only now a transaction opens
+        bind = self._binding(state.mart, schema)
+        bound = (bind(key, of_row) for key, of_row in rows)
+        values = chain(list(islice(bound, _CHUNK)), bound)  # the lake has begun to answer: only now a transaction opens
         with self._sessions.open_for(state.mart) as connection:
             for step in (self._add_columns, self._replace_rows):
                 with self._sessions.writing(connection, state.mart):
                     served, columns = self._tables.read(connection, state.mart)
                     if served and _is_late(state, served, is_on_timeline):
                         return None
-                    count = step(_Change(connection, state, schema, served, columns), values)
-        log.info("%s: %d rows of %s are served", state.mart, count, state.instant)
-        return count
+                    count = step(TableChange(connection, state, schema, served, columns), values)
+        log.info("%s: all %d rows of %s are served", state.mart, count, state.instant)
+        return Written(rows=count)
 
-    def _add_columns(self, change: _Change, _values: Rows) -> int:
+    def change(
+        self, state: MartState, schema: StructType, changes: Iterable[RowChange], *, after: Instant
+    ) -> Written | None:
+        """Write the rows that changed since the instant that is served; readers see the old state, then the new one.
+
+        Args:
+            state: what the rows are true for afterwards.
+            schema: the columns, in the order of the values in each row.
+            changes: one for each key whose row differs; read once, a thousand at a time.
+            after: the instant that the changes begin after.
+
+        Returns:
+            What was written; None when the store holds the state already.
+
+        Raises:
+            ChangesUncertainError: the store is not at ``after``, or its table is not what was served then. Nothing was
+                written: :meth:`replace` all rows.
+        """
+        check_columns(state.mart, schema)
+        changes = iter(changes)
+        changes = chain(list(islice(changes, _CHUNK)), changes)  # as for a replacement
+        with (
+            self._sessions.open_for(state.mart) as connection,
+            self._sessions.writing(connection, state.mart),
+        ):
+            served, columns = self._tables.read(connection, state.mart)
+            if served and served.instant == state.instant:
+                return None
+            change = TableChange(connection, state, schema, served, columns)
+            if served is None or served.instant != after:
+                raise ChangesUncertainError("another run served it meanwhile")
+            if not change.is_fit or change.missing:
+                raise ChangesUncertainError("its table in the store has other columns")
+            written, count = self._write_changes(change, changes, served.row_count)
+            self._tables.write(connection, change.served_with(count))
+        log.info("%s: %d rows written, %d deleted of %s", state.mart, written.rows, written.deleted, state.instant)
+        return written
+
+    def _write_changes(self, change: TableChange, changes: Iterator[RowChange], row_count: int) -> tuple[Written, int]:
+        """Write them, and see that the table has as many rows as the mart then; gives also how many."""
+        connection, mart, schema = change.connection, change.state.mart, change.schema
+        table, bind = self._tables.build(mart, schema), self._binding(mart, schema)
+        rows, deleted, expected = 0, 0, row_count
+        while chunk := list(islice(changes, _CHUNK)):
+            came = [bind(each.key, each.values) for each in chunk if each.values is not None]
+            went = [row_key(each.key) for each in chunk if each.values is None and each.was_there]
+            if went:
+                self._tables.delete(connection, table, went)
+            if came:
+                self._tables.upsert(connection, table, came)
+            rows, deleted = rows + len(came), deleted + len(went)
+            expected += len(came) - sum(each.was_there for each in chunk)
+        count = self._tables.count(connection, table)
+        if count != expected:
+            raise ChangesUncertainError(f"its table in the store has {count} rows and not {expected}")
+        return Written(rows=rows, deleted=deleted), count
+
+    def _add_columns(self, change: TableChange, _values: Rows) -> int:
         """Add new columns in a transaction of their own: readers wait for that moment only, and not for the rows."""
         if change.is_fit and change.served and change.missing:
             self._sessions.hurry(change.connection)
@@ -179,15 +172,15 @@ class ServingStore:
             self._tables.add_columns(change.connection, table, change.missing)
         return 0
 
-    def _replace_rows(self, change: _Change, values: Rows) -> int:
+    def _replace_rows(self, change: TableChange, values: Rows) -> int:
         connection, mart = change.connection, change.state.mart
         is_fit = change.is_fit and not change.missing
         if is_fit:
             table = self._tables.build(mart, change.schema)
             connection.execute(table.delete())
-            count = _insert(connection, table, values)
+            count = _insert(connection, table, values, mart)
         else:
-            count = _insert(connection, self._tables.build_beside(connection, mart, change.schema), values)
+            count = _insert(connection, self._tables.build_beside(connection, mart, change.schema), values, mart)
             self._sessions.hurry(connection)
             self._tables.swap(connection, mart, is_there=bool(change.columns))
         self._tables.write(connection, change.served_with(count))
@@ -195,23 +188,34 @@ class ServingStore:
             self._tables.drop_old(connection, mart)
         return count
 
-    def _values(self, state: MartState, schema: StructType, rows: Iterable[Sequence[Any]]) -> Rows:
-        binds = [build_bind(f.dataType, self._database, f"mart {state.mart}: {f.name}") for f in schema.fields]
-        same = {TRUE_FOR: state.instant, TRUE_AT: in_database(state.true_at, self._database)}
-        for row in rows:
-            own = {name: bind(value) for name, bind, value in zip(schema.names, binds, row, strict=True)}
-            yield {**own, **same}
+    def _binding(self, mart: str, schema: StructType) -> Callable[[str, Sequence[Any]], dict[str, Any]]:
+        """How a row is handed to the driver: its values by column, and its key."""
+        binds = [build_bind(f.dataType, self._database, f"mart {mart}: {f.name}") for f in schema.fields]
+
+        def bind(key: str, values: Sequence[Any]) -> dict[str, Any]:
+            own = {name: bind(value) for name, bind, value in zip(schema.names, binds, values, strict=True)}
+            return {**own, ROW_KEY: row_key(key)}
+
+        return bind
 
 
 def _is_late(state: MartState, served: ServedMart, is_on_timeline: Callable[[Instant], bool]) -> bool:
     if served.instant <= state.instant:
-        return served.instant == state.instant
+        return served.instant == state.instant and served.is_keyed
     return is_on_timeline(served.instant)
 
 
-def _insert(connection: Connection, table: Table, values: Rows) -> int:
+def _insert(connection: Connection, table: Table, values: Rows, mart: str) -> int:
+    from sqlalchemy.exc import IntegrityError
+
     count = 0
     while chunk := list(islice(values, _CHUNK)):
-        connection.execute(table.insert(), chunk)
+        try:
+            connection.execute(table.insert(), chunk)
+        except IntegrityError:
+            raise ContractError(
+                f"mart {mart} has two rows with the same values in the columns of its grain, so the store cannot tell "
+                f"them apart; correct its SQL or its grain"
+            ) from None
         count += len(chunk)
     return count

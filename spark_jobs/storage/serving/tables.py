@@ -15,10 +15,10 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.storage.serving.address import Database
 from spark_jobs.storage.serving.columns import (
-    TRUE_AT,
-    TRUE_FOR,
+    ROW_KEY,
     column_type,
     in_database,
+    key_type,
     text_type,
     timestamp_type,
 )
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 RECORD = "served_marts"
+_OF_EARLIER_RELEASES = "true_for"
+"""A column of the tables of releases that wrote no key."""
 _MYSQL_OPTIONS: Mapping[str, Any] = {
     "mysql_engine": "InnoDB",
     "mysql_charset": "utf8mb4",
@@ -36,7 +38,10 @@ _MYSQL_OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedMart:
-    """What the store holds of a mart. ``column_types`` are Spark's names of its columns' types."""
+    """What the store holds of a mart. ``column_types`` are Spark's names of its columns' types.
+
+    ``is_keyed`` is False of a table that an earlier release made, which has no primary key.
+    """
 
     mart: str
     instant: Instant
@@ -45,6 +50,7 @@ class ServedMart:
     row_count: int
     served_at: datetime
     column_types: Mapping[str, str]
+    is_keyed: bool = True
 
 
 class ServingTables:
@@ -61,8 +67,9 @@ class ServingTables:
         found = connection.execute(query).mappings().one_or_none()
         if found is None or not columns:
             return None, columns
-        times = {name: _in_utc(found[name]) for name in ("true_at", "clock", "served_at")}
-        return ServedMart(**{**found, **times, "column_types": json.loads(found["column_types"])}), columns
+        facts: dict[str, Any] = {name: _in_utc(found[name]) for name in ("true_at", "clock", "served_at")}
+        facts |= {"column_types": json.loads(found["column_types"]), "is_keyed": ROW_KEY in columns}
+        return ServedMart(**{**found, **facts}), columns
 
     def write(self, connection: Connection, served: ServedMart) -> None:
         """Put the record of a mart in the place of the one there is."""
@@ -86,8 +93,7 @@ class ServingTables:
             _quoted(name),
             sa.MetaData(),
             *columns,
-            sa.Column(TRUE_FOR, sa.String(17), nullable=False),
-            sa.Column(TRUE_AT, timestamp_type(self._database), nullable=False),
+            sa.Column(ROW_KEY, key_type(), primary_key=True),
             **_MYSQL_OPTIONS,
         )
 
@@ -99,7 +105,7 @@ class ServingTables:
             found = frozenset(str(column["name"]) for column in sa.inspect(connection).get_columns(name))
         except sa.exc.NoSuchTableError:
             return frozenset()
-        if TRUE_FOR not in found:
+        if not found & {ROW_KEY, _OF_EARLIER_RELEASES}:
             raise ContractError(
                 f"the database has a table {name} that is not the serving store's; rename it, or give the store a "
                 f"database or schema of its own"
@@ -113,6 +119,29 @@ class ServingTables:
         for name in names:
             column = sa.schema.CreateColumn(table.c[name]).compile(dialect=connection.dialect)
             connection.exec_driver_sql(f"ALTER TABLE {_sql(connection, table.name)} ADD COLUMN {column}")
+
+    def count(self, connection: Connection, table: Table) -> int:
+        """How many rows the table has."""
+        import sqlalchemy as sa
+
+        return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+    def upsert(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Write these rows, each in the place of the one with its key if there is one."""
+        from sqlalchemy.dialects import mysql, postgresql, sqlite
+
+        if self._database is Database.MYSQL:
+            added = mysql.insert(table)
+            others = {c.name: added.inserted[c.name] for c in table.columns if not c.primary_key}
+            connection.execute(added.on_duplicate_key_update(others), rows)
+            return
+        insert = (postgresql if self._database is Database.POSTGRESQL else sqlite).insert(table)
+        values = {c.name: insert.excluded[c.name] for c in table.columns if not c.primary_key}
+        connection.execute(insert.on_conflict_do_update(index_elements=[table.c[ROW_KEY]], set_=values), rows)
+
+    def delete(self, connection: Connection, table: Table, keys: list[str]) -> None:
+        """Remove the rows with these keys."""
+        connection.execute(table.delete().where(table.c[ROW_KEY].in_(keys)))
 
     def build_beside(self, connection: Connection, mart: str, schema: StructType) -> Table:
         """An empty table that will take the mart's place; what an earlier attempt left is removed."""

@@ -62,9 +62,9 @@ def query(lake: Lake, sql: str) -> list[Any]:
 
 
 def served(lake: Lake) -> tuple[set[str], list[tuple[int, int]]]:
-    """Instants and deals by agent."""
-    rows = query(lake, f"SELECT true_for, agent_id, deals FROM {MART} ORDER BY agent_id")
-    return {row[0] for row in rows}, [row[1:] for row in rows]
+    """Instant and deals by agent."""
+    rows = query(lake, f"SELECT agent_id, deals FROM {MART} ORDER BY agent_id")
+    return {row[0] for row in query(lake, f"SELECT instant FROM served_marts WHERE mart = '{MART}'")}, rows
 
 
 @pytest.mark.hudi
@@ -79,14 +79,16 @@ def test_the_newest_commit_is_served_once(lake: Lake):
     assert result.status == DONE
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
     columns = [row[1] for row in query(lake, f"PRAGMA table_info({MART})")]
-    assert columns == ["day", "project_id", "agent_id", "deals", "contract_total", "true_for", "true_at"]
+    assert columns == ["day", "project_id", "agent_id", "deals", "contract_total", "row__key"]
     assert query(lake, f"SELECT DISTINCT contract_total, project_id FROM {MART}") == [(str(TOTAL), None)]
 
     again = lake.run("serve", layer=["fast"], mart=[MART])
     assert (again.status, [o.is_committed for o in again.tables]) == (NOTHING_TO_DO, [False])
 
     two = write(lake, SECOND)
-    assert lake.run("serve", layer=["stitch,fast"], mart=[MART]).tables[0].instant == two
+    second = lake.run("serve", layer=["stitch,fast"], mart=[MART])
+    assert second.tables[0].instant == two
+    assert second.messages == (f"{MART}: all rows are written because a commit since then kept no changes",)
     assert served(lake) == ({two}, [(1, 1), (2, 5), (4, 1)])
 
 
@@ -101,7 +103,7 @@ def test_rows_are_those_of_the_commit_that_is_named(lake: Lake, monkeypatch: pyt
             commits.append(write(lake, SECOND))
         return read_as_of(*arguments)
 
-    monkeypatch.setattr("spark_jobs.pipelines.serving.read_as_of", overtaken)
+    monkeypatch.setattr("spark_jobs.pipelines.mart_rows.read_as_of", overtaken)
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == one
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == commits[0]

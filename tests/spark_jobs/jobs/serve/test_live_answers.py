@@ -65,7 +65,7 @@ def test_dashboards_see_one_batch_at_a_time_and_its_instant(lake: Lake, places: 
                 instants[outcome.table].append(str(outcome.instant))
             if number == 1:
                 for mart, value in VALUES.items():
-                    sql = f"SELECT {value}, true_for FROM {mart}"
+                    sql = f"SELECT {value}, instant FROM {mart} JOIN served_marts ON mart = '{mart}'"
                     watching[mart] = [stack.enter_context(Dashboard(place, sql, pause_seconds=1)) for place in places]
         for dashboard in (each for dashboards in watching.values() for each in dashboards):
             dashboard.wait_for_next_query()
@@ -73,7 +73,7 @@ def test_dashboards_see_one_batch_at_a_time_and_its_instant(lake: Lake, places: 
         assert len(set(instants[mart])) == BATCHES, mart
         known = dict(zip(instants[mart], range(1, BATCHES + 1), strict=True))
         for dashboard in dashboards:
-            seen = [{(Decimal(value), true_for) for value, true_for in answer} for answer in dashboard.answers]
+            seen = [{(Decimal(value), instant) for value, instant in answer} for answer in dashboard.answers]
             assert seen == [{(Decimal(known[instant]), instant)} for ((_, instant),) in seen], mart
             assert [len(answer) for answer in dashboard.answers] == [AGENTS] * len(seen), mart
             numbers = [known[instant] for ((_, instant),) in seen]

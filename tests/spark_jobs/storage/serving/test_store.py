@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import types as T
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.storage.serving.store import MartState
+from spark_jobs.storage.serving.states import MartState
 from tests.support.serving import (
     MART,
     SCHEMA,
@@ -22,6 +22,7 @@ from tests.support.serving import (
     assert_serves,
     file_of,
     instant,
+    keyed,
     recorded,
     rows,
     seen,
@@ -46,21 +47,21 @@ def test_the_state_that_is_served_is_not_written_again(place: Place):
     assert_serves(place, 1)
 
 
-def test_every_row_and_the_record_say_when_they_are_true(place: Place):
+def test_the_record_says_when_the_rows_are_true(place: Place):
     serve(place.store(), 1)
     served = place.store().served(MART)
     assert served is not None
     at = START + timedelta(minutes=1)
     assert (served.instant, served.true_at, served.clock) == ("20260102030505678", at, at)
     assert (served.row_count, served.served_at) == (41, at + timedelta(seconds=1))
-    ((found,),) = place.query(f"SELECT DISTINCT true_at FROM {MART}")
+    ((found,),) = place.query(f"SELECT DISTINCT true_at FROM {MART} JOIN served_marts ON mart = '{MART}'")
     found = datetime.fromisoformat(found) if isinstance(found, str) else found
     assert found.replace(tzinfo=found.tzinfo or UTC) == at
 
 
 def test_a_state_may_have_been_brought_to_no_clock(place: Place):
     store = place.store()
-    store.replace(replace(state(1), clock=None), SCHEMA, rows(1), is_on_timeline=lambda _: False)
+    store.replace(replace(state(1), clock=None), SCHEMA, keyed(rows(1)), is_on_timeline=lambda _: False)
     served = store.served(MART)
     assert served is not None
     assert (served.clock, served.true_at) == (None, START + timedelta(minutes=1))
@@ -70,10 +71,10 @@ def test_a_state_may_have_been_brought_to_no_clock(place: Place):
 def test_an_empty_state_is_a_state(place: Place):
     store = place.store()
     assert serve(store, 1, []) == 0
-    assert (seen(place), recorded(place)) == ((set(), []), (instant(1), 0))
+    assert (seen(place), recorded(place)) == ([], (instant(1), 0))
     serve(store, 2)
     serve(store, 3, [])
-    assert (seen(place), recorded(place)) == ((set(), []), (instant(3), 0))
+    assert (seen(place), recorded(place)) == ([], (instant(3), 0))
 
 
 def test_more_rows_than_are_sent_at_a_time(place: Place):
@@ -123,8 +124,7 @@ def test_the_clock_moves_on_without_new_rows(place: Place):
 def test_marts_know_nothing_of_each_other(place: Place):
     store = place.store()
     serve(store, 1)
-    other = state(2, mart="other")
-    store.replace(other, SCHEMA, rows(2), is_on_timeline=lambda _: True)
+    serve(store, 2, mart="other")
     assert_serves(place, 1)
     assert place.query("SELECT COUNT(*) FROM other") == [(42,)]
 
@@ -153,7 +153,7 @@ def test_no_table_but_the_stores_own_is_touched(place: Place):
     assert place.query(f"SELECT agent_id FROM {MART}") == [(7,)]
 
 
-@pytest.mark.parametrize("name", ["true_for", "true_at", "Agent", "x; DROP TABLE y", 'a"b', "a`b", "_hoodie_file"])
+@pytest.mark.parametrize("name", ["row__key", "Agent", "x; DROP TABLE y", 'a"b', "a`b", "_hoodie_file"])
 def test_columns_with_names_that_cannot_be_served(tmp_path, name):
     store = file_of(tmp_path / "s").store()
     with pytest.raises(ContractError, match="column"):

@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.storage.serving import sessions
 from spark_jobs.storage.serving.address import Database
-from tests.support.serving import MART, SCHEMA, Place, assert_serves, instant, rows, serve, state
+from tests.support.serving import MART, SCHEMA, Place, assert_serves, rows, serve
 
 OTHER = T.StructType([*SCHEMA.fields[:2], T.StructField("total", T.DecimalType(20, 4))])
 
@@ -131,9 +131,9 @@ def test_the_longest_names(place: Place):
     for last, schema in (("a", SCHEMA), ("b", SCHEMA), ("a", OTHER), ("b", OTHER)):
         mart = "m" * 62 + last
         number = 1 if schema is SCHEMA else 2
-        store.replace(state(number, mart), schema, rows(number), is_on_timeline=lambda _: True)
+        serve(store, number, schema=schema, mart=mart, timeline=(1, 2))
     for last in "ab":
-        assert place.query(f"SELECT DISTINCT true_for FROM {'m' * 62}{last}") == [(instant(2),)]
+        assert place.query(f"SELECT COUNT(*) FROM {'m' * 62}{last}") == [(len(rows(2)),)]
     assert len(place.tables()) == 3
 
 

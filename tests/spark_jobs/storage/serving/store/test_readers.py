@@ -16,10 +16,9 @@ from pyspark.sql import types as T
 from tests.support.serving import MART, SCHEMA, Dashboard, Place, assert_serves, instant, rows, serve
 
 STATES = 8
-_TABLE = f"SELECT agent_id, agent_name, total, true_for FROM {MART}"
+_TABLE = f"SELECT agent_id, agent_name, total FROM {MART}"
 _WITH_RECORD = (
-    f"SELECT agent_id, agent_name, total, true_for, instant, row_count FROM {MART} "
-    f"LEFT JOIN served_marts ON mart = '{MART}'"
+    f"SELECT agent_id, agent_name, total, instant, row_count FROM {MART} LEFT JOIN served_marts ON mart = '{MART}'"
 )
 _WIDER = T.StructType([*SCHEMA.fields[:2], T.StructField("total", T.DecimalType(38, 6))])
 
@@ -34,7 +33,7 @@ def slowly(dashboard: Dashboard, values: list[Any]) -> Iterator[Any]:
 def answer(number: int, *, is_recorded: bool) -> list[tuple[Any, ...]]:
     """What a dashboard sees of the n-th state, decimals as numbers."""
     record = (instant(number), len(rows(number))) if is_recorded else ()
-    return [(*row, instant(number), *record) for row in rows(number)]
+    return [(*row, *record) for row in rows(number)]
 
 
 def numbers(answers: list[list[tuple[Any, ...]]]) -> list[list[tuple[Any, ...]]]:
@@ -86,7 +85,7 @@ def test_a_dashboard_does_not_wait_for_a_state_that_no_memory_holds(place: Place
     many = [(agent, "long " * 20, Decimal(1)) for agent in range(40_000)]
     store = place.store()
     serve(store, 1)
-    count = f"SELECT COUNT(*), MIN(true_for), MAX(true_for) FROM {MART}"
+    count = f"SELECT COUNT(*), MIN(instant), MAX(instant) FROM {MART} JOIN served_marts ON mart = '{MART}'"
     with Dashboard(place, count) as dashboard:
         dashboard.wait_for_next_query()
         serve(store, 2, chain(many, slowly(dashboard, rows(2))))

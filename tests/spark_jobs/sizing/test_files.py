@@ -91,7 +91,7 @@ class Oracle:
         bytes_ = sum(file.size if file.size > MB / 4 else MB / 4 for file in logs)
         base = self._base(bucket)
         is_large = bytes_ * 100 + 0.01 >= self.targets.compact_log_percent * (base if base > 6 * MB else 6 * MB)
-        minutes = self.targets.compact_minutes
+        minutes: float | None = self.targets.compact_minutes
         if minutes is not None:
             grown = minutes * (base / (12 * MB) if base > 12 * MB else 1)
             minutes = min(grown, max(minutes, self.targets.compact_most_minutes))

@@ -44,8 +44,8 @@ def test_what_is_due_is_listed_with_its_reason(settings: Settings, capsys: pytes
     assert result.due == (("units", "compaction"),)
     assert result.counters == {"services_due": 1, "services_done": 0}
     (line,) = capsys.readouterr().out.splitlines()[2:]
-    reasons = "12 of 288 log files over a base file, 50 of 50 % of its bytes; base files lack what was written since"
-    late = "00000000000000002, over 1440 minutes; 1 of 1 file groups"
+    reasons = "12 of 288 log files over a base file, 50 of 50 % of its bytes; a base file lacks what was written since"
+    late = "00000000000000002, for too long for its size; 1 of 1 file groups"
     assert line.split(maxsplit=3) == ["units", "compaction", "yes", f"{reasons} {late}"]
 
 

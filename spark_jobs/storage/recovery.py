@@ -55,7 +55,7 @@ def settled_timeline(spark: SparkSession, table: str, settings: Settings, *, may
         if timeline.writes or not timeline.has_begun:
             if timeline.unfinished or _has_dead_rollback(timeline):
                 roll_back_dead_writes(spark, timeline)
-                timeline = Timeline(table=table, path=path)
+                timeline = _without_ended_rollbacks(Timeline(table=table, path=path))
             if not timeline.unfinished:
                 if not may_be_ahead:
                     check_timeline(timeline)
@@ -124,11 +124,31 @@ def roll_back_dead_writes(spark: SparkSession, timeline: Timeline) -> None:
 def _has_dead_rollback(timeline: Timeline) -> bool:
     """True when a rollback was cut off after all that it had to do but to say so. One of a service may be at work."""
     files, oldest = Filesystem(timeline.path), time.time() - _DEAD_AFTER * heartbeat_seconds()
-    states = [
-        f".hoodie/{t}.rollback.{state}" for t in timeline.pending_rollbacks for state in ("requested", "inflight")
-    ]
-    changed = [files.changed_ns(state) or 0 for state in states]
+    changed = [files.changed_ns(state) or 0 for state in _rollback_states(timeline)]
     return bool(changed) and max(changed) / 1e9 < oldest
+
+
+def _without_ended_rollbacks(timeline: Timeline) -> Timeline:
+    """The timeline without rollbacks that Hudi leaves pending for ever, though they have done all that they had to do.
+
+    The last thing that a rollback removes is its write's own instant. Of a write that replaces files Hudi 1.2 then
+    looks in vain for the plan, by which it tells it from a clustering, and leaves the rollback alone.
+    """
+    is_at_work = timeline.unfinished or timeline.pending_plans or timeline.pending_restores
+    if is_at_work or not _has_dead_rollback(timeline):
+        return timeline
+    log.warning(
+        "%s: removing rollbacks %s, which were cut off at their end", timeline.table, timeline.pending_rollbacks
+    )
+    files = Filesystem(timeline.path)
+    for state in _rollback_states(timeline):
+        files.delete(state)
+    return Timeline(table=timeline.table, path=timeline.path)
+
+
+def _rollback_states(timeline: Timeline) -> list[str]:
+    """The files of pending rollbacks; the plan is the last one, by which one that is removed in part stays known."""
+    return [f".hoodie/{t}.rollback.{state}" for state in ("inflight", "requested") for t in timeline.pending_rollbacks]
 
 
 def sweep_markers(timeline: Timeline) -> None:

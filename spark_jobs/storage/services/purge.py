@@ -43,9 +43,10 @@ def purge(spark: SparkSession, layout: TableLayout, settings: Settings, clock: d
     _merge_files(spark, layout, settings)
     before = TableState.look(layout, path)
     superseded = {file.path for file in before.superseded(END)}
-    if not superseded:
+    if superseded:
+        _commit_nothing(spark, layout, Timeline(table=layout.name, path=path), settings, clock)
+    elif not before.timeline.pending_cleans:  # of a run that died when it had removed all files
         return 0
-    _commit_nothing(spark, layout, Timeline(table=layout.name, path=path), settings, clock)
     given: dict[str, str | int] = {"clean_policy": "KEEP_LATEST_COMMITS", "retain_commits": 1}
     call(spark, layout.name, path, "run_clean", given, options=build_service_options())
     left = {file.path for file in TableState.look(layout, path).superseded(END)}

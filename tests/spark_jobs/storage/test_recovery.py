@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,30 @@ def test_a_rollback_that_got_no_further_for_long_is_ended(units: MadeTable, monk
     settle(units)
     assert not requested.exists()
     assert markers(units) == set()
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_left"),
+    [((), False), ((6, "compaction"), True), ((5, "replacecommit"), True)],
+    ids=["alone", "a plan", "a write"],
+)
+def test_a_rollback_that_hudi_leaves_at_its_end_is_removed(
+    units: MadeTable, monkeypatch: pytest.MonkeyPatch, beside: tuple[Any, ...], *, is_left: bool
+) -> None:
+    """Of a write that replaces files, whose own instant is gone already; with one that is there, Hudi ends it."""
+    monkeypatch.setattr(recovery, "roll_back_dead_writes", lambda *_: None)
+    units.pending(7, "rollback")
+    if beside:
+        units.pending(*beside)
+    states = [units.folder / ".hoodie" / f"{at(7)}.rollback.{state}" for state in ("requested", "inflight")]
+    make_markers(units, 5)
+    for state in states:
+        state.touch()
+        os.utime(state, (1, 1))
+    with suppress(TableBusyError):
+        settle(units)
+    assert [state.exists() for state in states] == [is_left] * 2
+    assert (markers(units) == {at(5)}) is is_left
 
 
 @pytest.mark.parametrize("is_local", [True, False])

@@ -57,6 +57,10 @@ def test_only_the_newest_state_is_left(table: NumberedTable):
     assert read_pull(table.spark, table.timeline.path, plan_pull(table.timeline, after=last)).collect() == []
     assert purge(table.spark, table.layout, table.settings, CLOCK) == 0
     assert table.timeline.last == now, "nothing to do, no commit"
+    max((Path(table.timeline.path) / ".hoodie").glob("*.clean")).unlink()  # a run that died when all files were gone
+    assert len(table.timeline.pending_cleans) == 1
+    assert purge(table.spark, table.layout, table.settings, CLOCK) == 0
+    assert (table.timeline.pending_cleans, table.timeline.last) == ((), now)
     table.put(5)
     assert table.rows_by_spark() == table.rows_by_rust() == table.expected(5)
 

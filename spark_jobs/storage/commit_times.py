@@ -5,20 +5,26 @@ all, and to which version of a file the log files beside it belong. A lake that 
 (``cp -r``, an upload to an object store) has others: a restore fails half-way, and rows that a compaction has merged
 long ago count once more. The true times are recorded nowhere else, and the order in which commits were begun is as
 good: that is also what Hudi takes for commits that it has archived.
+
+An object store gives times in whole seconds, by its own clock. So a compaction that was begun and ended within one
+second, or by a clock that is ahead of the store's, has a file that is older than its instant: for Hudi it ended before
+it was begun, and log files over its base files belong to the version before, where no reader of Hudi looks for them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, TransientError
 from spark_jobs.contracts.instants import Instant, moment_of
 from spark_jobs.storage.filesystem import Filesystem
 
 MOVED = "lakehouse.moved_up_to_"
 """Beginning of the name of a file in ``.hoodie``; an instant follows: what is older has lost its times for good, and
 nothing is left that they would matter for."""
+_SECOND = 1.0
 _MOST_SKEW_MS = 60_000
 """So far an object store's clock may be ahead of the writers'."""
 
@@ -62,6 +68,42 @@ def find_misdated(writes: Sequence[CompletedWrite], *, is_local: bool) -> tuple[
             found.append(write.time)
         next_begun = next_alike[write.action] = began
     return tuple(reversed(found))
+
+
+def find_early(writes: Sequence[CompletedWrite]) -> list[CompletedWrite]:
+    """The compactions among the writes whose files are older than their instants."""
+    if not any(write.action == "deltacommit" for write in writes):
+        return []  # commits of a copy-on-write table: none has log files
+    found = ((write, _begun_ms(write.time)) for write in writes if write.action == "commit")
+    return [write for write, began in found if began is not None and write.modified_ns // 1_000_000 < began]
+
+
+def set_late_enough(files: Filesystem, writes: Sequence[CompletedWrite]) -> None:
+    """Give the files of the writes times that are not before the instants of these.
+
+    On local storage the instant. Elsewhere the file is written once more, until the store's clock is late enough.
+
+    Raises:
+        TransientError: the store's clock is far behind.
+    """
+    for write in writes:
+        name, began, tries = (
+            f".hoodie/{write.file_name}",
+            (_begun_ms(write.time) or 0) * 1_000_000,
+            _MOST_SKEW_MS // 1000,
+        )
+        if files.is_local:
+            files.set_changed_ns(name, began)
+            continue
+        content = files.read(name)
+        while content is not None and (files.changed_ns(name) or 0) < began:
+            if not tries:
+                raise TransientError(
+                    f"{name}: the store's clock is behind by over a minute; set the clocks, run it again"
+                )
+            tries -= 1
+            time.sleep(_SECOND)  # the store's times have no parts of one
+            files.write(name, content)
 
 
 def is_in_order(writes: Sequence[CompletedWrite]) -> bool:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contracts.errors import RestoreUnfinishedError, TableBusyError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.clocks import check_timeline
-from spark_jobs.storage.commit_times import put_in_order
+from spark_jobs.storage.commit_times import find_early, put_in_order, set_late_enough
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.options import Hudi, build_service_options, heartbeat_seconds
@@ -85,11 +85,23 @@ def check_still(timeline: Timeline) -> None:
         raise TransientError(f"{timeline.table}: another writer was at work meanwhile; run the job again")
 
 
+def with_late_compactions(timeline: Timeline) -> Timeline:
+    """The timeline once no compaction ended before it was begun, by the times of files; whoever ended one calls it."""
+    early = find_early(timeline.writes)
+    if not early:
+        return timeline
+    instants = ", ".join(write.time for write in early)
+    log.info("%s: the files of compactions %s are older than these; setting their times", timeline.table, instants)
+    set_late_enough(Filesystem(timeline.path), early)
+    return Timeline(table=timeline.table, path=timeline.path)
+
+
 def with_times(timeline: Timeline) -> Timeline:
     """The timeline once the files of its commits have the times by which Hudi reads the table, where they can be set.
 
     The caller holds the table's lease.
     """
+    timeline = with_late_compactions(timeline)
     if not timeline.misdated or not timeline.is_local:
         return timeline
     message = "%s: the lake was copied without the times of its files; setting those of %d commits"

@@ -17,7 +17,7 @@ from spark_jobs.storage.layouts import TableLayout
 from spark_jobs.storage.options import Operation, build_service_options
 from spark_jobs.storage.procedures import call
 from spark_jobs.storage.reader import read_stored
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import settled_timeline, with_late_compactions
 from spark_jobs.storage.services.compaction_plans import EVERY_GROUP
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
@@ -63,6 +63,7 @@ def finish_plans(spark: SparkSession, layout: TableLayout, settings: Settings) -
         Heartbeats(layout.name, timeline.path).wait_for_end(timeline.pending_plans)
         procedure, run = ("run_compaction", "run") if layout.is_merged else ("run_clustering", "execute")
         call(spark, layout.name, timeline.path, procedure, {"op": run}, options=_OPTIONS)
+        with_late_compactions(Timeline(table=layout.name, path=timeline.path))
 
 
 def _merge_files(spark: SparkSession, layout: TableLayout, settings: Settings) -> None:

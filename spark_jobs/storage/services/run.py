@@ -14,7 +14,7 @@ from spark_jobs.lake_spec.services import Service
 from spark_jobs.storage.consumers import ConsumerRegistry
 from spark_jobs.storage.heartbeats import Heartbeats
 from spark_jobs.storage.lease import hold_tables, service_lease
-from spark_jobs.storage.recovery import settled_timeline
+from spark_jobs.storage.recovery import settled_timeline, with_late_compactions
 from spark_jobs.storage.services.due import find_needs
 from spark_jobs.storage.services.kind import Done, HeldKind, Need, PlannedKind
 from spark_jobs.storage.services.registry import KINDS
@@ -78,7 +78,7 @@ class TableServices(ServedTable):
             return Done(did="there was nothing to plan", is_done=False)
         Heartbeats(self.name, self.path).wait_for_end(planned)
         self.call(kind.procedure, {"op": kind.operation})
-        timeline = self.timeline()
+        timeline = with_late_compactions(self.timeline())
         if left := [time for time in planned if time in timeline.pending_plans or not timeline.holds(time)]:
             raise TransientError(f"{self.name}: {kind.service.value} of {', '.join(left)} did not end; run it again")
         return Done(did=f"committed at {', '.join(planned)}")

@@ -18,10 +18,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.instants import END, Instant, format_instant, moment_of
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated, is_in_order, put_in_order
+from spark_jobs.storage.commit_times import (
+    MOVED,
+    CompletedWrite,
+    find_early,
+    find_misdated,
+    is_in_order,
+    put_in_order,
+    set_late_enough,
+)
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.recovery import settled_timeline
 from spark_jobs.storage.timeline import Timeline
@@ -174,3 +183,55 @@ def test_in_an_object_store_files_are_written_once_more_in_their_order(table: Pa
     assert put_in_order(files, writes)
     assert written == [(f".hoodie/{each.time}.{each.action}", b"{}") for each in writes]
     assert not put_in_order(files, [replace(writes[0], time=END)])
+
+
+COMPACTED = Instant("20260101120000300")
+COMPACTED_NS = 1_767_268_800_300 * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("action", "others", "late_ms", "is_early"),
+    [
+        ("commit", "deltacommit", -300, True),
+        ("commit", "deltacommit", -1, True),
+        ("commit", "deltacommit", 0, False),
+        ("commit", "deltacommit", 700, False),
+        ("commit", "commit", -300, False),
+        ("deltacommit", "deltacommit", -300, False),
+        ("replacecommit", "deltacommit", -300, False),
+    ],
+)
+def test_a_compaction_whose_file_is_older_than_it_is_found(
+    action: str, others: str, late_ms: int, *, is_early: bool
+) -> None:
+    """Of another write no version of a file is begun over which there are log files."""
+    first = CompletedWrite(time=Instant("20260101115900000"), action=others, modified_ns=COMPACTED_NS - 50 * 10**9)
+    write = CompletedWrite(time=COMPACTED, action=action, modified_ns=COMPACTED_NS + late_ms * 10**6)
+    assert find_early([first, write]) == ([write] if is_early else [])
+
+
+def test_on_a_store_a_file_is_written_once_more_until_its_time_is_late_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is two seconds behind, and gives whole seconds."""
+    files, slept = Filesystem(str(tmp_path)), list[float]()
+    name = f".hoodie/{COMPACTED}.commit"
+    files.write(name, b"what it says")
+    files.is_local = False
+    clock = iter(range(-2, 60))
+    times = {"now": COMPACTED_NS // 10**9 + next(clock)}
+
+    def write(path: str, content: bytes) -> None:
+        assert (path, content) == (name, b"what it says")
+        times["now"] = COMPACTED_NS // 10**9 + next(clock)
+
+    monkeypatch.setattr(files, "write", write)
+    monkeypatch.setattr(files, "changed_ns", lambda _: times["now"] * 10**9)
+    monkeypatch.setattr("spark_jobs.storage.commit_times.time.sleep", slept.append)
+    early = [CompletedWrite(time=COMPACTED, action="commit", modified_ns=0)]
+    set_late_enough(files, early)
+    assert times["now"] * 10**9 > COMPACTED_NS
+    assert len(slept) == 3
+    clock, times["now"] = iter([0] * 100), 0
+    with pytest.raises(TransientError, match=r"store's clock is behind by over a minute; set the clocks"):
+        set_late_enough(files, early)

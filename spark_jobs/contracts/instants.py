@@ -37,7 +37,9 @@ def format_instant(moment: datetime) -> Instant:
 def moment_of(instant: Instant) -> datetime:
     """The moment of an instant, in UTC: what :func:`format_instant` was given, to the millisecond."""
     text = parse_instant(instant)
-    return datetime.strptime(f"{text[:14]}.{text[14:]}000", "%Y%m%d%H%M%S.%f").replace(tzinfo=UTC)
+    day = (int(text[:4]), int(text[4:6]), int(text[6:8]))
+    hour, minute, second, milliseconds = int(text[8:10]), int(text[10:12]), int(text[12:14]), int(text[14:])
+    return datetime(*day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

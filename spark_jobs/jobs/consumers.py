@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import timedelta
-from itertools import pairwise
-from statistics import median
-
 from spark_jobs.context import Job, JobContext, never
-from spark_jobs.contracts.arguments import parse_clock
-from spark_jobs.contracts.checkpoints import needed_from
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.instants import BEGINNING, parse_instant
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.results import DONE, JobResult
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.consumers import ConsumersOptions
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.storage.consumer_places import ConsumerPlace, places_of
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, own_consumers
 from spark_jobs.storage.timeline import Timeline
 
@@ -39,7 +32,9 @@ def run(context: JobContext[ConsumersOptions]) -> JobResult:
     elif options.action == "forget":
         _forget(registry, spec, options.name or "")
     consumers = registry.all()
-    rows = [row for name, state in sorted(consumers.items()) for row in _rows(name, state, settings)]
+    read = {table for state in consumers.values() for table in state.checkpoints}
+    timelines = {table: Timeline(table=table, path=settings.table_path(table)) for table in read}
+    rows = [_row(place) for place in places_of(consumers, timelines)]
     print(format_table(_HEAD, rows) if rows else "no consumer has read anything yet")
     return context.result(DONE, counters={"consumers": len(consumers)})
 
@@ -70,18 +65,9 @@ def _forget(registry: ConsumerRegistry, spec: LakeSpec, name: str) -> None:
     registry.forget(name)
 
 
-def _rows(name: str, state: ConsumerState, settings: Settings) -> Iterator[tuple[object, ...]]:
-    for table, at in sorted(state.checkpoints.items()):
-        timeline = Timeline(table=table, path=settings.table_path(table))
-        behind = sum(1 for write in timeline.writes if write.time > at and not timeline.is_service(write))
-        place = "on the timeline" if timeline.holds(needed_from(at)) else "lost" if timeline.writes else "no table"
-        yield (name, table, at, behind, _every(state.moved), place)
-
-
-def _every(moved: Sequence[str]) -> str:
-    """The usual time between two moves, as people say it."""
-    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(map(parse_clock, moved))]
-    return str(timedelta(seconds=round(median(gaps)))) if gaps else "-"
+def _row(place: ConsumerPlace) -> tuple[object, ...]:
+    every = "-" if place.every is None else str(place.every)
+    return (place.consumer, place.table, place.checkpoint, place.behind, every, place.state.value)
 
 
 JOB = Job(options=ConsumersOptions, run=run, needs_spark=never)

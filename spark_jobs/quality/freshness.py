@@ -56,14 +56,15 @@ class TableFreshness:
 class FreshnessOfLake:
     """Measures the tables of a lake; each timeline is listed once.
 
-    ``waiting_since``: since when something was delivered that was not ingested, if there is something.
+    ``waiting_since``: since when something was delivered that was not ingested, if there is something. ``timelines``
+    and consumers' ``states`` are those that were read before.
     """
 
     spec: LakeSpec
     settings: Settings
     waiting_since: datetime | None
-    _timelines: dict[str, Timeline] = field(default_factory=dict)
-    _states: dict[str, ConsumerState] = field(default_factory=dict)
+    timelines: dict[str, Timeline] = field(default_factory=dict)
+    states: dict[str, ConsumerState] = field(default_factory=dict)
 
     def of(self, table: str) -> TableFreshness:
         """How fresh the log, an entity table or a mart is."""
@@ -83,9 +84,9 @@ class FreshnessOfLake:
 
     def timeline(self, table: str) -> Timeline:
         """The table's timeline, as it was when first read."""
-        if table not in self._timelines:
-            self._timelines[table] = Timeline(table=table, path=self.settings.table_path(table))
-        return self._timelines[table]
+        if table not in self.timelines:
+            self.timelines[table] = Timeline(table=table, path=self.settings.table_path(table))
+        return self.timelines[table]
 
     def _promise(self, table: str) -> FreshnessPromise:
         own = {mart.name: mart.freshness for mart in self.spec.marts}.get(table)
@@ -94,22 +95,24 @@ class FreshnessOfLake:
     def _waiting_since(self, table: str) -> datetime | None:
         if table == self.spec.log:
             return self.waiting_since
-        unread = (self._first_unread(table, source) for source in self._sources(table))
+        unread = (self.first_unread(table, source) for source in self.sources(table))
         return min((moment_of(instant) for instant in unread if instant), default=None)
 
-    def _first_unread(self, table: str, source: str) -> Instant | None:
+    def first_unread(self, table: str, source: str) -> Instant | None:
+        """The oldest commit of a source that the table lacks, or None."""
         timeline = self.timeline(source)
-        window = InstantRange(after=self._checkpoint(table, source), up_to=timeline.readable_up_to)
+        window = InstantRange(after=self.checkpoint(table, source), up_to=timeline.readable_up_to)
         changes = timeline.changes_in(window)
         return changes[0].time if changes else None
 
-    def _checkpoint(self, table: str, source: str) -> Instant:
+    def checkpoint(self, table: str, source: str) -> Instant:
+        """The instant of a source up to which the table holds everything."""
         consumer = table if table in self.spec.mart_names else SPLIT
-        if consumer not in self._states:
-            self._states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
-        return instant_of(table_checkpoint(self._states[consumer], self.timeline(table), source))
+        if consumer not in self.states:
+            self.states[consumer] = ConsumerRegistry(self.settings.base_path).read(consumer)
+        return instant_of(table_checkpoint(self.states[consumer], self.timeline(table), source))
 
-    def _sources(self, table: str) -> tuple[str, ...]:
+    def sources(self, table: str) -> tuple[str, ...]:
         """What a table other than the log is made of."""
         if table not in self.spec.mart_names:
             return (self.spec.log,)
@@ -121,11 +124,11 @@ class FreshnessOfLake:
         if table == self.spec.log:
             return _moment(self.timeline(table).newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY))
         found = (
-            self._event_as_of(source, self._checkpoint(table, source))
-            if self._first_unread(table, source)
+            self._event_as_of(source, self.checkpoint(table, source))
+            if self.first_unread(table, source)
             else self._newest_event(source)
-            for source in self._sources(table)
-            if self._checkpoint(table, source) != BEGINNING
+            for source in self.sources(table)
+            if self.checkpoint(table, source) != BEGINNING
         )
         return max(filter(None, found), default=None)
 
@@ -134,7 +137,7 @@ class FreshnessOfLake:
         timeline = self.timeline(table)
         if table == self.spec.log:
             return _moment(timeline.newest_metadata(METADATA_PREFIX + NEWEST_EVENT_KEY, up_to=instant))
-        keys = {source: METADATA_PREFIX + checkpoint_key(source) for source in self._sources(table)}
+        keys = {source: METADATA_PREFIX + checkpoint_key(source) for source in self.sources(table)}
         places = {source: timeline.newest_metadata(key, up_to=instant) for source, key in keys.items()}
         found = (self._event_as_of(source, instant_of(place)) for source, place in places.items() if place)
         return max(filter(None, found), default=None)

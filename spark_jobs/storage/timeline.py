@@ -25,7 +25,10 @@ _FILE = re.compile(r"^(?P<time>\d{17})\.(?:(?P<action>[a-z]+)(?:\.(?P<state>requ
 
 
 class Timeline:
-    """What ``.hoodie`` of one table had when it was listed. An absent table has an empty timeline."""
+    """What ``.hoodie`` of one table had when it was listed. An absent table has an empty timeline.
+
+    ``entries`` are the files by their names, as they were listed.
+    """
 
     def __init__(self, *, table: str, path: str) -> None:
         self.table, self.path = table, path
@@ -35,7 +38,7 @@ class Timeline:
         begun: dict[Instant, str] = {}
         savepoints: list[Instant] = []
         entries = {entry.path.rsplit("/", 1)[-1]: entry for entry in self._files.list_files(".hoodie")}
-        names = list(entries)
+        names, self.entries = list(entries), entries
         for match in filter(None, map(_FILE.match, names)):
             time, action, state = Instant(match["time"]), match["action"], match["state"]
             if state is None and action == "savepoint":
@@ -69,6 +72,13 @@ class Timeline:
         self.savepoints = frozenset(savepoints)
         # A writer that died early has made the folder and no file in it yet; Hudi takes that for a table.
         self.has_begun = bool(names) or self._files.changed_ns(".hoodie") is not None
+
+    def adopt(self, older: Timeline) -> None:
+        """Keep what an older listing of the same table has read of commits whose files have not changed since."""
+        for write in self.writes:
+            is_same = older.entries.get(write.file_name) == self.entries[write.file_name]
+            if is_same and (content := older._contents.get(write.time)) is not None:
+                self._contents[write.time] = content
 
     @cached_property
     def last(self) -> Instant | None:
@@ -164,6 +174,20 @@ class Timeline:
                     newest[partition, stat["fileId"]] = (write.time, int(stat.get("numWrites") or 0))
         there = (rows for key, (time, rows) in newest.items() if self.replaced_groups.get(key, BEGINNING) <= time)
         return None if self.is_archived else sum(there)
+
+    def rows_by_kind(self, write: CompletedWrite) -> tuple[int, int, int]:
+        """Rows the commit added, changed and removed, by its own statistics."""
+        added, changed, removed = (self._sum_of_files(write, (name,)) for name in _ROW_COUNTS)
+        return added, changed, removed
+
+    def operation_of(self, write: CompletedWrite) -> str:
+        """Hudi's name of what the commit did, in lower case, such as ``upsert``; "" when it does not say."""
+        return str(self._content(write).get("operationType") or "").lower()
+
+    def service_of(self, write: CompletedWrite) -> str:
+        """Which table service made the commit, such as ``compact`` or ``rescale``; "" for a write of rows."""
+        operation = str(self._content(write).get("operationType") or "")
+        return operation.lower() if operation in _SERVICES else self.metadata(write).get(SERVICE_KEY, "")
 
     def bytes_written(self, write: CompletedWrite) -> int:
         """Bytes of the files that the commit wrote, by its own statistics."""

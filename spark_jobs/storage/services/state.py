@@ -53,7 +53,12 @@ class TableState:
         """List a table; TableVersionError when it is of another version."""
         timeline = Timeline(table=layout.name, path=path)
         timeline.check_version()
-        return cls(layout=layout, timeline=timeline, groups=tuple(list_file_groups(path)))
+        return cls.of(layout, timeline)
+
+    @classmethod
+    def of(cls, layout: TableLayout, timeline: Timeline) -> TableState:
+        """The same, with a timeline that was listed before."""
+        return cls(layout=layout, timeline=timeline, groups=tuple(list_file_groups(timeline.path)))
 
     @cached_property
     def replaced(self) -> Mapping[tuple[str, str], str]:

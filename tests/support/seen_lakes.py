@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +31,8 @@ from tests.support.made_tables import MadeTable
 SPEC = load_lake_spec(Settings().lake_spec)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = START + timedelta(minutes=30)
+Places = Mapping[str, str]
+NOWHERE: Places = {}
 MART = "fast_daily_deals"
 RUN = "0123456789abcdef0123456789abcdef"
 
@@ -58,10 +61,12 @@ class SeenLake:
         return self.made[name]
 
     def write(
-        self, table: str, at: int, *, action: str = "commit", rows: int = 1, size: int = 100, **metadata: str
+        self, table: str, at: int, *, action: str = "commit", rows: int = 1, read: Places = NOWHERE, **metadata: str
     ) -> Instant:
-        extra = {f"lakehouse.{name}": value for name, value in metadata.items()}
-        stat = {"fileId": "f", "path": f"f_{at}.parquet", "numInserts": rows, "totalWriteBytes": size}
+        """A write of rows, with what it had read up to which place."""
+        places = {f"lakehouse.checkpoint.{source}": place for source, place in read.items()}
+        extra = {f"lakehouse.{name}": value for name, value in metadata.items()} | places
+        stat = {"fileId": "f", "path": f"f_{at}.parquet", "numInserts": rows, "totalWriteBytes": 100}
         content: dict[str, Any] = {"extraMetadata": extra, "operationType": "UPSERT"}
         content["partitionToWriteStats"] = {"": [stat]}
         return self.commit(table, at, action=action, **content)
@@ -89,16 +94,16 @@ def seen_lake(folder: Path) -> SeenLake:
         quality = to_metadata({"read": 12, "written": 10, "quarantined": 2}, ())
         newest = format_clock(START + timedelta(minutes=at))
         lake.write("sales_log", at, rows=10, newest_event_time=newest, quality=quality)
-    checkpoint = {"checkpoint.sales_log": minute(3)}
-    lake.write("units", 2, action="deltacommit", rows=2, **{"checkpoint.sales_log": minute(1)})
-    lake.write("units", 4, action="deltacommit", rows=3, run=RUN, **checkpoint)
-    lake.write("sales", 4, action="deltacommit", rows=7, run=RUN[::-1], **checkpoint)
+    at_three = {"sales_log": minute(3)}
+    lake.write("units", 2, action="deltacommit", rows=2, read={"sales_log": minute(1)})
+    lake.write("units", 4, action="deltacommit", rows=3, run=RUN, read=at_three)
+    lake.write("sales", 4, action="deltacommit", rows=7, run=RUN[::-1], read=at_three)
     lake.table("units").base("f-0", int(minute(2)), size=1000).logs("f-0", int(minute(2)), 2, size=10)
     lake.table("units").pending(int(minute(6)), "compaction")
     failed = Verdict(expectation=expectation(MART, "deals_are_few"), checked=9, broken=4, outcome=Outcome.WARNED)
     quality = to_metadata({"written": 9}, [failed])
     clock = format_clock(START + timedelta(minutes=7))
-    lake.write(MART, 7, quality=quality, clock=clock, **{"checkpoint.sales": minute(4)})
+    lake.write(MART, 7, quality=quality, clock=clock, read={"sales": minute(4)})
     stopped = Verdict(expectation=expectation("customers", "id"), checked=5, broken=1, outcome=Outcome.STOPPED)
     Holds(lake.settings).hold("customers", "split", [stopped], START)
     lake.consumer("split", sales_log=minute(3))

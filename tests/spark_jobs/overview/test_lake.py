@@ -100,7 +100,7 @@ def test_what_was_read_before_is_read_again_only_where_it_changed(lake: SeenLake
     before = see(lake, cache)
     clock[0] = 2**62  # no folder changed a moment ago
     assert see(lake, cache).tables == before.tables
-    lake.write("units", 8, action="deltacommit", rows=1, **{"checkpoint.sales_log": minute(5)})
+    lake.write("units", 8, action="deltacommit", rows=1, read={"sales_log": minute(5)})
     lake.table("units").logs("f-0", int(minute(2)), 1, size=10, version=3)
     after = see(lake, cache)
     assert after.tables == see(lake).tables

@@ -1,0 +1,172 @@
+"""The routes of the lake page: a lake, a table, a run, the quarantine, search. All of them only look."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lakehouse_page.access import check_may_view, may_read_assets, may_see_records, may_view
+from lakehouse_page.lakes import ShownLake, ShownLakes
+from lakehouse_page.links import announcements_of
+from lakehouse_page.pictures import draw_graph, draw_timeline, histogram, words_of
+from lakehouse_page.search import Found, find
+from lakehouse_page.words import ago, at, lag_of, size, span, state_of
+from spark_jobs.contracts.errors import ContractError, LakehouseError
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.naming import columns_of_people
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.overview.lake import lake_overview
+from spark_jobs.overview.quarantine import quarantine_overview
+from spark_jobs.overview.runs import run_overview
+from spark_jobs.overview.tables import table_overview
+from spark_jobs.storage.lake_specs import resolve_lake_spec
+
+PREFIX = "/lakehouse"
+_HERE = Path(__file__).parent
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'self'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+_STEPS, _RUNS = 200, 20
+"""Bars of a timeline, and rows of its last runs."""
+
+
+def make_app(lakes: ShownLakes | None = None) -> FastAPI:
+    """The app that is mounted at ``PREFIX``. Every route needs a session and a role that may see assets."""
+    app = FastAPI(
+        title="Lake page", dependencies=[Depends(may_read_assets)], docs_url=None, redoc_url=None, openapi_url=None
+    )
+    pages = _Pages(lakes or ShownLakes())
+    app.add_api_route("/", pages.lakes, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/style.css", _style, response_model=None)
+    app.add_api_route("/lakes/{lake}", pages.lake, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/lakes/{lake}/search", pages.search, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/lakes/{lake}/quarantine", pages.quarantine, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/lakes/{lake}/tables/{table}", pages.table, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/lakes/{lake}/tables/{table}/{run}", pages.run, response_class=HTMLResponse, response_model=None)
+    app.middleware("http")(_with_headers)
+    return app
+
+
+async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await answer(request)
+    response.headers.update(_HEADERS)
+    return response
+
+
+def _style() -> Response:
+    return Response((_HERE / "style.css").read_text(encoding="utf-8"), media_type="text/css")
+
+
+class _Pages:
+    """Each method answers one route; Airflow's dependencies have let the user in."""
+
+    def __init__(self, lakes: ShownLakes) -> None:
+        self._lakes = lakes
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        words = {"size": size, "span": span, "at": at, "words_of": words_of}
+        self._templates.filters.update(words)
+        self._templates.globals.update({"ago": ago, "state_of": state_of, "lag_of": lag_of, "histogram": histogram})
+
+    def lakes(self, request: Request, user: GetUserDep) -> Response:
+        seen = [lake for lake in self._lakes.all() if may_view(request, user, lake.dag_id("ingest"))]
+        if len(seen) == 1 and not seen[0].problem:
+            return RedirectResponse(f"{_base(request)}/lakes/{seen[0].name}")
+        return self._page(request, "lakes.html", lakes=seen)
+
+    def lake(self, request: Request, user: GetUserDep, lake: str) -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        seen = lake_overview(spec, settings, datetime.now(UTC))
+        return self._page(request, "lake.html", shown=shown, seen=seen, graph=draw_graph(seen))
+
+    def table(self, request: Request, user: GetUserDep, lake: str, table: str) -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        if table not in spec.table_names:
+            raise HTTPException(404, f"lake {spec.lake} has no such table")
+        now = datetime.now(UTC)
+        detail = table_overview(spec, settings, table, now, most_steps=_STEPS)
+        people = columns_of_people(spec, table)
+        return self._page(
+            request,
+            "table.html",
+            shown=shown,
+            detail=detail,
+            now=now,
+            bars=draw_timeline(detail.commits),
+            runs=[each for each in reversed(detail.commits) if each.rows or each.bytes][:_RUNS],
+            people=people,
+            hides_partitions=detail.table.layout.partition in people,
+            expectations=[each for each in spec.expectations if each.table == table],
+            failures=_failures(detail.commits),
+            all_sizes=[size_ for each in detail.partitions for size_ in (*each.base, *each.logs)],
+        )
+
+    def run(self, request: Request, user: GetUserDep, lake: str, table: str, run: str) -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        try:
+            found = run_overview(spec, settings, run, table=table)
+        except ContractError as error:
+            raise HTTPException(404, str(error)) from error
+        announced = announcements_of(spec.lake, table, (found.commit.instant,)).get(found.commit.instant)
+        if announced and not may_view(request, user, announced.dag_id):
+            announced = None
+        airflow = _base(request).removesuffix(PREFIX)
+        return self._page(request, "run.html", shown=shown, found=found, announced=announced, airflow=airflow)
+
+    def quarantine(self, request: Request, user: GetUserDep, lake: str) -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        may_see = may_see_records(user)
+        found = quarantine_overview(spec, settings, with_records=may_see)
+        return self._page(request, "quarantine.html", shown=shown, spec=spec, found=found, may_see=may_see)
+
+    def search(self, request: Request, user: GetUserDep, lake: str, q: str = "") -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        found: list[Found] = find(spec, settings, q)
+        return self._page(request, "search.html", shown=shown, q=q, found=found)
+
+    def _open(self, request: Request, user: GetUserDep, name: str) -> tuple[ShownLake, LakeSpec, Settings]:
+        """The lake of this name, when the user may see its DAG."""
+        lake = self._lakes.find(name)
+        if lake is None:
+            raise HTTPException(404, "no such lake")
+        check_may_view(request, user, lake.dag_id("ingest"))
+        if lake.spec is None or lake.settings is None:
+            raise HTTPException(503, lake.problem)
+        try:
+            return lake, resolve_lake_spec(lake.spec, lake.settings), lake.settings
+        except LakehouseError as error:
+            raise HTTPException(503, str(error)) from error
+
+    def _page(self, request: Request, template: str, **values: Any) -> Response:
+        text = self._templates.get_template(template).render(base=_base(request), **values)
+        return HTMLResponse(text)
+
+
+def _base(request: Request) -> str:
+    """The path of the page's root as the browser knows it, without a slash at its end."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _failures(commits: Any) -> dict[str, int]:
+    """How many of the shown commits each expectation failed in."""
+    counts: dict[str, int] = {}
+    for commit in commits:
+        for result in commit.outcome.not_held if commit.outcome else ():
+            counts[result.expectation] = counts.get(result.expectation, 0) + 1
+    return counts

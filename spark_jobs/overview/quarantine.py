@@ -1,0 +1,114 @@
+"""What is in the quarantine, by reason, read by Hudi's Rust reader: no Spark, and no values unless they are wanted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.util import find_spec
+from typing import Any
+
+from spark_jobs.contracts.names import spell
+from spark_jobs.contracts.quarantine import State
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.overview.cache import CACHE, LakeCache
+from spark_jobs.overview.lake import totals_of
+from spark_jobs.storage.layouts import quarantine_layout
+from spark_jobs.storage.timeline import Timeline
+
+MOST_BYTES = 64 * 1024 * 1024
+"""A larger quarantine is for the job that lists it: the reader would take all of it into memory."""
+_MOST_RECORDS, _MOST_CHARACTERS = 50, 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineKind:
+    """Records of one reason and state."""
+
+    reason: str
+    state: str
+    records: int
+    newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineRecord:
+    """One record: what is wrong with it in words, and its beginning; either may name people."""
+
+    record: str
+    reason: str
+    detail: str
+    raw: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuarantineOverview:
+    """Counts by reason and state; ``instead`` is why they are not known, with the command that counts, else "".
+
+    ``records`` are the newest open ones, when they were wanted.
+    """
+
+    kinds: Sequence[QuarantineKind] = ()
+    records: Sequence[QuarantineRecord] = ()
+    instead: str = ""
+
+
+def quarantine_overview(
+    spec: LakeSpec, settings: Settings, *, with_records: bool = False, cache: LakeCache = CACHE
+) -> QuarantineOverview:
+    """Count what the quarantine holds. With records, the newest open ones as they came."""
+    timeline = cache.timeline(spec.quarantine, settings.table_path(spec.quarantine))
+    timeline.check_readable()
+    if timeline.newest is None:
+        return QuarantineOverview()
+    reason = _unfit(spec, timeline, cache)
+    if reason:
+        return QuarantineOverview(instead=f"{reason}; run: quarantine list")
+    rows = _rows(timeline.path)
+    counts = Counter((str(row["reason"]), _state(row)) for row in rows)
+    kinds = [
+        QuarantineKind(reason=reason, state=state, records=count, newest=_newest(rows, reason, state))
+        for (reason, state), count in sorted(counts.items())
+    ]
+    return QuarantineOverview(kinds=kinds, records=_records(rows) if with_records else ())
+
+
+def _unfit(spec: LakeSpec, timeline: Timeline, cache: LakeCache) -> str:
+    if not timeline.is_local:
+        return "the quarantine of a lake on an object store is not read here"
+    if totals_of(cache.files(quarantine_layout(spec), timeline)).bytes > MOST_BYTES:
+        return "the quarantine is too large to be counted here"
+    if find_spec("hudi") is None:
+        return "Hudi's Rust reader is not installed here (pip install hudi)"
+    return ""
+
+
+def _rows(path: str) -> list[Mapping[str, Any]]:
+    from hudi import HudiTableBuilder
+
+    return [row for batch in HudiTableBuilder.from_base_uri(path).build().read() for row in batch.to_pylist()]
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    return str(row.get("state") or State.OPEN.value)
+
+
+def _newest(rows: Sequence[Mapping[str, Any]], reason: str, state: str) -> datetime | None:
+    times = (row["ingest_time"] for row in rows if row["reason"] == reason and _state(row) == state)
+    return max(filter(None, times), default=None)
+
+
+def _records(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineRecord]:
+    is_open = [row for row in rows if _state(row) == State.OPEN.value]
+    newest = sorted(is_open, key=lambda row: (str(row["ingest_time"]), row["record_hash"]), reverse=True)
+    return [
+        QuarantineRecord(
+            record=str(row["record_hash"])[:12],
+            reason=str(row["reason"]),
+            detail=spell(str(row["detail"] or "")),
+            raw=spell(bytes(row["raw"] or b"")[:_MOST_CHARACTERS].decode("utf-8", "backslashreplace")),
+        )
+        for row in newest[:_MOST_RECORDS]
+    ]

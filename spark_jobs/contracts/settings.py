@@ -85,6 +85,10 @@ class Settings:
     """Most of the log that `split` merges at a time, in MB; a larger commit is read in parts, in the same run."""
     write_threads: int = 7
     """Tables that one job writes side by side, and marts that it refreshes side by side."""
+    timeline_server_buckets: int = 32
+    """Tables of at least so many buckets are written with Hudi's timeline server: a commit lists the table's files
+    once, not once for each bucket. While it lasts the driver has one more open port, without a login, that gives names
+    of files and commits (docs/sizing.md). 0: never."""
     lease_wait_seconds: int = 300
     """How long a job waits for another writer of the same table before it fails and may be retried
     (docs/concurrency.md)."""

@@ -40,6 +40,7 @@ class Hudi(StrEnum):
     METADATA_TABLE = "hoodie.metadata.enable"
     MARKERS = "hoodie.write.markers.type"
     TIMELINE_SERVER = "hoodie.embed.timeline.server"
+    VIEW_TIMEOUT = "hoodie.filesystem.view.remote.timeout.secs"
     TABLE_SERVICES = "hoodie.table.services.enabled"
     INLINE_COMPACTION = "hoodie.compact.inline"
     ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
@@ -93,6 +94,7 @@ _LEAN: Mapping[str, str] = {
     Hudi.METADATA_TABLE: "false",
     # Markers through the timeline server can hang a writer for minutes; direct ones do not.
     Hudi.MARKERS: "DIRECT",
+    # Starting it costs more than it saves where a table has few buckets.
     Hudi.TIMELINE_SERVER: "false",
     # A failed clean must not fail a write that is durable: services are tasks of their own.
     Hudi.TABLE_SERVICES: "false",
@@ -132,12 +134,30 @@ OPERATIONS: Mapping[StorageForm, str] = {
 }
 
 
+_SHARED_LISTING: Mapping[str, str] = {
+    # Without it the task of each bucket lists the table's folder (docs/adr/0056). Markers stay direct, so it has no
+    # request that writes, and a task that does not reach it lists the folder itself.
+    Hudi.TIMELINE_SERVER: "true",
+    Hudi.VIEW_TIMEOUT: "10",
+}
+
+
 def build_write_options(
-    layout: TableLayout, *, parallelism: int, is_first: bool = False, operation: Operation | None = None
+    layout: TableLayout,
+    *,
+    parallelism: int,
+    is_first: bool = False,
+    operation: Operation | None = None,
+    server_buckets: int = 0,
 ) -> dict[str, str]:
     """Options of every write to a table.
 
-    ``is_first`` when it has no commit yet and rows come one per key; ``operation`` when it is not that of its form.
+    Args:
+        layout: the table's form on storage.
+        parallelism: tasks of a shuffle.
+        is_first: it has no commit yet, and rows come one per key.
+        operation: when it is not that of its form.
+        server_buckets: tables of at least so many buckets are upserted with the timeline server; 0 for none.
     """
     options = {
         **_SAFETY,
@@ -167,6 +187,8 @@ def build_write_options(
         # Of every partition that has rows. The operation for whole tables would want a mode that removes folders here,
         # and is slower without. All rows are written again, so a column may have another name.
         options |= {Hudi.OVERWRITE_AS: Operation.INSERT_OVERWRITE, Hudi.COLUMN_DROP: "true"}
+    if not (is_first or is_rewrite) and 0 < server_buckets <= layout.buckets:
+        options |= _SHARED_LISTING
     return {
         **options,
         Hudi.INDEX_TYPE: "BUCKET",

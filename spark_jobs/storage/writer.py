@@ -89,7 +89,11 @@ def commit(
     """
     path, run_key = settings.table_path(layout.name), uuid.uuid4().hex
     options = build_write_options(
-        layout, parallelism=settings.shuffle_partitions, is_first=is_first, operation=operation
+        layout,
+        parallelism=settings.shuffle_partitions,
+        is_first=is_first,
+        operation=operation,
+        server_buckets=settings.timeline_server_buckets,
     )
     if may_drop_columns:
         options[Hudi.COLUMN_DROP] = "true"

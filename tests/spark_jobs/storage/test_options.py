@@ -75,6 +75,23 @@ def test_a_key_goes_to_the_same_bucket_however_it_is_written(
             assert list(found.values()) == ["BUCKET", "SIMPLE", str(buckets), "id"]
 
 
+@pytest.mark.parametrize(("server_buckets", "is_used"), [(0, False), (1, True), (7, True), (8, False)])
+def test_an_upsert_of_many_buckets_shares_one_listing_and_no_request_to_it_can_write(
+    server_buckets: int, is_used: bool
+) -> None:
+    layout = TableLayout(name="u", record_key="id", form=StorageForm.KEYED, buckets=7)
+    options = build_write_options(layout, parallelism=3, server_buckets=server_buckets)
+    assert options["hoodie.embed.timeline.server"] == str(is_used).lower()
+    assert options["hoodie.write.markers.type"] == "DIRECT"
+    for is_first, operation in ((True, None), (False, Operation.INSERT_OVERWRITE)):
+        assert (
+            SAFE.items()
+            <= build_write_options(
+                layout, parallelism=3, is_first=is_first, operation=operation, server_buckets=server_buckets
+            ).items()
+        )
+
+
 def test_services_and_procedures_keep_the_version_too_and_roll_no_writer_back() -> None:
     for options in (build_service_options(), build_service_options({Hudi.SMALL_FILE: "1"}), purge._OPTIONS):
         assert {**SAFE, **SHARED}.items() <= options.items()

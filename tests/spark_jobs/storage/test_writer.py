@@ -14,6 +14,7 @@ from spark_jobs.storage import lease
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
+from tests.support.hudi_logs import hudi_log
 
 pytestmark = pytest.mark.hudi
 
@@ -38,6 +39,24 @@ def test_files_hold_rows_and_no_footers_made_for_sixty_thousand_keys(
     sizes = [file.stat().st_size for file in tmp_path.rglob("*.parquet")]
     assert sizes
     assert max(sizes) < 10_000
+
+
+@pytest.mark.parametrize(("server_buckets", "listings"), [(0, 6 + 2), (6, 1)], ids=["alone", "shared"])
+def test_with_the_timeline_server_a_commit_lists_the_files_once_whatever_the_buckets(
+    spark: SparkSession, tmp_path: Path, server_buckets: int, listings: int
+):
+    """Without it the task of each bucket lists all of them, and the driver twice."""
+    layout = TableLayout(name="wide", record_key="id", form=StorageForm.KEYED, buckets=6, type=TableType.MERGE_ON_READ)
+    settings = Settings(base_path=str(tmp_path), timeline_server_buckets=server_buckets)
+    for number in range(3):
+        rows_df = spark.range(60).selectExpr("cast(id as string) as id", f"{number} as v")
+        with hudi_log(spark, "common.table.view.AbstractTableFileSystemView") as lines:
+            done = commit(rows_df, layout, metadata={}, settings=settings, is_first=number == 0)
+        assert done.rows == 60
+        if number:
+            assert sum("Building file system view" in line for line in lines) == listings
+    rows = spark.read.format("hudi").load(settings.table_path(layout.name)).groupBy("v").count().collect()
+    assert [tuple(row) for row in rows] == [(2, 60)]
 
 
 @pytest.mark.parametrize("looks_held", [0, 1], ids=["before it writes", "while it writes"])

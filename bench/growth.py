@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from statistics import median
 from pyspark.sql import SparkSession
 
 from bench.contenders import Ours
-from bench.race import load, run_rounds, say
+from bench.race import load, run_rounds, say, time_round
 from bench.report import Figures, Race, Races
 from bench.session import open_bench_session
 from bench.workload import Workload
@@ -20,7 +19,6 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 
 BATCH_EVENTS = (1_000, 10_000, 100_000, 1_000_000, 3_000_000)
 _LARGE = 100_000
-_MEMORY = "6g"
 _METHOD = """\
 Our own code on copies of W1's tables, one with ten times their rows and buckets and one with a tenth, in one session;
 as many events and changed rows a round in each. Keys are drawn at random from all; or, of sales and units, 95 of 100
@@ -70,20 +68,15 @@ _RACES = (
 
 def measure_batches(settings: Settings, folder: Path, sizes: Sequence[int], *, scale: float, rounds: int) -> Figures:
     """Seconds an event, by the size of the batch."""
-    spark = open_bench_session(replace(settings, driver_memory=_MEMORY), folder=folder, with_peers=False)
+    spark = open_bench_session(settings, folder=folder, with_peers=False)
     lake = _lake(spark, settings, folder, "batches", scale)
     load([lake])
     number, seconds = 0, dict[int, float]()
     for size in sorted(sizes):
         taken = []
         for _ in range(rounds if size < _LARGE else max(1, rounds // 2)):
-            workload = replace(lake.workload, events=size)
-            events_df = workload.change_events(spark, number).cache()
-            events_df.count()
-            started = time.perf_counter()
-            replace(lake, workload=workload).change_all(events_df)
-            taken.append(time.perf_counter() - started)
-            events_df.unpersist(blocking=True)
+            sized = replace(lake, workload=replace(lake.workload, events=size))
+            taken.append(time_round(sized, number)[0])
             number += 1
         seconds[size] = median(taken[len(taken) // 3 :])
         say(f"{size:,} events: {seconds[size]:.2f} s")

@@ -38,6 +38,17 @@ def run_rounds(
     return {contender.name: [seconds[contender.name] for seconds, _ in done] for contender in contenders}
 
 
+def time_round(contender: Contender, number: int) -> tuple[float, float]:
+    """Seconds that a contender takes for the events of a round, which are in memory before, and MB that it reads."""
+    events_df = contender.workload.change_events(contender.spark, number).cache()
+    events_df.count()
+    read, started = read_mb(), time.perf_counter()
+    contender.change_all(events_df)
+    taken = time.perf_counter() - started, read_mb() - read
+    events_df.unpersist(blocking=True)
+    return taken
+
+
 def compare(contenders: Sequence[Contender]) -> dict[str, list[str]]:
     """Tables whose rows are not those of the first contender that keeps rows, by contender."""
     return differing(
@@ -69,12 +80,6 @@ def _one_round(contenders: Sequence[Contender], number: int) -> tuple[Mapping[st
     seconds, megabytes = {}, {}
     first = number % len(contenders)
     for contender in [*contenders[first:], *contenders[:first]]:
-        events_df = contender.workload.change_events(contender.spark, number).cache()
-        events_df.count()
-        read, started = read_mb(), time.perf_counter()
-        contender.change_all(events_df)
-        seconds[contender.name] = time.perf_counter() - started
-        megabytes[contender.name] = read_mb() - read
-        events_df.unpersist(blocking=True)
+        seconds[contender.name], megabytes[contender.name] = time_round(contender, number)
     say(f"round {number}: " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
     return seconds, megabytes

@@ -84,7 +84,7 @@ class Race:
         ratios = self.ratios
         for name, rounds in self.seconds.items():
             times = f"{median(rounds):.2f} | {min(rounds):.2f} | {max(rounds):.2f}"
-            yield f"| {name} | {times} | {_verdict(ratios.get(name), self.aims.get(name))} |"
+            yield f"| {name} | {times} | {_cells(ratios.get(name), self.aims.get(name))} |"
         yield from ("", f"Medians of {self.rounds} rounds after {self.warm_ups} warm-up rounds.", self._rows_line())
         for note in self.notes:
             yield from ("", note)
@@ -139,7 +139,7 @@ class Races:
         if growth := self.growth:
             yield from ("", "| growth | measured | aim | |", "|---|--:|--:|---|")
             what = f"{self.races[0].subject}, {growth.largest:,} / {growth.smallest:,} {growth.of}"
-            yield f"| {what} | {_verdict(growth.ratio, growth.aim)} |"
+            yield f"| {what} | {_cells(growth.ratio, growth.aim)} |"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +159,7 @@ class Figures:
         yield f"| {self.what} | measured | aim | |"
         yield "|---|--:|--:|---|"
         for name, value in self.values.items():
-            verdict = "met" if value <= self.aim else "not met"
-            yield f"| {name} | {value:.2f} {self.unit} | {self.aim:g} {self.unit} | {verdict} |"
+            yield f"| {name} | {value:.2f} {self.unit} | {self.aim:g} {self.unit} | {verdict(value, self.aim)} |"
         for note in self.notes:
             yield from ("", note)
 
@@ -197,12 +196,17 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
 }
 
 
-def _verdict(ratio: float | None, aim: float | None) -> str:
+def verdict(ratio: float, aim: float) -> str:
+    """Whether a ratio is as small as it is to be, in words."""
+    return "met" if ratio <= aim else "not met"
+
+
+def _cells(ratio: float | None, aim: float | None) -> str:
     if ratio is None:
         return "| |"
     if aim is None:
         return f"{_ratio(ratio)} | |"
-    return f"{_ratio(ratio)} | {aim:g} | {'met' if ratio <= aim else 'not met'}"
+    return f"{_ratio(ratio)} | {aim:g} | {verdict(ratio, aim)}"
 
 
 def _ratio(ratio: float) -> str:

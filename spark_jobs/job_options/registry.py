@@ -41,6 +41,7 @@ JOBS = {
     "validate": "expectations of whole tables, checked by Great Expectations; its Data Docs as a static site",
     "freshness": "how old each table is, and whether it keeps its promise; without Spark",
     "publish": "tables held back because their newest batch failed an expectation, and accepting a batch",
+    "docs": "tables, columns, owners, expectations and lineage of the lake as a static site; without Spark",
     "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
 }
 """Each has its options in a module of this package, and what it does in one of the same name in ``spark_jobs/jobs``."""

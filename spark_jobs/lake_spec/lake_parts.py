@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import show
+from spark_jobs.lake_spec.described import Described
 from spark_jobs.lake_spec.expectations import Expectation, QuarantineLimit
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.loads import LoadSpec
@@ -24,7 +25,7 @@ from spark_jobs.lake_spec.tables import ROW_COLUMNS, ColumnSpec, Nulls, SourceSp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LakeParts:
+class LakeParts(Described):
     """What :class:`spark_jobs.lake_spec.specs.LakeSpec` has, before anything is checked; only that class makes one.
 
     Source, log, quarantine, tables, marts, loads, results of quality. ``notices`` are lines for people on words of its

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.identifiers import check_identifier
 from spark_jobs.contracts.names import show, show_all
+from spark_jobs.lake_spec.described import Described
 from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, TableType
 
@@ -59,7 +60,7 @@ class FileFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadSpec:
+class LoadSpec(Described):
     """One such table: one row per key, as the newest load left it.
 
     The partition is one of the key's columns, else a row could be in two of them. A timestamp is written as its day
@@ -78,6 +79,8 @@ class LoadSpec:
 
     def __post_init__(self) -> None:
         check_identifier(self.name, "load")
+        what = f"load {self.name}"
+        raise_all([*self.mistakes_of_description(what), *self.comments_elsewhere(what, "load: columns")])
         names, sources = ([getattr(each, what) for each in self.columns] for what in ("name", "source"))
         if not names or len(set(names)) != len(names) or len(set(sources)) != len(names):
             raise self._refused("needs columns, each once")

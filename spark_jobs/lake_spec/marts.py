@@ -13,6 +13,7 @@ from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.contracts.places import Steps
+from spark_jobs.lake_spec.described import DESCRIBING, Described
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.tables import TableType
 
@@ -120,7 +121,7 @@ class WindowSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MartSpec:
+class MartSpec(Described):
     """One declared mart. ``sql`` is a SELECT over the tables in ``reads``; ``:time_zone`` is the company's."""
 
     name: str
@@ -147,6 +148,7 @@ class MartSpec:
 
     def _mistakes(self) -> Iterator[ContractError]:
         yield from wrong_identifier(self.name, "mart", at=("name",))
+        yield from self.mistakes_of_description(f"mart {plain(self.name)}")
         yield from wrong_identifier(self.layer, f"mart {plain(self.name)}: layer", at=("layer",))
         yield from self._mistakes_of_columns()
         if not self.grain or len(set(self.grain)) != len(self.grain):
@@ -166,7 +168,7 @@ class MartSpec:
         Commits of earlier releases have nothing else (:mod:`spark_jobs.lake_spec.definitions`): it must not change.
         """
         facts = asdict(self)
-        for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness"):
+        for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness", *DESCRIBING):
             del facts[name]
         for read in facts["reads"]:
             if not read["at"]:  # which earlier releases do not have

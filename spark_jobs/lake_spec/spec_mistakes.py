@@ -43,6 +43,8 @@ def mistakes_of(spec: LakeParts) -> Iterator[ContractError]:
 def _of_the_lake(spec: LakeParts) -> Iterator[ContractError]:
     for name, what in ((spec.lake, "lake"), (spec.log, "log"), (spec.quarantine, "quarantine")):
         yield from wrong_identifier(name, what, at=(what,))
+    yield from spec.mistakes_of_description("lake")
+    yield from spec.comments_elsewhere("lake", "its source")
     try:
         ZoneInfo(spec.time_zone)
     except (ZoneInfoNotFoundError, OSError, ValueError):

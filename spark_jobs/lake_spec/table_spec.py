@@ -10,6 +10,7 @@ from enum import StrEnum
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.identifiers import check_identifier, is_identifier, wrong_identifier
 from spark_jobs.contracts.names import plain, show
+from spark_jobs.lake_spec.described import Described
 from spark_jobs.lake_spec.table_sources import ORIGIN, Sources, is_schema, is_source_name, origin_of
 from spark_jobs.lake_spec.tables import ColumnSpec, Nulls, TableType
 
@@ -52,7 +53,7 @@ class Transform(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
+class TableSpec(Described):
     """One row per key, merged from change events by their order.
 
     With ``database`` and ``table`` the events are those of a table at the source (PostgreSQL's and SQL Server's schema
@@ -105,6 +106,7 @@ class TableSpec:
 
     def _mistakes(self) -> Iterator[ContractError]:
         yield from wrong_identifier(self.name, "table", at=("name",))
+        yield from self.mistakes_of_description(f"table {plain(self.name)}")
         yield from self._of_a_mirror() if self.is_mirror else self._of_the_wide_log()
         if self.buckets < 1:
             yield self._wrong("buckets must be at least 1; correct it", "buckets")
@@ -125,7 +127,7 @@ class TableSpec:
         for what, is_there in (("declare", self.declared), ("drop", self.drop), ("mask", self.mask)):
             if is_there:
                 yield self._wrong(f"{what} is for tables with from; take it out", what)
-
+        yield from self.comments_elsewhere(f"table {plain(self.name)}", "source: columns")
         if self.history and (taken := {*VALID} & {*self.key, *self.columns}):
             yield self._wrong(f"with history {min(taken)} is a column of its versions; call it otherwise", "history")
 
@@ -265,10 +267,8 @@ class TableSpec:
                 forms = f"{column.name} {column.sql_type} here and {beside.name} {beside.sql_type} in {other.name}"
                 reason = f"column {show(column.source)} is {forms}, of the same source; align them"
                 if (column.name, column.sql_type) == (beside.name, beside.sql_type):
-                    reason = (
-                        f"column {show(column.source)} is read otherwise than in {other.name}, of the same source; "
-                    )
-                    reason += "declare the same unit, max_length and packed"
+                    reason = f"column {show(column.source)} is read otherwise than in {other.name}, of the same source"
+                    reason += "; declare the same unit, max_length and packed"
                 yield self._wrong(reason, "declare", number, "type")
 
     def mistakes_of_deletes(self, others: Iterable[TableSpec]) -> Iterator[ContractError]:

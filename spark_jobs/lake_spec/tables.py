@@ -10,14 +10,12 @@ from enum import StrEnum
 from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.identifiers import wrong_identifier
 from spark_jobs.contracts.names import one_of, plain, show
+from spark_jobs.lake_spec.described import MOST_COMMENT, is_one_line
 
 _TOPIC = re.compile(r"[A-Za-z0-9._*?\[\]!-]{1,249}")
 """A pattern of the names that Kafka allows."""
 _MOST_SOURCE_NAME = 128
 """No database gives a column a longer name."""
-_MOST_COMMENT = 255
-"""What a catalog takes."""
-
 
 PLACEHOLDER = "__debezium_unavailable_value"
 """What Debezium's connectors send in place of a value that did not travel, unless they are set to something else."""
@@ -107,9 +105,9 @@ class ColumnSpec:
                 f"{_MOST_SOURCE_NAME} characters that can be printed",
                 "source",
             )
-        if not self.comment.isprintable() or len(self.comment) > _MOST_COMMENT:
+        if not is_one_line(self.comment):
             yield self._refused(
-                f"comment {show(self.comment)} is not one line of at most {_MOST_COMMENT} characters; shorten it",
+                f"comment {show(self.comment)} is not one line of at most {MOST_COMMENT} characters; shorten it",
                 "comment",
             )
         is_decimal = self.type is ColumnType.DECIMAL

@@ -44,7 +44,7 @@ def table_overview(
         table=next(each for each in tables_of(reading) if each.name == table),
         edges=[edge for edge in edges_of_reading(reading) if table in (edge.source, edge.target)],
         partitions=reading.files[table],
-        columns=_newest_columns(timeline, commits) if timeline else (),
+        columns=newest_columns(timeline) if timeline else (),
         schema_steps=steps,
         commits=commits,
     )
@@ -95,13 +95,14 @@ def schema_steps(timeline: Timeline, commits: Sequence[CommitOverview]) -> Itera
         before = now
 
 
+def newest_columns(timeline: Timeline) -> Sequence[tuple[str, str]]:
+    """The columns of a table and Spark's names of their types, by the newest write that says them."""
+    written = (write for write in reversed(timeline.writes) if not timeline.is_service(write))
+    return tuple(next(filter(None, (_columns(timeline, write.time) for write in written)), {}).items())
+
+
 def _schema_writes(timeline: Timeline, commits: Sequence[CommitOverview]) -> list[Instant]:
     return [each.instant for each in commits if each.kind is CommitKind.WRITE and timeline.holds(each.instant)]
-
-
-def _newest_columns(timeline: Timeline, commits: Sequence[CommitOverview]) -> Sequence[tuple[str, str]]:
-    found = (_columns(timeline, write) for write in reversed(_schema_writes(timeline, commits)))
-    return tuple(next(filter(None, found), {}).items())
 
 
 def _columns(timeline: Timeline, instant: Instant) -> dict[str, str]:

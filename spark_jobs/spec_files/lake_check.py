@@ -53,8 +53,10 @@ def _check_marts(spec: LakeSpec, document: Entries, found: Mistakes) -> list[Mar
         is_known = reads <= set(spec.readable) and (has_columns or spec.log not in reads)
         if is_known and ("marts", mart.name) not in wrong:
             try:
-                analyse_mart(mart, spec)
+                columns = analyse_mart(mart, spec).columns
                 right.append(mart)
+                for error in mart.mistakes_of_comments(f"mart {mart.name}", columns):
+                    found.add(error.inside("marts", mart.name), document)
             except ContractError as error:
                 found.add(error.inside("marts", mart.name), document)
                 found.leave_out("sql", mart.name)

@@ -13,6 +13,7 @@ from spark_jobs.contracts.places import DocumentPlace, Entries, lines_of
 from spark_jobs.lake_spec.freshness import FreshnessPromise
 from spark_jobs.lake_spec.marts import MartMode, MartSpec, ReadSpec, TimeSpec, TimeUnit, WindowSpec
 from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.spec_files.comments import read_comments
 from spark_jobs.spec_files.documents import build, choice, mapping, read_document, section, sequence
 from spark_jobs.spec_files.mistakes import Mistakes
 
@@ -90,6 +91,7 @@ def parse_mart(document: Mapping[str, Any], sql: str) -> MartSpec:
         with found.of(entry):
             promise = section(entry, "freshness", f"{what}: freshness")
             parts["freshness"] = build(FreshnessPromise, promise, f"{what}: freshness")
+    parts |= read_comments(entry, found, what)
     mart: MartSpec = build(MartSpec, entry.having(parts), what, found=found)
     return mart
 

@@ -21,6 +21,7 @@ from spark_jobs.lake_spec.spec_mistakes import mistakes_of
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_patterns import TablePattern
 from spark_jobs.lake_spec.table_spec import TableSpec
+from spark_jobs.spec_files.comments import read_comments
 from spark_jobs.spec_files.documents import build, mapping, section, wrong_entries
 from spark_jobs.spec_files.lake_files import LakeFiles, read_lake_files
 from spark_jobs.spec_files.mistakes import Mistakes
@@ -85,6 +86,7 @@ def find_lake(files: LakeFiles, found: Mistakes) -> LakeSpec:
             parts[name] = build(cls, section(document, name, name), name)
     parts["people"] = _people(document, found)
     parts["services"], parts["table_services"] = _services(document, found)
+    parts |= read_comments(document, found, "lake")
     parts["marts"], parts["expectations"] = files.marts, files.expectations
     values = _usable(document.without("tables", "mirrors", "loads", *_SECTIONS).having(parts), document, found)
     draft = DraftLake(**values)

@@ -14,6 +14,7 @@ from spark_jobs.lake_spec.table_patterns import DATABASE, NO_KEY, TABLE, NewTabl
 from spark_jobs.lake_spec.table_sources import is_source_name
 from spark_jobs.lake_spec.table_spec import Deletes, TableSpec, Transform
 from spark_jobs.lake_spec.tables import TableType
+from spark_jobs.spec_files.comments import read_comments
 from spark_jobs.spec_files.documents import build, choice, mapping, section, sequence
 from spark_jobs.spec_files.mistakes import Mistakes
 from spark_jobs.spec_files.several_sources import FROM, keys_of, names_several, schemas_of, sources_of
@@ -67,6 +68,7 @@ def _table_of(entry: Entries) -> TableSpec:
             found.add(ContractError(f"{what}: unknown entries {show_all([name])}; write {word}", at=(name,)), entry)
     parts |= _origin(entry, found, what)
     parts |= read_nulls(entry, found, what)
+    parts |= read_comments(entry, found, what)
     where, key = entry, entry.get("key")
     if isinstance(key, str):
         parts["key"] = [key]
@@ -96,6 +98,7 @@ def _load_of(entry: Entries) -> LoadSpec:
         entry = entry.without("history")
     flat = Entries({**entry.without("load"), **inside}, entry.place, {**entry.places, **inside.places})
     parts = _words(flat, found, what, type=TableType, operation=LoadOperation)
+    parts |= read_comments(flat, found, what)
     parts["columns"], kept = _columns(flat, "columns", found, what, is_own=True)
     if isinstance(key, str):
         parts["key"] = [key]

@@ -20,6 +20,7 @@ FOLLOWED: Mapping[str, tuple[str, ...]] = {
     "docs/freshness.md": ("Freshness: what each table promises, and whether it keeps it",),
     "docs/runbooks/freshness.md": ("A table is older than it promises",),
     "docs/runbooks/held.md": ("A batch was held back",),
+    "docs/lake-docs.md": ("The docs of a lake",),
     "docs/export.md": ("Exports: rows as files for other programs",),
     "docs/services.md": ("Table services", "Consumers and the timeline"),
     "docs/time-travel.md": (

@@ -72,6 +72,8 @@ IN_SQL = [
 INDEPENDENT = [
     *IN_SQL,
     edit(SPEC, "lake: sales\n", "lake: Sales Lake\n", "lake 'Sales Lake' is not a snake_case identifier"),
+    edit(SPEC, "owner: data platform", "owner: [a, b]", "lake: owner is ['a', 'b']; give text"),
+    edit(SPEC, '"Names of agents."', "3", "table 'agents': description is 3; give text"),
     edit(SPEC, "time_zone: UTC", "time_zone: Europe/Pari", "time_zone 'Europe/Pari' is unknown; give an IANA name"),
     edit(SPEC, 'topics: ["*.SALES", ', 'topics: ["*.SALES", "a b", ', "source topics: 'a b' is no pattern"),
     edit(SPEC, "AgentName, type: string", "AgentName, type: text", "'text' is unknown; choose one of"),
@@ -117,6 +119,7 @@ INDEPENDENT = [
 """Mistakes that are no others' cause, and none of them hides another."""
 
 OTHERS_IN_SQL = [
+    edit(DEALS, "  deals: contracts", "  dealz: contracts", "comments names 'dealz', none of its columns; "),
     edit(SALES, "unit_is_known_to_every_sale:", "key_is_known:", "['sales.key_is_known'] are there twice; rename one"),
     edit(SALES, "  not_null: true", "  refers_to: unit.unit_id", "refers_to is 'unit.unit_id'; give table.column"),
     edit(DEALS, "by: unit_id}", "by: house_id}", "units: by is 'house_id', which is no column of a read"),
@@ -144,7 +147,7 @@ OTHERS_IN_SQL = [
 OTHERS = [
     *OTHERS_IN_SQL,
     edit(SPEC, "log: sales_log\n", "log: Log\n", "log 'Log' is not a snake_case identifier"),
-    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 32 and 33; keep one"),
+    edit(SPEC, "log: sales_log\n", "log: sales_log\n¦log: x\n", "'log' is there twice, on lines 34 and 35; keep one"),
     edit(SPEC, "  key: sale_id      ", "  key: sales_id      ", "source key 'sales_id' is not among the "),
     edit(
         SPEC,

@@ -13,6 +13,7 @@ from typing import Any
 from spark_jobs.contracts.catalogs import OWNER, CatalogColumn, CatalogTable
 from spark_jobs.contracts.instants import NO_INSTANT
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.descriptions import comments_of, described
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.versions import HISTORY_ABSENT, HISTORY_KEY, HISTORY_TIME
 from spark_jobs.storage.catalog.schemas import fields_of, hive_type, spark_schema
@@ -81,7 +82,7 @@ def _views(
         is_merged, is_base = layout.is_merged, name.endswith("_ro") or not layout.is_merged
         yield CatalogTable(
             name=name,
-            description=_description(layout.name, name) if is_merged else f"{layout.name}: every commit",
+            description=_description(layout.name, name, described(spec, layout.name).description, is_merged=is_merged),
             location=location_of(timeline.path),
             columns=tuple(column for column in columns if column.name not in keys),
             partition_keys=tuple(column for column in columns if column.name in keys),
@@ -92,20 +93,25 @@ def _views(
         )
 
 
-def _description(table: str, name: str) -> str:
-    if name.endswith("_ro"):
-        return f"{table} as of its last compaction; {table}_rt has every commit"
-    return (
-        f"{table}: every commit, for engines that read log files (Athena: not its timestamps); "
-        f"{table}_ro is for the others"
-    )
+def _description(table: str, name: str, own: str, *, is_merged: bool) -> str:
+    """What the spec says of the table, and what readers of this view see of it."""
+    if not is_merged:
+        shown = f"{table}: every commit"
+    elif name.endswith("_ro"):
+        shown = f"{table} as of its last compaction; {table}_rt has every commit"
+    else:
+        shown = (
+            f"{table}: every commit, for engines that read log files (Athena: not its timestamps); "
+            f"{table}_ro is for the others"
+        )
+    return f"{' '.join(own.split())} ({shown})" if own else shown
 
 
 def _comments(spec: LakeSpec, table: str, names: Sequence[str]) -> dict[str, str]:
     """What the spec says of a column, and what the columns are that the engine adds."""
     load = spec.find_load(table)
     declared_names = {each.name: each for each in load.columns} if load else spec.columns_by_name
-    declared = {name: column.comment for name, column in declared_names.items() if column.comment}
+    declared = comments_of(spec, table)
     valued = {name: name.removesuffix("_order") for name in names if name.endswith("_order")}
     orders = {n: f"event order of the value of {column}" for n, column in valued.items() if column in declared_names}
     return {**_COMMENTS, **orders, **declared}

@@ -96,7 +96,7 @@ def test_a_mistake_in_a_mart_names_both_files(path):
     declared.write_text(declared.read_text().replace("mode: scoped", "mode: hourly"))
     with pytest.raises(ContractError) as caught:
         load_lake_spec(str(path))
-    assert str(caught.value).startswith(f"lake spec {path}: {declared}:4: mart 'fast_daily_deals': mode 'hourly' is")
+    assert str(caught.value).startswith(f"lake spec {path}: {declared}:3: mart 'fast_daily_deals': mode 'hourly' is")
 
 
 def test_a_folder_of_marts_that_is_not_there(path):

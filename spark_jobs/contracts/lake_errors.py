@@ -20,13 +20,11 @@ class CommitTimesError(TerminalError):
 
 
 class DamagedIndexError(TransientError):
-    """A file of the row index is not what was written. The index is a copy: the next run builds it again."""
+    """A file of an index is not what was written. The index is a copy: the next run builds it again."""
 
     def __init__(self, *, path: str) -> None:
         self.path = path
-        super().__init__(
-            f"row index: {path} is damaged and the index was removed; run it again, which rebuilds the index"
-        )
+        super().__init__(f"index {path} is damaged and the index was removed; run it again, which rebuilds the index")
 
 
 class UndeclaredTablesError(TerminalError):

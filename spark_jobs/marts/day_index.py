@@ -1,9 +1,9 @@
 """In which partitions of the log the events of some keys are, so that a mart of keys does not read the others.
 
 A scoped mart that reads the log by a column of it, such as a sale, needs every event of the sales that were touched.
-The log is partitioned by days, so all of it would be read. The days of each key are kept beside the lake in an index of
-the form of the row index (:mod:`spark_jobs.storage.row_index`): brought up to date from the log's timeline by whoever
-looks something up, built again when it cannot be, and merged by the same service. A day too many costs time alone.
+The log is partitioned by days, so all of it would be read. The days of each key are kept in an index beside the lake
+(:mod:`spark_jobs.storage.segment_index`): brought up to date from the log's timeline by whoever looks something up,
+built again when it cannot be, and merged by the same service as the row index. A day too many costs time alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.layouts import EVENT_DATE
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.row_index import RowIndex, day_index_name
+from spark_jobs.storage.segment_index import SegmentIndex, day_index_name
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.kept_columns import kept_here
 
@@ -38,10 +38,10 @@ _DAYS = "days array<string>"
 log = logging.getLogger(__name__)
 
 
-def day_index(column: str, spec: LakeSpec, settings: Settings) -> RowIndex:
+def day_index(column: str, spec: LakeSpec, settings: Settings) -> SegmentIndex:
     """The index of the days on which the log has events of each value of ``column``."""
     name, form = day_index_name(spec, column), {spec.log: [column, EVENT_DATE]}
-    return RowIndex(name, form, settings, pack=lambda _, log_df: _pack(log_df, column), merge=_merge)
+    return SegmentIndex(name, form, settings, pack=lambda _, log_df: _pack(log_df, column), merge=_merge)
 
 
 def day_index_lease(column: str, spec: LakeSpec) -> str:

@@ -21,8 +21,8 @@ from spark_jobs.contracts.job_errors import GateStoppedError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.row_index import FOLDER as ROW_INDEX
 from spark_jobs.storage.savepoints import SavepointRecords, record_id
+from spark_jobs.storage.segment_index import FOLDER as ROW_INDEX
 from spark_jobs.storage.timeline import Timeline
 from tests.support.contexts import CLOCK
 from tests.support.envelopes import line, sqlserver

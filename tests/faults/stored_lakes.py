@@ -10,7 +10,7 @@ from typing import Any
 from local_stack.demos.lake_view import read_with_rust
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.row_index import FOLDER as ROW_INDEX
+from spark_jobs.storage.segment_index import FOLDER as ROW_INDEX
 from tests.faults.small_lakes import SmallLake
 from tests.faults.verdicts import is_there
 

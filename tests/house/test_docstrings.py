@@ -15,7 +15,10 @@ LIBRARY = ROOT / "spark_jobs"
 FILES = (
     *sorted((LIBRARY / "transforms").rglob("*.py")),
     *sorted((LIBRARY / "sources").rglob("*.py")),
-    *(LIBRARY / name for name in ("frames.py", "storage/reader.py", "storage/change_feed.py", "storage/row_index.py")),
+    *(
+        LIBRARY / name
+        for name in ("frames.py", "storage/reader.py", "storage/change_feed.py", "storage/segment_index.py")
+    ),
 )
 """Where rows are transformed or read."""
 NAMES_COLUMNS = re.compile(r"``[^`]+``|:func:`|:meth:`")

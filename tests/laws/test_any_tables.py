@@ -23,7 +23,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval
-from spark_jobs.storage.row_index import FOLDER
+from spark_jobs.storage.segment_index import FOLDER
 from tests.support.any_events import AnyEvent, draw_events, key_names, row_changes, rows_of
 from tests.support.any_tables import LOAD, OTHERS, AnyLake, AnyTable, draw_lake
 from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash

@@ -20,7 +20,7 @@ import pytest
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.row_index import FOLDER
+from spark_jobs.storage.segment_index import FOLDER
 from tests.support.broken_mirrors import every_broken_change
 from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
 from tests.support.envelopes import Envelope
@@ -150,7 +150,7 @@ def test_runs_that_die_anywhere_and_are_run_again_give_the_same_tables(spark, tm
     broken, and a backfill of all days merges every event once more with what is there.
     """
     monkeypatch.setattr("spark_jobs.pipelines.merge.engine._MB", 1 / 1024)
-    monkeypatch.setattr("spark_jobs.storage.row_index.MAX_FOLDERS", 4)
+    monkeypatch.setattr("spark_jobs.storage.segment_index.MAX_FOLDERS", 4)
     rng = random.Random(100 + seed)
     lake = make_shop_lake(spark, tmp_path, MIRRORS)
     records = changes(rng, 90)

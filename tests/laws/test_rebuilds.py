@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.storage.filesystem import Filesystem
-from spark_jobs.storage.row_index import FOLDER
+from spark_jobs.storage.segment_index import FOLDER
 from tests.support.crashes import crash_at_commit, run_and_crash
 from tests.support.redefined import Shop, orders, sums
 

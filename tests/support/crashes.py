@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.row_index import RowIndex
+from spark_jobs.storage.segment_index import SegmentIndex
 from tests.support.lakes import Lake
 
 
@@ -55,7 +55,7 @@ def crash_in_row_index(step: str) -> Callable[[pytest.MonkeyPatch], None]:
         def die(*arguments: Any, **options: Any) -> None:
             raise CrashError
 
-        patch.setattr(RowIndex, step, die)
+        patch.setattr(SegmentIndex, step, die)
 
     return install
 

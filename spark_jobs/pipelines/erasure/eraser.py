@@ -40,8 +40,8 @@ from spark_jobs.storage.erasures import Erasures, Finding, Pending
 from spark_jobs.storage.layouts import all_layouts, quarantine_layout
 from spark_jobs.storage.lease import hold_tables, hold_whole
 from spark_jobs.storage.recovery import settled_timeline
-from spark_jobs.storage.row_index import drop_indexes
 from spark_jobs.storage.savepoints import SavepointRecords
+from spark_jobs.storage.segment_index import drop_indexes
 from spark_jobs.storage.services.purge import finish_plans, purge
 from spark_jobs.storage.serving.address import FILE, parse_address
 from spark_jobs.storage.serving.store import ServingStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.erasure.search import Search
-from spark_jobs.storage import change_feed, erasures, row_index
+from spark_jobs.storage import change_feed, erasures, segment_index
 from spark_jobs.storage.erasures import Finding
 from spark_jobs.storage.s3 import is_s3
 from spark_jobs.storage.s3_leases import open_client
@@ -18,7 +18,7 @@ _WHAT = "old versions of objects"
 def remove_versions(search: Search) -> tuple[list[Finding], list[str]]:
     """Delete what a bucket with versions keeps of the files that were replaced or removed; gives what was left."""
     settings = search.context.settings
-    beside = (f"{change_feed.FOLDER}", f"{row_index.FOLDER}")
+    beside = (f"{change_feed.FOLDER}", f"{segment_index.FOLDER}")
     places = [settings.landing_path, *map(settings.table_path, (*search.touched, *beside))]
     done = _remove(places)
     findings = [Finding(place=each.path, what=_WHAT, found=each.found, left=max(each.left, 0)) for each in done]

@@ -9,7 +9,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.marts.day_index import day_index, day_index_lease, indexed_columns
 from spark_jobs.pipelines.merge.tables import build_index
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.row_index import RowIndex
+from spark_jobs.storage.segment_index import SegmentIndex
 from spark_jobs.storage.services.kind import Need
 from spark_jobs.storage.services.run import ServiceRun
 
@@ -40,7 +40,7 @@ def merge_indexes(context: AnyContext, *, is_forced: bool) -> ServiceRun:
     return ServiceRun(table=spec.log, service=Service.INDEX, is_done=any(merged), did=did)
 
 
-def _indexes(spec: LakeSpec, settings: Settings) -> list[RowIndex]:
+def _indexes(spec: LakeSpec, settings: Settings) -> list[SegmentIndex]:
     """Those that have something."""
     of_days = [day_index(column, spec, settings) for column in sorted(indexed_columns(spec))]
     return [index for index in (build_index(spec, (), settings), *of_days) if index.is_there]

@@ -17,7 +17,7 @@ from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.layouts import tombstones_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.reader import read_snapshot
-from spark_jobs.storage.row_index import FOLDER, RowIndex
+from spark_jobs.storage.segment_index import FOLDER, SegmentIndex
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.keyed_rows import KEY, MergedTable, newest_rows, slot_names, width_of
@@ -55,7 +55,7 @@ def rows_an_event(tables: Sequence[MergedTable]) -> int:
     return max(Counter(origin for table in tables for origin in table.spec.origins or ("",)).values(), default=0)
 
 
-def build_index(spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> RowIndex:
+def build_index(spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> SegmentIndex:
     """The row index of tables of a lake; it may have rows of others, whose definition is not that of their rows."""
     by_name, width = {table.name: table for table in tables}, width_of(tables)
 
@@ -76,7 +76,7 @@ def build_index(spec: LakeSpec, tables: Sequence[MergedTable], settings: Setting
         return pack_rows(newest_rows(unpack_rows(packed_df, slots)))
 
     columns = {table.name: table.index_columns for table in tables}
-    index = RowIndex(spec.lake, columns, settings, pack=pack, merge=merge)
+    index = SegmentIndex(spec.lake, columns, settings, pack=pack, merge=merge)
     return index
 
 

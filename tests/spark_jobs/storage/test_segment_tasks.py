@@ -43,7 +43,7 @@ def test_rows_of_several_folders_are_found_by_their_hashes(spark: SparkSession, 
     assert read_packed(spark, str(tmp_path), [*small, *spread]).count() == 2 * ROWS + 10
 
     (tmp_path / small[0].path).unlink()
-    with pytest.raises(PythonException, match=rf"row index: {small[0].path} is damaged"):
+    with pytest.raises(PythonException, match=rf"index {small[0].path} is damaged"):
         find_packed(wanted_df, str(tmp_path), small).collect()
 
 

@@ -129,7 +129,7 @@ def test_what_is_damaged_is_noticed(place: str) -> None:
         content = content[:50] + b"more" + content[50:]
     else:
         content[places.get(place, segment.size - 1)] ^= 0x40
-    with pytest.raises(DamagedIndexError, match=r"row index: folder/file is damaged.*run it again"):
+    with pytest.raises(DamagedIndexError, match=r"index folder/file is damaged.*run it again"):
         found(Stored(bytes(content)), segment, [each for each, _ in rows])
 
 

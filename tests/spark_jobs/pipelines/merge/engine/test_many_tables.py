@@ -18,7 +18,7 @@ from spark_jobs.contracts.instants import InstantRange
 from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.storage.reader import read_pull
-from spark_jobs.storage.row_index import RowIndex
+from spark_jobs.storage.segment_index import SegmentIndex
 from spark_jobs.storage.timeline import Timeline
 from tests.support.envelopes import Envelope
 from tests.support.mirrors import TYPES, change, fold
@@ -43,13 +43,13 @@ class Reads:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """Notes reads, and takes the log away for as long as something is made of what was read."""
-    seen, merge, read_table = Reads(), Merge.merge_events, RowIndex._read_beyond
+    seen, merge, read_table = Reads(), Merge.merge_events, SegmentIndex._read_beyond
 
     def noted(spark: Any, path: str, pull: Any, **more: Any) -> Any:
         seen.log.append(pull.window)
         return read_pull(spark, path, pull, **more)
 
-    def indexed(index: RowIndex, spark: Any, table: str, timeline: Timeline) -> Any:
+    def indexed(index: SegmentIndex, spark: Any, table: str, timeline: Timeline) -> Any:
         seen.indexed.append(table)
         return read_table(index, spark, table, timeline)
 
@@ -62,7 +62,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
             away.rename(path)
 
     monkeypatch.setattr("spark_jobs.pipelines.merge.reading.read_pull", noted)
-    monkeypatch.setattr(RowIndex, "_read_beyond", indexed)
+    monkeypatch.setattr(SegmentIndex, "_read_beyond", indexed)
     monkeypatch.setattr(Merge, "merge_events", without_log)
     return seen
 

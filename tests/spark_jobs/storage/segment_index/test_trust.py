@@ -15,7 +15,7 @@ from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import StorageForm, TableLayout
-from spark_jobs.storage.row_index import Layer, RowIndex, drop_indexes
+from spark_jobs.storage.segment_index import Layer, SegmentIndex, drop_indexes
 from spark_jobs.storage.segments import Segment
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_tables import MadeTable, at
@@ -23,7 +23,7 @@ from tests.support.made_tables import MadeTable, at
 COLUMNS = {"units": ["unit_id bigint", "unit_name string"], "agents": ["agent_id bigint", "agent_name string"]}
 
 
-class Recorded(RowIndex):
+class Recorded(SegmentIndex):
     """Writes folders of one segment of as many bytes as it was given parts, and remembers what it read."""
 
     def __init__(self, settings: Settings, columns: Mapping[str, Sequence[str]] = COLUMNS) -> None:
@@ -172,8 +172,8 @@ def test_a_table_that_it_did_not_know_is_added_to_the_others(settings: Settings)
 @pytest.mark.parametrize(
     ("text", "is_damage"),
     [
-        (f"Traceback …\nDamagedIndexError: row index: {'0a' * 16}/{'1b' * 16} is damaged and the index …", True),
-        (f"row index: {'0a' * 16} is damaged", False),
+        (f"Traceback …\nDamagedIndexError: index {'0a' * 16}/{'1b' * 16} is damaged and the index …", True),
+        (f"index {'0a' * 16} is damaged", False),
         ("disk is full", False),
     ],
 )

@@ -17,8 +17,8 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.pipelines.merge.index_service import index_need
 from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.storage import row_index
-from spark_jobs.storage.row_index import DUE_FOLDERS, Layer, RowIndex, newest_to_merge
+from spark_jobs.storage import segment_index
+from spark_jobs.storage.segment_index import DUE_FOLDERS, Layer, SegmentIndex, newest_to_merge
 from spark_jobs.storage.segments import Segment
 from tests.support.made_tables import at
 
@@ -26,7 +26,7 @@ ROWS: dict[str, list[str]] = {}
 """What was written, by segment."""
 
 
-class Written(RowIndex):
+class Written(SegmentIndex):
     """Segments of rows that are texts; a merge leaves out what is there twice."""
 
     def __init__(self, settings: Settings) -> None:
@@ -55,7 +55,7 @@ def _read(_spark: Any, _root: str, segments: Sequence[Segment]) -> list[str]:
 def test_folders_are_merged_when_there_are_some_and_keep_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_index, "read_packed", _read)
+    monkeypatch.setattr(segment_index, "read_packed", _read)
     nothing: Any = None
     settings, spec = Settings(base_path=str(tmp_path)), load_lake_spec(Settings().lake_spec)
     assert index_need(spec, settings) is None

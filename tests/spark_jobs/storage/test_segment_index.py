@@ -20,7 +20,7 @@ from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.lake_errors import DamagedIndexError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.storage import row_index
+from spark_jobs.storage import segment_index
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.writer import commit
 from tests.support.envelopes import Envelope, line, sqlserver
@@ -89,8 +89,8 @@ def test_a_current_index_is_all_a_run_reads(runs: Runs, monkeypatch: pytest.Monk
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a table was read")
 
-    monkeypatch.setattr(row_index, "read_snapshot", refuse)
-    monkeypatch.setattr(row_index, "read_pull", refuse)
+    monkeypatch.setattr(segment_index, "read_snapshot", refuse)
+    monkeypatch.setattr(segment_index, "read_pull", refuse)
     for _ in range(2):
         runs.one()
     assert_equals_oracle(runs.lake, runs.lines)
@@ -105,7 +105,7 @@ def test_many_folders_become_few(runs: Runs, monkeypatch: pytest.MonkeyPatch) ->
     done = runs.lake.run("services", action="run", service="index", all=True)
     assert done.messages == (f"sales_log: index: merged {BATCHES - 2} folders of indexes",)
     assert len(runs.folders()) == 1
-    monkeypatch.setattr(row_index, "MAX_FOLDERS", 1)
+    monkeypatch.setattr(segment_index, "MAX_FOLDERS", 1)
     for _ in range(2):
         runs.one()
     assert_equals_oracle(runs.lake, runs.lines)
@@ -150,7 +150,7 @@ def _claim_other_columns(runs: Runs) -> None:
         # As after a run that died between its commits and the index.
         pytest.param(_restore_older_copy, False, marks=pytest.mark.slice(name="tables")),
         pytest.param(_remove, True, marks=pytest.mark.slice(name="tables")),
-        # When it is built again is decided without an engine: row_index/test_trust.py.
+        # When it is built again is decided without an engine: segment_index/test_trust.py.
         pytest.param(_break_manifest, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_lose_a_segment, True, marks=pytest.mark.slice(name="tables")),
         pytest.param(_claim_an_unknown_instant, True, marks=pytest.mark.slice(name="tables")),
@@ -175,7 +175,7 @@ def test_a_damaged_segment_is_reported_and_the_next_run_builds_the_index_again(r
         content = bytearray(file.read_bytes())
         content[10] ^= 1
         file.write_bytes(content)
-    with pytest.raises(DamagedIndexError, match=r"row index: \w+/\w+ is damaged .* run it again"):
+    with pytest.raises(DamagedIndexError, match=r"index sales/\w+/\w+ is damaged .* run it again"):
         runs.one()
     runs.lake.run("split")
     assert_equals_oracle(runs.lake, runs.lines)
@@ -207,10 +207,10 @@ def test_a_removal_that_is_cut_off_leaves_an_index_that_is_built_again(tmp_path:
         raise OSError("cut off")
 
     spec, settings = load_lake_spec(Settings().lake_spec), Settings(base_path=str(tmp_path))
-    manifest = tmp_path / row_index.FOLDER / spec.lake / "manifest.json"
+    manifest = tmp_path / segment_index.FOLDER / spec.lake / "manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.write_bytes(b"{}")
     monkeypatch.setattr(Filesystem, "delete_tree", die)
     with pytest.raises(OSError, match="cut off"):
-        row_index.drop_indexes(spec, settings)
+        segment_index.drop_indexes(spec, settings)
     assert not manifest.exists()

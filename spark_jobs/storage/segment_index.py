@@ -1,10 +1,10 @@
-"""The rows of a lake's keyed tables, kept a second time in the form in which a merge looks them up.
+"""An index beside a lake: packed rows of tables, sorted by a hash, of which a lookup reads what its hashes need.
 
-A merge needs the stored rows of the keys in its batch. Reading them from the tables costs a scan of every column, the
-merging of log files and a plan for each table. So they are kept packed (see transforms.packed) in sorted segments (see
-storage.segments) in folders below ``<base>/.row_index/<lake>``: one for the tables as they were first seen, then one
-for what each run changed, now and then merged into larger ones. Merging rows is associative, so the folders together
-say what the tables say. A lookup reads what may hold its keys, whatever the size of the tables.
+It has the form of sorted segments (see storage.segments) in folders below ``<base>/.row_index/<name>``: one for the
+tables as they were first seen, then one for what each run changed, now and then merged into larger ones. What the rows
+say of the tables, and how several of one hash are merged, is up to whoever makes an index: the *row index* of a lake
+has the stored rows of its keyed tables, for the merge (pipelines.merge.tables); others serve marts (marts.day_index).
+Merging rows is associative, so the folders together say what the tables say.
 
 Nothing here is a source of truth. The manifest names the instant each table is indexed up to. What a table has beyond
 it (another writer, a run that died before it could say so) is pulled from its timeline; an instant that the timeline
@@ -44,7 +44,7 @@ DUE_FOLDERS = 6
 MAX_FOLDERS = 32
 """Folders a lookup reads at most; with more, which happens when no service runs, a writer merges the newest half."""
 _MANIFEST = "manifest.json"
-_DAMAGED = re.compile(r"row index: (?P<path>[0-9a-f]{32}/[0-9a-f]{32}) is damaged")
+_DAMAGED = re.compile(r"index (?P<path>[0-9a-f]{32}/[0-9a-f]{32}) is damaged")
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Layer:
     segments: Sequence[Segment]
 
 
-class RowIndex:
+class SegmentIndex:
     """The index of some tables of a lake. The caller holds the leases of all of them.
 
     Args:
@@ -114,11 +114,11 @@ class RowIndex:
 
     def catch_up(self, spark: SparkSession, timelines: Mapping[str, Timeline]) -> None:
         """Bring the index to the last instant of every table."""
-        sizes = {file.path: file.size for file in self._files.list_files(recursive=True)}
-        there = set(self._files.folders())
-        is_whole = all(sizes.get(f"{self._files.root}/{each.path}") == each.size for each in self._manifest.segments)
+        listed = self._files.list_files(recursive=True)
+        sizes = {file.path.removeprefix(f"{self._files.root}/"): file.size for file in listed}
+        is_whole = all(sizes.get(each.path) == each.size for each in self._manifest.segments)
         if not is_whole or not all(self._is_usable(table, timelines[table]) for table in self._columns):
-            log.info("%s: building the row index; later runs only add to it", self._name)
+            log.info("index %s: building it; later runs only add to it", self._name)
             self._manifest = _Manifest()
         behind = [table for table in self._columns if timelines[table].last != self._manifest.instants.get(table)]
         if behind:
@@ -126,7 +126,7 @@ class RowIndex:
             self._write_manifest({table: timelines[table].last or NO_INSTANT for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
             self._merge_newest(spark, max(MAX_FOLDERS // 2, newest_to_merge(self._sizes)))
-        self._remove_others(there)
+        self._remove_others(path.rpartition("/")[0] for path in sizes if "/" in path)
 
     def merging_need(self) -> tuple[bool, str]:
         """Whether some of the newest folders are to be merged, and why or why not."""
@@ -180,7 +180,7 @@ class RowIndex:
             if found := _DAMAGED.search(str(error)):
                 self._manifest = _Manifest()
                 self._files.delete(_MANIFEST)
-                raise DamagedIndexError(path=found["path"]) from error
+                raise DamagedIndexError(path=f"{self._name}/{found['path']}") from error
             raise
 
     def _is_usable(self, table: str, timeline: Timeline) -> bool:
@@ -196,7 +196,7 @@ class RowIndex:
         if indexed is None:
             rows_df = read_snapshot(spark, timeline.path)
         else:
-            log.info("table %s: adding what came after %s to the row index", table, indexed)
+            log.info("index %s: adding what came to %s after %s", self._name, table, indexed)
             rows_df = read_pull(spark, timeline.path, plan_pull(timeline, after=indexed))
         return self._pack(table, rows_df)
 

@@ -19,6 +19,7 @@ from spark_jobs.contracts.kafka import Start, parse_properties
 from spark_jobs.contracts.names import plain
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.sources.kafka_plan import Bounds, Span, TopicState, first_offsets
+from spark_jobs.sources.kafka_spans import SpansLeft
 from spark_jobs.sources.topics import is_topic
 
 if TYPE_CHECKING:
@@ -93,12 +94,11 @@ class KafkaCluster:
     def oldest_message(self, spans: Sequence[Span]) -> datetime | None:
         """The earliest time that the first message of a span has; None when there are none, or none has a time."""
         moments = []
-        for span in spans:
-            with reading():
-                first = next(iter_messages(self.properties, span), None)
-            kind, milliseconds = first.timestamp() if first is not None else (0, _TIME_UNKNOWN)
-            if kind and milliseconds > _TIME_UNKNOWN:
-                moments.append(datetime.fromtimestamp(milliseconds / 1000, tz=UTC))
+        with reading():
+            for _, first in iter_messages(self.properties, spans, most=1):
+                kind, milliseconds = first.timestamp()
+                if kind and milliseconds > _TIME_UNKNOWN:
+                    moments.append(datetime.fromtimestamp(milliseconds / 1000, tz=UTC))
         return min(moments, default=None)
 
     def _list_topics(self, admin: Any) -> list[str]:
@@ -179,9 +179,48 @@ def reading() -> Iterator[None]:
         raise
 
 
-def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
-    """The committed messages of a span in order. KafkaReadError when it cannot be read to its end."""
-    from confluent_kafka import Consumer, KafkaError, TopicPartition
+def iter_messages(
+    properties: Mapping[str, str], spans: Sequence[Span], *, most: int | None = None
+) -> Iterator[tuple[Span, Any]]:
+    """The committed messages of spans of different partitions, each with its span, those of a span in their order.
+
+    One client reads them side by side, so that its threads, its connections and its wait at the end of a partition are
+    there once. Of each span no more than the first ``most`` messages, if that is given.
+
+    Raises:
+        KafkaReadError: a span cannot be read to its end.
+    """
+    from confluent_kafka import TopicPartition
+
+    left = SpansLeft(spans, most=most)
+    if not left.offsets:
+        return
+    with _client(properties) as consumer:
+        consumer.assign([TopicPartition(span.topic, span.partition, span.start) for span in left.spans])
+        deadline, count = time.monotonic() + _STALLED_SECONDS, _FIRST_BATCH
+        while before := left.offsets:
+            messages = consumer.consume(min(count, before), timeout=_POLL_SECONDS)
+            if messages:
+                count = next_batch([len(message) for message in messages])
+            for message in messages:
+                place = message.topic(), message.partition()
+                if left.is_done(*place) or not _is_answer(message, left):
+                    continue
+                if span := left.take(*place, message.offset(), is_message=message.error() is None):
+                    yield span, message
+                if left.offsets and left.is_done(*place):
+                    consumer.pause([TopicPartition(*place)])  # what else it has is not wanted
+            if left.offsets < before:  # errors that pass are no progress: a broker may give nothing else for ever
+                deadline = time.monotonic() + _STALLED_SECONDS
+            elif time.monotonic() > deadline:
+                name, position = left.place_of(None, None)
+                raise KafkaReadError(f"{READ_FAILED}: {name} gives nothing after offset {position}")
+
+
+@contextmanager
+def _client(properties: Mapping[str, str]) -> Iterator[Any]:
+    """A client that reads what it is assigned, for the block."""
+    from confluent_kafka import Consumer
 
     configuration: dict[str, Any] = {
         **properties,
@@ -194,32 +233,24 @@ def iter_messages(properties: Mapping[str, str], span: Span) -> Iterator[Any]:
         "fetch.queue.backoff.ms": 20,  # a second by default: the decoder is done with what is queued long before
         "logger": log,
     }
-    consumer: Any = Consumer(configuration)
+    consumer = Consumer(configuration)
     try:
-        consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
-        position, deadline, most = span.start, time.monotonic() + _STALLED_SECONDS, _FIRST_BATCH
-        while position < span.end:
-            messages = consumer.consume(min(most, span.end - position), timeout=_POLL_SECONDS)
-            if messages:
-                most = next_batch([len(message) for message in messages])
-            before = position
-            for message in messages:
-                error, offset = message.error(), message.offset()
-                if error is None and offset < span.end:
-                    yield message
-                elif error is not None and error.code() != KafkaError._PARTITION_EOF and not error.retriable():
-                    raise KafkaReadError(f"{READ_FAILED}: {span.place} from {position}: {error.name()}")
-                if error is None or error.code() == KafkaError._PARTITION_EOF:
-                    # Offsets without a message are marks of transactions, or what compaction took out.
-                    position = offset + 1 if error is None else offset
-                if position >= span.end:
-                    break
-            if position > before:  # errors that pass are no progress: a broker may give nothing else for ever
-                deadline = time.monotonic() + _STALLED_SECONDS
-            elif time.monotonic() > deadline:
-                raise KafkaReadError(f"{READ_FAILED}: {span.place} gives nothing after offset {position}")
+        yield consumer
     finally:
         consumer.close()
+
+
+def _is_answer(message: Any, left: SpansLeft) -> bool:
+    """True for a message and for the end of a partition, False for an error that passes; KafkaReadError for others."""
+    from confluent_kafka import KafkaError
+
+    error = message.error()
+    if error is None or error.code() == KafkaError._PARTITION_EOF:
+        return True
+    if error.retriable():
+        return False
+    name, position = left.place_of(message.topic(), message.partition())
+    raise KafkaReadError(f"{READ_FAILED}: {name} from {position}: {error.name()}")
 
 
 def next_batch(sizes: Sequence[int]) -> int:

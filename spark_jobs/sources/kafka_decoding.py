@@ -1,9 +1,8 @@
-"""Messages of Kafka to a DataFrame of decoded records, read on the executors: one task a span."""
+"""Messages of Kafka to a DataFrame of decoded records, read on the executors: a client a task, for its spans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,9 +11,7 @@ from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.decoding import LINES, RecordDecoder, decoded_schema, line_batches
 from spark_jobs.sources.kafka import iter_messages
 from spark_jobs.sources.kafka_plan import Span
-
-if TYPE_CHECKING:
-    pass
+from spark_jobs.sources.kafka_spans import share_out
 
 
 def decode_spans(
@@ -24,18 +21,18 @@ def decode_spans(
 
     Read again, the same offsets give the same messages: what Spark computes twice is the same twice.
     """
+    tasks = share_out(spans)
 
     def decode(numbers: Iterable[int]) -> Batches:
         decoder = RecordDecoder(spec)
         for number in numbers:
-            span = spans[number]
-            for message in iter_messages(properties, span):
+            for span, message in iter_messages(properties, tasks[number]):
                 decoder.add(span.place, message.offset(), message.value() or b"", key=message.key() or b"")
                 if decoder.is_full:
                     yield decoder.flush()
         yield decoder.flush()
 
-    return map_tasks(spark, len(spans), decode, decoded_schema(spec))
+    return map_tasks(spark, len(tasks), decode, decoded_schema(spec))
 
 
 def read_messages(
@@ -45,16 +42,18 @@ def read_messages(
     wanted: Mapping[str, frozenset[int]],
 ) -> DataFrame:
     """The bytes of single messages: read_from, read_offset, raw. ``wanted`` are offsets by place."""
-    parts = [
-        (span.place, Span(topic=span.topic, partition=span.partition, start=min(among), end=max(among) + 1), among)
+    among = {
+        Span(topic=span.topic, partition=span.partition, start=min(places), end=max(places) + 1): places
         for span in spans
-        if (among := frozenset(at for at in wanted.get(span.place, ()) if span.start <= at < span.end))
-    ]
+        if (places := frozenset(at for at in wanted.get(span.place, ()) if span.start <= at < span.end))
+    }
+    tasks = share_out([*among])
 
     def read(numbers: Iterable[int]) -> Batches:
         for number in numbers:
-            place, span, among = parts[number]
-            messages = iter_messages(properties, span)
-            yield from line_batches((place, m.offset(), m.value()) for m in messages if m.offset() in among)
+            found = iter_messages(properties, tasks[number])
+            yield from line_batches(
+                (span.place, m.offset(), m.value()) for span, m in found if m.offset() in among[span]
+            )
 
-    return map_tasks(spark, len(parts), read, LINES)
+    return map_tasks(spark, len(tasks), read, LINES)

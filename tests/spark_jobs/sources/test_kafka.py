@@ -63,7 +63,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def offsets(broker: SmallBroker, topic: str, partition: int, start: int, end: int) -> list[tuple[int, bytes | None]]:
     span = Span(topic=topic, partition=partition, start=start, end=end)
-    return [(message.offset(), message.value()) for message in iter_messages(broker.properties, span)]
+    return [(message.offset(), message.value()) for _, message in iter_messages(broker.properties, [span])]
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 9), (0, 1), (8, 9), (3, 6), (4, 4)])
@@ -84,10 +84,29 @@ def test_a_span_has_its_messages_and_no_others(broker, start, end):
 def test_a_span_that_is_not_there_to_its_end_is_an_error(broker, partition, start, end, why):
     """One offset too many, or all: what there is does not count as all, and no other offset takes another's place."""
     read: list[int] = []
-    messages = iter_messages(broker.properties, Span(topic="one", partition=partition, start=start, end=end))
+    messages = iter_messages(broker.properties, [Span(topic="one", partition=partition, start=start, end=end)])
     with pytest.raises(KafkaReadError, match=f"^{kafka.READ_FAILED}: kafka:one/{partition} {why}"):
-        read.extend(message.offset() for message in messages)
+        read.extend(message.offset() for _, message in messages)
     assert read == [*range(start, (9, 4)[partition])]
+
+
+def test_spans_of_several_partitions_are_read_side_by_side_each_as_it_is_alone(broker):
+    spans = [
+        Span(topic=topic, partition=partition, start=start, end=end)
+        for topic, partition, start, end in (("one", 0, 2, 9), ("other", 0, 0, 4), ("one", 1, 1, 2), ("other", 1, 0, 0))
+    ]
+    found = dict[Span, list[int]]()
+    for span, message in iter_messages(broker.properties, spans):
+        assert (message.topic(), message.partition()) == (span.topic, span.partition)
+        found.setdefault(span, []).append(message.offset())
+    assert found == {span: [*range(span.start, span.end)] for span in spans[:3]}
+
+
+def test_one_span_of_several_that_is_not_there_to_its_end_is_an_error(broker):
+    """The others are read to their ends meanwhile, and count for nothing."""
+    spans = [Span(topic="one", partition=partition, start=0, end=end) for partition, end in ((0, 9), (1, 5))]
+    with pytest.raises(KafkaReadError, match=r"kafka:one/1 gives nothing after offset 4$"):
+        [*iter_messages(broker.properties, spans)]
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
@@ -164,7 +183,7 @@ def test_the_oldest_message_is_that_of_the_spans_that_have_one(broker):
     empty, *some = (
         Span(topic="one", partition=n, start=at, end=end) for n, at, end in ((0, 4, 4), (0, 2, 9), (1, 1, 4))
     )
-    times = [next(iter_messages(broker.properties, span)).timestamp()[1] for span in some]
+    times = [next(iter_messages(broker.properties, [span]))[1].timestamp()[1] for span in some]
     oldest = datetime.fromtimestamp(min(times) / 1000, tz=UTC)
     assert cluster_of(broker).oldest_message([empty, *some]) == oldest
     assert cluster_of(broker).oldest_message([empty]) is None

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import confluent_kafka
 import pytest
+from confluent_kafka import Consumer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +85,25 @@ def test_the_bytes_of_a_message_are_found_by_partition_and_offset(broker, cuts, 
     rows = rows_of(read_messages(SESSION, broker.properties, spans_of(cuts), places))
     found = Counter((row["read_from"], row["read_offset"], row["raw"]) for row in rows)
     assert found == Counter((place_of(*of), at, SENT[of][at]) for of, offsets in wanted.items() for at in offsets)
+
+
+def test_a_task_has_one_client_for_all_its_spans(broker, monkeypatch):
+    """A client is threads, connections and a request for what the cluster has: more than some messages cost."""
+    made = list[Consumer]()
+
+    class Counted(Consumer):
+        def __init__(self, configuration: dict[str, Any]) -> None:
+            super().__init__(configuration)
+            made.append(self)
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", Counted)
+    spans = spans_of({place: set() for place in SENT})
+    rows = rows_of(decode_spans(SESSION, SPEC, broker.properties, spans))
+    assert (len(rows), len(made)) == (28, 1)
+    wanted = {place_of(*place): frozenset({4}) for place in SENT}
+    rows = rows_of(read_messages(SESSION, broker.properties, spans, wanted))
+    assert {row["raw"] for row in rows} == {values[4] for values in SENT.values()}
+    assert (len(rows), len(made)) == (4, 2)
 
 
 def test_the_key_of_a_message_says_the_key_of_a_table_without_a_declared_one(broker):

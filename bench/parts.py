@@ -31,6 +31,7 @@ from bench.growth import BATCH_EVENTS, measure_batches, measure_growth
 from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
 from bench.mirrors import CHANGES, TABLES, measure_mirrors
+from bench.overview import measure_overview
 from bench.race import compare, load, run_rounds
 from bench.report import Figures, Found, Race, Races, verdict
 from bench.safety import measure_safety
@@ -213,6 +214,11 @@ def dags(_options: argparse.Namespace, _settings: Settings, folder: Path) -> Fig
     return measure_dag_parse(folder)
 
 
+def overview(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
+    """Looking at a lake of two hundred tables, for its page."""
+    return measure_overview(settings, folder, rounds=options.rounds)
+
+
 def _check_peers() -> None:
     if not any(PEER_JARS.glob("*.jar")):
         raise SettingsError(f"no jars of the other engines in {PEER_JARS}; run: make bench")
@@ -243,4 +249,5 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "dashboard": dashboard,
     "cluster": cluster,
     "dags": dags,
+    "overview": overview,
 }

@@ -23,6 +23,7 @@ from spark_jobs.overview.tables import table_overview
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import all_layouts
+from spark_jobs.storage.writer import BUCKETS_KEY
 
 TABLES, INSTANTS, FILES = 200, 10_000, 8
 AIM = 300.0
@@ -108,7 +109,11 @@ def _files(number: int, metadata: dict[str, str]) -> Iterator[tuple[str, str]]:
         {"fileId": f"{at:08d}-0", "path": f"{at}.parquet", "numInserts": 5, "totalWriteBytes": 100}
         for at in range(FILES)
     ]
-    extra = {"lakehouse.newest_event_time": format_clock(_START + timedelta(minutes=number)), **metadata}
+    extra = {
+        BUCKETS_KEY: "1",
+        "lakehouse.newest_event_time": format_clock(_START + timedelta(minutes=number)),
+        **metadata,
+    }
     content = {"operationType": "UPSERT", "partitionToWriteStats": {"": stats}, "extraMetadata": extra}
     instant = _instant(number)
     yield f"{instant}.deltacommit.requested", ""

@@ -67,12 +67,16 @@ def quarantine_overview(
     if reason:
         return QuarantineOverview(instead=f"{reason}; run: quarantine list")
     rows = _rows(timeline.path)
+    return QuarantineOverview(kinds=kinds_of_rows(rows), records=_records(rows) if with_records else ())
+
+
+def kinds_of_rows(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineKind]:
+    """Rows of the quarantine counted by reason and state."""
     counts = Counter((str(row["reason"]), _state(row)) for row in rows)
-    kinds = [
+    return [
         QuarantineKind(reason=reason, state=state, records=count, newest=_newest(rows, reason, state))
         for (reason, state), count in sorted(counts.items())
     ]
-    return QuarantineOverview(kinds=kinds, records=_records(rows) if with_records else ())
 
 
 def _unfit(spec: LakeSpec, timeline: Timeline, cache: LakeCache) -> str:

@@ -47,4 +47,6 @@ def steps_of(timeline: Timeline) -> tuple[Step, ...]:
 
 def pending_steps(timeline: Timeline) -> tuple[Step, ...]:
     """Those that were begun and did not end, by the account of the timeline itself."""
+    if not timeline.pending:
+        return ()
     return tuple(step for step in steps_of(timeline) if step.time in timeline.pending and not step.is_completed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import reduce
@@ -63,6 +63,23 @@ def counted_rows(rows_df: DataFrame, most: int) -> tuple[int, list[Row] | None]:
     first_df = rows_df.limit(most + 1).select(F.struct("*").alias("row"))
     ((rows,),) = first_df.agg(F.collect_list("row")).collect()
     return (len(rows), list(rows)) if len(rows) <= most else (int(rows_df.count()), None)
+
+
+def collect_together(queries: Mapping[str, DataFrame]) -> dict[str, list[Row]]:
+    """The rows of several queries with small results, by the names of these, in one Spark job.
+
+    What is pinned and was not used before is computed once all the same: who comes to it second waits for the first.
+
+    Args:
+        queries: with any columns, those of two may have one name, such as ``first``.
+    """
+    rows_of: dict[str, list[Row]] = {name: [] for name in queries}
+    parts = [rows_df.select(F.struct("*").alias(name)) for name, rows_df in queries.items()]
+    together_df = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    for row in together_df.collect():
+        name, found = next((name, row[name]) for name in queries if row[name] is not None)
+        rows_of[name].append(found)
+    return rows_of
 
 
 def union(parts: Iterable[DataFrame]) -> DataFrame:

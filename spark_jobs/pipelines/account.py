@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import format_clock, parse_clock
 from spark_jobs.contracts.errors import UnbalancedError
+from spark_jobs.frames import collect_together
 from spark_jobs.pipelines.undeclared_columns import has_undeclared
 from spark_jobs.quality.freshness import NEWEST_EVENT_KEY
 from spark_jobs.quality.gate import Gate
@@ -49,9 +50,14 @@ class BatchFacts:
 
 
 def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
-    """Measure decoded records with ``event_date``, in one Spark job.
+    """Measure decoded records with ``event_date``, in one Spark job."""
+    return facts_of(collect_together(account_queries(decoded_df, gate, clock)))
 
-    Events and days are counted by parts of their own: in the first one, all its aggregates would be kept for each.
+
+def account_queries(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[str, DataFrame]:
+    """What :func:`facts_of` is to be given of decoded records with ``event_date``.
+
+    Events and days are counted by queries of their own: in the first one, all its aggregates would be kept for each.
     """
     usable, rejected = is_usable(), is_rejected()
     has_happened = F.col("event_time") <= F.lit(clock)
@@ -69,20 +75,26 @@ def measure(decoded_df: DataFrame, gate: Gate, clock: datetime) -> BatchFacts:
     )
     day = F.unix_date(F.col("event_time").cast("date"))
     events_df = decoded_df.where(usable).groupBy("event_id").agg(F.min(day).alias("first"), F.max(day).alias("last"))
-    counted_df = events_df.agg(F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn"))
-    dated_df = decoded_df.where(usable & F.col("event_date").isNotNull()).groupBy(F.col("event_date").alias("day"))
-    days_df = dated_df.agg(F.min("event_order").alias("day_first"), F.max("event_order").alias("day_last"))
-    both_df = records_df.unionByName(counted_df, allowMissingColumns=True)
-    found: dict[str, Any] = {"days": {}}
-    for row in both_df.unionByName(days_df, allowMissingColumns=True).collect():
-        if row["day"] is not None:
-            found["days"][row["day"]] = (row["day_first"], row["day_last"])
-            continue
-        of_part = counted_df.columns if row["distinct"] is not None else records_df.columns
-        found |= {name: row[name] for name in of_part}
+    dated_df = decoded_df.where(usable & F.col("event_date").isNotNull()).groupBy("event_date")
+    return {
+        "records": records_df,
+        "events": events_df.agg(
+            F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
+        ),
+        "days": dated_df.agg(F.min("event_order").alias("first"), F.max("event_order").alias("last")),
+    }
+
+
+def facts_of(rows: Mapping[str, Sequence[Row]]) -> BatchFacts:
+    """The facts, from the rows of :func:`account_queries`."""
+    (records,), (events,) = rows["records"], rows["events"]
+    found: dict[str, Any] = {**records.asDict(), **events.asDict()}
     names = {each.name for each in fields(BatchFacts)}
-    checked = {name: value for name, value in found.items() if name not in names}
-    return BatchFacts(checked=checked, **{name: value for name, value in found.items() if name in names})
+    return BatchFacts(
+        **{name: value for name, value in found.items() if name in names},
+        days={row["event_date"]: (row["first"], row["last"]) for row in rows["days"]},
+        checked={name: value for name, value in found.items() if name not in names},
+    )
 
 
 def newest_event(log_timeline: Timeline, newest: datetime | None) -> dict[str, str]:

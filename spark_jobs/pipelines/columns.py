@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.arguments import format_clock
@@ -44,13 +44,36 @@ _MESSAGES = {
 }
 
 
-def evolve_columns(decoded_df: DataFrame, spec: LakeSpec, log_timeline: Timeline, clock: datetime) -> Evolution:
-    """The columns of a batch of decoded records, which is pinned, compared with and added to what is known.
+def column_queries(decoded_df: DataFrame, spec: LakeSpec) -> dict[str, DataFrame]:
+    """What :func:`evolve_columns` is to be given of decoded records: columns and types, and keys, of their tables."""
+    if not (spec.mirrors or spec.patterns):
+        return {}
+    is_row = is_usable() & F.col("source_table").isNotNull() & (F.col("op") != "d")
+    columns_df = decoded_df.where(is_row).select(
+        *("source_table", "event_order", "read_from", "read_offset"),
+        F.posexplode("row_types").alias("number", "column", "type"),
+    )
+    typed_df = columns_df.groupBy("source_table", "column", "type").agg(
+        F.min(F.struct("event_order", "read_from", "read_offset")).alias("first"),
+        F.max("event_order").alias("last"),
+        F.min("number").alias("number"),
+    )
+    if not spec.patterns:
+        return {"columns": typed_df}
+    keyed_df = decoded_df.where(is_usable() & F.col(KEY_COLUMNS).isNotNull())
+    keys_df = keyed_df.groupBy("source_table", KEY_COLUMNS).agg(F.min("event_order").alias("first"))
+    return {"columns": typed_df, "keys": keys_df}
+
+
+def evolve_columns(
+    rows: Mapping[str, Sequence[Row]], spec: LakeSpec, log_timeline: Timeline, clock: datetime
+) -> Evolution:
+    """The columns of a batch, by the rows of :func:`column_queries`, compared with and added to what is known.
 
     Names and keys of tables that a pattern found before are settled first: what comes now takes none of them.
     """
     book = settle(spec, read_book(log_timeline))
-    arrived = _arrived(decoded_df, spec) if spec.mirrors or spec.patterns else ()
+    arrived = _arrived(rows, spec)
     shards = {table.name: table.origins for table in resolve(spec, book).mirrors if table.shards}
     evolution = evolve(book, arrived, at=format_clock(clock), shards=shards)
     return replace(evolution, book=settle(spec, evolution.book))
@@ -107,27 +130,13 @@ def _line(change: Change) -> str:
     return _MESSAGES[change.kind].format(column=plain(change.column), before=change.before, after=change.after)
 
 
-def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[BatchSchema]:
+def _arrived(rows: Mapping[str, Sequence[Row]], spec: LakeSpec) -> list[BatchSchema]:
     names: dict[str, dict[str, str]] = defaultdict(dict)
     for mirror in spec.mirrors:
         for origin in mirror.origins:
             names[origin] |= mirror.names
-    is_row = is_usable() & F.col("source_table").isNotNull() & (F.col("op") != "d")
-    columns_df = decoded_df.where(is_row).select(
-        *("source_table", "event_order", "read_from", "read_offset"),
-        F.posexplode("row_types").alias("number", "column", "type"),
-    )
-    rows = (
-        columns_df.groupBy("source_table", "column", "type")
-        .agg(
-            F.min(F.struct("event_order", "read_from", "read_offset")).alias("first"),
-            F.max("event_order").alias("last"),
-            F.min("number").alias("number"),
-        )
-        .collect()
-    )
     seen: dict[str, list[TypeSpan]] = defaultdict(list)
-    for row in rows:
+    for row in rows.get("columns", ()):
         first = row["first"]
         place = f"{first['read_from']}:{first['read_offset']}"
         seen[row["source_table"]].append(
@@ -140,7 +149,7 @@ def _arrived(decoded_df: DataFrame, spec: LakeSpec) -> list[BatchSchema]:
                 number=row["number"],
             )
         )
-    keys = _keys(decoded_df) if spec.patterns else {}
+    keys = _keys(rows.get("keys", ()))
     shards = [table for table in spec.mirrors if table.shards]
     of = {origin: [table for table in shards if table.is_from(origin)] for origin in seen}
     return [
@@ -164,10 +173,8 @@ def _names_of_new(spec: LakeSpec, origin: str, shards: Sequence[TableSpec]) -> d
     return {source: name for table in declared for source, name in table.names.items()}
 
 
-def _keys(decoded_df: DataFrame) -> dict[str, list[tuple[str, ...]]]:
+def _keys(rows: Sequence[Row]) -> dict[str, list[tuple[str, ...]]]:
     """By table at the source, the keys that records have, in the order of their first events."""
-    keyed_df = decoded_df.where(is_usable() & F.col(KEY_COLUMNS).isNotNull())
-    rows = keyed_df.groupBy("source_table", KEY_COLUMNS).agg(F.min("event_order").alias("first")).collect()
     keys: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row["first"], *row[KEY_COLUMNS])):
         keys[row["source_table"]].append(tuple(row[KEY_COLUMNS]))

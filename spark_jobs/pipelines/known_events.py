@@ -9,37 +9,56 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.settings import Settings
 from spark_jobs.frames import counted_rows, union
-from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import BatchFacts
 from spark_jobs.sources.decoding import SOURCE_ORIGIN
+from spark_jobs.storage.latest_files import latest_files, read_files
+from spark_jobs.storage.layouts import EVENT_DATE
 from spark_jobs.storage.reader import read_snapshot
+from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import is_usable
 
 _STORED = "__stored_id"
 _MOST_LITERALS = 200
 _MOST_RANGES = 20
+_SORTED_BYTES = 32 * 1024 * 1024
+"""Of files with so many bytes the ids are sorted sooner than those of the batch are sent to every task."""
 
 
 def known_events(
     spark: SparkSession,
-    spec: LakeSpec,
+    log_timeline: Timeline,
     decoded_df: DataFrame,
     facts: BatchFacts,
-    settings: Settings,
     *,
     former: Sequence[str] = (),
-) -> DataFrame:
-    """``event_id`` of the events of a batch that the log has already; ``facts`` is what was measured of the batch.
+) -> DataFrame | None:
+    """``event_id`` of the events of a batch that the log has already; None when it has nothing of their days.
 
     Of origins in ``former`` the log may also have them under the id without connector and database.
+
+    Args:
+        spark: the session.
+        log_timeline: of the log, settled, whose lease the caller holds.
+        decoded_df: the batch, pinned.
+        facts: what was measured of it.
+        former: origins of which the log may have an event under its former id.
     """
+    files = latest_files(log_timeline, [f"{EVENT_DATE}={day}" for day in facts.days])
+    if files is not None and not files:
+        return None
     ranges = [F.col("event_order").between(F.lit(first), F.lit(last)) for first, last in order_ranges(facts.days)]
-    is_near = F.col("event_date").isin([*facts.days]) & reduce(operator.or_, ranges, F.lit(False))
-    stored_df = read_snapshot(spark, settings.table_path(spec.log)).where(is_near)
+    is_near = reduce(operator.or_, ranges, F.lit(False))
+    if files:
+        stored_df = read_files(spark, log_timeline, [*files], "event_id string, event_order string").where(is_near)
+    else:
+        is_near &= F.col(EVENT_DATE).isin([*facts.days])
+        stored_df = read_snapshot(spark, log_timeline.path).where(is_near)
     usable_df = decoded_df.where(is_usable())
     delivered_df = usable_df.select("event_id")
+    if files and sum(files.values()) <= _SORTED_BYTES:
+        # Sorted on both sides: the other join would gather the batch's ids in the driver first, in a job of its own.
+        stored_df = stored_df.hint("merge")
     if not former:
         return stored_df.select("event_id").join(delivered_df, "event_id", "left_semi")
     earlier_df = usable_df.where(F.col(SOURCE_ORIGIN).isin(*former)).select("event_id", _former_id().alias(_STORED))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.names import plain
@@ -95,6 +95,7 @@ def check_sources(
     settings: Settings,
     *,
     may_stop: bool,
+    came: Sequence[Row] | None = None,
 ) -> CheckedSources:
     """Judge the sources of a batch of decoded records, which is pinned.
 
@@ -105,13 +106,15 @@ def check_sources(
         clock: the run's.
         settings: how far times of a source may be off.
         may_stop: more events of a stream that fell than the quarantine takes stop the run; else all of them go there.
+        came: the rows of :func:`came_query`; None to run it here.
 
     Raises:
         PositionsFellError: a source may have begun its positions again; nothing was written.
         ContractError: the rule between origins cannot be followed any more.
     """
     has_table = "source_table" in decoded_df.columns
-    first = _judge(decoded_df, spec, book, clock, settings, has_table=has_table)
+    came = came_query(decoded_df, clock).collect() if came is None else came
+    first = _judge(came, spec, book, settings)
     if first.refused:
         decoded_df = _quarantine_origins(decoded_df, first.refused, has_table=has_table)
     falls = _falls(decoded_df, first.suspects, clock, settings.source_skew_seconds * 1000)
@@ -121,7 +124,7 @@ def check_sources(
         fell = {fall.stream for fall in falls}
         suspects = [suspect for suspect in first.suspects if suspect.stream in fell]
         decoded_df = _quarantine_fallen(decoded_df, suspects, clock, settings.source_skew_seconds * 1000)
-        judged = _judge(decoded_df, spec, book, clock, settings, has_table=has_table)
+        judged = _judge(came_query(decoded_df, clock).collect(), spec, book, settings)
     return CheckedSources(
         decoded_df=decoded_df,
         book=first.book if judged is first else _with_refusals_of(judged.book, first.book),
@@ -136,22 +139,21 @@ def _with_refusals_of(book: SourceBook, other: SourceBook) -> SourceBook:
     return replace(book, refused=other.refused, origins=other.origins, former_ids=other.former_ids)
 
 
-def _judge(
-    decoded_df: DataFrame, spec: LakeSpec, book: SourceBook, clock: datetime, settings: Settings, *, has_table: bool
-) -> EpochVerdict:
+def _judge(came: Sequence[Row], spec: LakeSpec, book: SourceBook, settings: Settings) -> EpochVerdict:
     # Of one that names server and database too the table counts: events of another stream are not comparable anyway.
     tables = (name.rpartition("/")[2] for name in spec.source.tables)
     named = tuple(name.lower() for name in tables if not is_pattern(name))
-    came = _came(decoded_df, clock, has_table=has_table)
-    return judge(book, came, rule=spec.source.origins, named=named, skew_ms=settings.source_skew_seconds * 1000)
+    found = [_came(row) for row in came]
+    return judge(book, found, rule=spec.source.origins, named=named, skew_ms=settings.source_skew_seconds * 1000)
 
 
-def _came(decoded_df: DataFrame, clock: datetime, *, has_table: bool) -> list[Came]:
-    table = F.coalesce("source_table", F.lit(WIDE)) if has_table else F.lit(WIDE)
+def came_query(decoded_df: DataFrame, clock: datetime) -> DataFrame:
+    """For :func:`check_sources`, a row for each origin, table and server of decoded records, with how far they came."""
+    table = F.coalesce("source_table", F.lit(WIDE)) if "source_table" in decoded_df.columns else F.lit(WIDE)
     millis = F.unix_millis("event_time")
     has_happened, is_change = _has_happened(clock), F.col("op") != "r"
     is_marked = has_happened & is_change & F.col(SOURCE_MARK).isNotNull()
-    rows = (
+    return (
         decoded_df.where(is_usable())
         .groupBy(SOURCE_ORIGIN, table.alias(_TABLE), SOURCE_IDENTITY)
         .agg(
@@ -161,22 +163,21 @@ def _came(decoded_df: DataFrame, clock: datetime, *, has_table: bool) -> list[Ca
             F.max(F.when(is_marked, F.struct(F.col(SOURCE_MARK).alias("mark"), millis.alias("time")))).alias("newest"),
             F.max(F.when(has_happened & is_change, millis)).alias("time"),
         )
-        .collect()
     )
-    return [
-        Came(
-            origin=row[SOURCE_ORIGIN],
-            table=row[_TABLE],
-            identity=row[SOURCE_IDENTITY] or "",
-            first=_time(row["first"]),
-            latest=_time(row["latest"]),
-            low=row["low"] or "",
-            mark=row["newest"]["mark"] if row["newest"] else "",
-            mark_time=_time(row["newest"]["time"] if row["newest"] else None),
-            time=_time(row["time"]),
-        )
-        for row in rows
-    ]
+
+
+def _came(row: Row) -> Came:
+    return Came(
+        origin=row[SOURCE_ORIGIN],
+        table=row[_TABLE],
+        identity=row[SOURCE_IDENTITY] or "",
+        first=_time(row["first"]),
+        latest=_time(row["latest"]),
+        low=row["low"] or "",
+        mark=row["newest"]["mark"] if row["newest"] else "",
+        mark_time=_time(row["newest"]["time"] if row["newest"] else None),
+        time=_time(row["time"]),
+    )
 
 
 def _falls(decoded_df: DataFrame, suspects: Sequence[Suspect], clock: datetime, skew_ms: int) -> tuple[Fall, ...]:

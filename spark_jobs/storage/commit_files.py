@@ -77,8 +77,13 @@ def base_files(timeline: Timeline, write: CompletedWrite) -> Mapping[str, int]:
     Empty when some are no base files, or have a path that Spark would take for a pattern.
     """
     found = timeline.files_written(write)
-    is_readable = all(path.endswith(".parquet") and not _PATTERN.search(path) for path in found)
+    is_readable = all(path.endswith(".parquet") and not is_pattern(path) for path in found)
     return dict(sorted(found.items())) if is_readable else {}
+
+
+def is_pattern(path: str) -> bool:
+    """True for a path that Spark would take for a pattern of several."""
+    return _PATTERN.search(path) is not None
 
 
 def missing_files(timeline: Timeline, paths: Collection[str]) -> list[str]:

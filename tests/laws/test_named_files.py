@@ -1,5 +1,7 @@
 """Windows of an append-only table, read by the files that its commits name: the rows that the table has of them.
 
+And its partitions as they are now, read by the files that are there.
+
 A history is made by chance, file by file as Hudi leaves them: commits that add files, with columns that come later and
 with some of another type, clustering, upserts that take rows away, overwritten partitions, a cleaner, restores. A row
 is a number and the commit of which it is.
@@ -19,6 +21,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from spark_jobs.contracts.instants import BEGINNING, InstantRange
 from spark_jobs.storage.commit_columns import pack_columns
+from spark_jobs.storage.latest_files import latest_files
 from spark_jobs.storage.reader import Pull, plan_pull
 from spark_jobs.storage.timeline import Timeline
 from tests.support.made_logs import LOG
@@ -196,3 +199,18 @@ def test_files_that_commits_name_have_the_rows_that_the_table_has(tmp_path: Path
             pull = plan_pull(timeline, after=after.time, most_bytes=rng.choice([None, None, 30, 100]))
             by_files += assert_right(history, pull)
     assert by_files, "or nothing was tested"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_newest_files_of_partitions_have_the_rows_that_these_have(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    history = History(MadeTable(LOG, tmp_path / "log"), rng)
+    with (tmp_path / "log/.hoodie/hoodie.properties").open("a") as file:
+        file.write("hoodie.datasource.write.hive_style_partitioning=true\n")
+    for _ in range(15):
+        history.append() if rng.random() < 0.2 else history.step()
+        chosen = rng.sample(_PARTITIONS, 2)
+        files = latest_files(history.timeline, chosen)
+        if history.states:
+            assert files is not None
+            assert sorted(files) == sorted(path for (of, _), path in history.current.items() if of in chosen)

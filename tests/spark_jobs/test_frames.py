@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.frames import constant_column, counted_rows, literal_frame
+from spark_jobs.frames import collect_together, constant_column, counted_rows, literal_frame
+from spark_jobs.storage.pinned import pinned
 from tests.support.job_counts import counting_jobs
 
 SCHEMA = (
@@ -96,6 +101,35 @@ def test_few_rows_take_one_spark_job(spark: SparkSession) -> None:
         assert counted_rows(rows_df, 7)[0] == 7
         assert len(jobs.names()) == 1
     rows_df.unpersist()
+
+
+@pytest.mark.spark
+def test_queries_run_together_give_each_its_rows_in_one_job_that_computes_what_is_pinned_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Columns of one name have other types in each; rows of nulls alone are rows."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        (tmp_path / uuid4().hex).touch()
+        yield from batches
+
+    numbers_df = spark.range(0, 60, 1, 3).mapInArrow(count, "id bigint")
+    with pinned(spark, numbers_df, "numbers") as pinned_df, counting_jobs(spark) as jobs:
+        queries = {
+            "odd": pinned_df.groupBy((F.col("id") % 2 == 1).alias("id")).agg(F.count("*").alias("n")),
+            "most": pinned_df.agg(F.max("id").alias("id"), F.lit(None).cast("timestamp").alias("at")),
+            "nulls": pinned_df.agg(
+                F.max(F.when(F.col("id") > 99, "a")).alias("n"), F.min(F.lit(None).cast("string")).alias("m")
+            ),
+            "none": pinned_df.where("id > 99").groupBy("id").agg(F.max("id").alias("n")),
+        }
+        rows = collect_together(queries)
+        assert len(jobs.names()) == 1
+    assert sorted(map(tuple, rows["odd"])) == [(False, 30), (True, 30)]
+    assert [row.asDict() for row in rows["most"]] == [{"id": 59, "at": None}]
+    assert [row.asDict() for row in rows["nulls"]] == [{"n": None, "m": None}]
+    assert rows["none"] == []
+    assert len([*tmp_path.iterdir()]) == 3, "once for each partition"
 
 
 @pytest.mark.spark

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pyspark.sql import DataFrame
 
 from spark_jobs.context import AnyContext
+from spark_jobs.frames import collect_together
 from spark_jobs.lake_spec.schemas import Evolution
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.pipelines.account import BatchFacts, measure, newest_event
-from spark_jobs.pipelines.columns import column_metadata, evolve_columns, quarantine_types
+from spark_jobs.pipelines.account import BatchFacts, account_queries, facts_of, measure, newest_event
+from spark_jobs.pipelines.columns import column_metadata, column_queries, evolve_columns, quarantine_types
 from spark_jobs.pipelines.known_events import known_events
-from spark_jobs.pipelines.sources import CheckedSources, check_sources, decoding_spec, read_sources
+from spark_jobs.pipelines.sources import CheckedSources, came_query, check_sources, decoding_spec, read_sources
 from spark_jobs.pipelines.undeclared_columns import UndeclaredColumns, keep_undeclared
 from spark_jobs.quality.gate import Gate
 from spark_jobs.quality.holds import let_pass
@@ -45,11 +47,9 @@ class Batch:
         """Origins of which the log may have an event under its former id."""
         return self.sources.book.former_ids
 
-    def known_events(self, context: AnyContext) -> DataFrame:
-        """``event_id`` of its events that the log has already."""
-        return known_events(
-            context.spark, context.spec, self.decoded_df, self.facts, context.settings, former=self.former_ids
-        )
+    def known_events(self, context: AnyContext, log_timeline: Timeline) -> DataFrame | None:
+        """``event_id`` of its events that the log has already; None when it can have none."""
+        return known_events(context.spark, log_timeline, self.decoded_df, self.facts, former=self.former_ids)
 
     def metadata(self, log_timeline: Timeline) -> dict[str, str]:
         """For the log's commit: checkpoints as they were, and what is known of columns, sources and event times now."""
@@ -115,10 +115,15 @@ def checked_batch(
     gate, book = Gate.of(spec, spec.log), read_sources(context.spark, log_timeline, clock)
     dated_df = with_day(decode(decoding_spec(spec, book)), clock)
     with pinned(context.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), name) as pinned_df:
-        sources = check_sources(pinned_df, spec, book, clock, context.settings, may_stop=may_stop)
-        columns = evolve_columns(sources.decoded_df, spec, log_timeline, clock)
+        # All that is looked for is looked for at once, and again in what is left where some records were refused.
+        came = {"came": came_query(pinned_df, clock)}
+        rows = collect_together({**came, **_queries(pinned_df, spec, gate, clock)})
+        sources = check_sources(pinned_df, spec, book, clock, context.settings, may_stop=may_stop, came=rows["came"])
+        if sources.decoded_df is not pinned_df:
+            rows = collect_together(_queries(sources.decoded_df, spec, gate, clock))
+        columns = evolve_columns(rows, spec, log_timeline, clock)
         decoded_df = quarantine_types(sources.decoded_df, columns.refusals)
-        facts = measure(decoded_df, gate, clock)
+        facts = measure(decoded_df, gate, clock) if columns.refusals else facts_of(rows)
         yield Batch(
             decoded_df=decoded_df,
             gate=gate,
@@ -127,3 +132,8 @@ def checked_batch(
             columns=columns,
             undeclared=keep_undeclared(decoded_df, spec, log_timeline, events=facts.undeclared, clock=clock),
         )
+
+
+def _queries(decoded_df: DataFrame, spec: LakeSpec, gate: Gate, clock: datetime) -> dict[str, DataFrame]:
+    """What is to be known of the records that go on."""
+    return {**column_queries(decoded_df, spec), **account_queries(decoded_df, gate, clock)}

@@ -62,9 +62,11 @@ class Intake(BatchRun):
             quarantine = self._commit_rejected()
             select = select_log_rows if batch.facts.torn else select_deliveries
             rows_df = select(batch.decoded_df, self.context.spec)
-            if not (self.log_timeline.last and batch.facts.usable and self.delivery.may_be_known):
+            may_be_known = self.log_timeline.last and batch.facts.usable and self.delivery.may_be_known
+            stored_df = batch.known_events(self.context, self.log_timeline) if may_be_known else None
+            if stored_df is None:
                 return [self._commit_log(rows_df, stored=0), quarantine]
-            with pinned(self.context.spark, batch.known_events(self.context), "known") as known_df:
+            with pinned(self.context.spark, stored_df, "known") as known_df:
                 rows_df, stored = without_known(rows_df, known_df)
                 return [self._commit_log(rows_df, stored=stored), quarantine]
 

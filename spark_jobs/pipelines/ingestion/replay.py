@@ -85,9 +85,11 @@ class Replay(BatchRun):
         facts = self.batch.facts
         rows_df = select_log_rows(self.batch.decoded_df, self.context.spec)
         self.rows["quarantined"] = facts.rejected + facts.ignored
-        if not self.log_timeline.last or not facts.usable:
+        may_be_known = self.log_timeline.last and facts.usable
+        stored_df = self.batch.known_events(self.context, self.log_timeline) if may_be_known else None
+        if stored_df is None:
             return self._write_log(rows_df, stored=0)
-        with pinned(self.context.spark, self.batch.known_events(self.context), "known") as known_df:
+        with pinned(self.context.spark, stored_df, "known") as known_df:
             rows_df, stored = without_known(rows_df, known_df)
             return self._write_log(rows_df, stored=stored)
 

@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.frames import collect_together
 from spark_jobs.lake_spec.schemas import Refusal, TypeSpan
 from spark_jobs.lake_spec.table_sources import ORIGIN
-from spark_jobs.pipelines.columns import _arrived, quarantine_types
+from spark_jobs.pipelines.columns import _arrived, column_queries, quarantine_types
 from spark_jobs.sources.decoding import KEY_COLUMNS
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 from tests.support.shop_lakes import shop_spec
@@ -86,7 +87,9 @@ def test_records_with_any_refused_column_of_their_table_are_set_aside(spark, ref
 
 
 def test_what_arrived_of_each_table_is_what_its_usable_rows_had(spark):
-    found: dict[str, Any] = {each.origin: each for each in _arrived(decoded(spark), SPEC)}
+    found: dict[str, Any] = {
+        each.origin: each for each in _arrived(collect_together(column_queries(decoded(spark), SPEC)), SPEC)
+    }
     assert found.keys() == {"shop.orders", "shop.carts"}
     orders, carts = found["shop.orders"], found["shop.carts"]
     assert (orders.first, orders.last, dict(orders.names)) == ("5", "9", {"b": "own_orders"})
@@ -114,7 +117,8 @@ def test_the_keys_of_records_are_those_of_the_first_events_and_shards_are_report
         KEY_COLUMNS,
         F.when(F.col("source_table") == "shop.carts", F.array(F.when(F.col("event_order") == "1", "a").otherwise("b"))),
     )
-    found = {each.origin: each for each in _arrived(keys_df, parse_lake_spec(shop_spec(entries)))}
+    spec = parse_lake_spec(shop_spec(entries))
+    found = {each.origin: each for each in _arrived(collect_together(column_queries(keys_df, spec)), spec)}
     assert (found["shop.carts"].keys, found["shop.carts"].shard_of) == ((("a",), ("b",)), ())
     orders = found["shop.orders"]
     assert (orders.keys, orders.shard_of, dict(orders.names)) == ((), ("all_orders",), {ORIGIN: "shard"})

@@ -106,15 +106,26 @@ def parse_arguments(argv: Sequence[str]) -> JobContext[Any]:
         options = options_of(job).from_values({name: given for name, given in values.items() if name not in _COMMON})
     except ContractError as error:
         parser.error(str(error))
-    start, end = values.get("interval_start"), values.get("interval_end")
-    if bool(start) != bool(end):
+    start, end = values.get("interval_start") or "", values.get("interval_end") or ""
+    return make_context(job, options, clock=values["clock"], interval_start=start, interval_end=end)
+
+
+def make_context(
+    job: str, options: JobOptions, *, clock: str = "", interval_start: str = "", interval_end: str = ""
+) -> JobContext[Any]:
+    """The context of a run with these options, without spec and session; times as people write them, "" for none.
+
+    Raises:
+        ContractError: a time makes no sense.
+    """
+    if bool(interval_start) != bool(interval_end):
         raise ContractError("give both --interval-start and --interval-end, or neither")
     now = machine_now()
-    clock = parse_clock(values["clock"]) if values["clock"] else now
+    at = parse_clock(clock) if clock else now
     if not options.takes_any_clock:
-        check_run_clock(clock, now)
-    interval = Interval(start=parse_clock(start), end=parse_clock(end)) if start and end else None
-    return JobContext(job=job, clock=clock, interval=interval, options=options, settings=Settings.from_environment())
+        check_run_clock(at, now)
+    interval = Interval(start=parse_clock(interval_start), end=parse_clock(interval_end)) if interval_start else None
+    return JobContext(job=job, clock=at, interval=interval, options=options, settings=Settings.from_environment())
 
 
 def run_job(context: JobContext[Any]) -> JobResult:
@@ -179,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for noisy in ("py4j", "pyspark", "cmdstanpy"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     given = list(sys.argv[1:] if argv is None else argv)
-    outcome = _run_to_its_end(lambda: _run_and_keep(given))
+    outcome = run_to_its_end(lambda: _run_and_keep(given))
     print(outcome.line, file=sys.stderr if outcome.exit_code else sys.stdout, flush=True)
     return outcome.exit_code
 
@@ -187,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_and_keep(given: list[str]) -> JobOutcome:
     """Run the rest of the command line; the outcome is in the file before it is printed."""
     result_path, rest = _split_result_path(given)
-    outcome = _run_to_its_end(lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest)).to_json()))
+    outcome = run_to_its_end(lambda: JobOutcome(exit_code=0, line=run_job(parse_arguments(rest)).to_json()))
     if result_path:
         from spark_jobs.storage.outcome_files import write_outcome
 
@@ -195,13 +206,20 @@ def _run_and_keep(given: list[str]) -> JobOutcome:
     return outcome
 
 
-def _run_to_its_end(run: Callable[[], JobOutcome]) -> JobOutcome:
-    """What ``run`` gives, or what it raised as the outcome that it means."""
+def _print_line(result: JobResult) -> None:
+    print(result.to_json(), flush=True)
+
+
+def run_to_its_end(run: Callable[[], JobOutcome], *, report: Callable[[JobResult], None] = _print_line) -> JobOutcome:
+    """What ``run`` gives, or what it raised as the outcome that it means.
+
+    ``report`` is given the result of a job that found what must not be.
+    """
     try:
         return run()
     except LakehouseError as error:
         if isinstance(error, ReportedError) and error.result:
-            print(error.result.to_json(), flush=True)
+            report(error.result)
         line = hide(f"{'try again' if error.exit_code == 1 else 'error'}: {error}", find_secrets(os.environ))
         return JobOutcome(exit_code=error.exit_code, line=line)
     except KeyboardInterrupt:

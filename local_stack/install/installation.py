@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 from local_stack.console import say
+from local_stack.install.command_script import write_command
 from local_stack.install.environment import is_environment_ready, prepare_environment
 from local_stack.install.folder_lock import one_at_a_time
 from local_stack.install.jars import (
@@ -58,6 +59,7 @@ def _prepare(jar_sets: Sequence[JarSet]) -> int:
     if not is_environment_ready():
         prepare_environment()
         has_worked = True
+    has_worked |= write_command()
     if any(wrong_jars(jar_set) for jar_set in jar_sets):
         flags = ["--jars-only", *(["--bench"] if BENCH_JARS in jar_sets else [])]
         code = subprocess.run([str(VENV_PYTHON), "-m", "local_stack", "setup", *flags], cwd=PROJECT_ROOT).returncode

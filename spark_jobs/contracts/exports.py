@@ -104,7 +104,12 @@ def check_columns(names: Iterable[str]) -> None:
 
 def csv_header(names: Iterable[str]) -> str:
     """The first line of a CSV, with its line end."""
-    return ",".join(map(_cell, names)) + "\n"
+    return csv_line(names) + "\n"
+
+
+def csv_line(values: Iterable[str | None]) -> str:
+    """One line of a CSV, without its end; None is an empty cell, and an empty text is in quotes."""
+    return ",".join("" if value is None else _cell(value) for value in values)
 
 
 def _cell(text: str) -> str:

@@ -161,6 +161,11 @@ class JobOptions:
             groups.get(excludes or title, parser).add_argument(name, **settings)
 
     @classmethod
+    def of_spec(cls) -> tuple[tuple[str, str, str], ...]:
+        """What the lake spec adds, of each the name of its value, its flag and its text."""
+        return ()
+
+    @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """The options by their fields' names, as argparse, a form or a test has them.
 

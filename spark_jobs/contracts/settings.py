@@ -81,6 +81,9 @@ class Settings:
     max_events: int = 200_000
     """Most events that one `ingest` reads, of landing files also at most 8 KB for each; the rest waits for the next
     run."""
+    local_query_mb: int = 64
+    """How large on disk a table may be that a query reads without Spark, in MB, old versions of its files included
+    (docs/command.md)."""
     max_pull_mb: int = 1024
     """Most of the log that `split` merges at a time, in MB; a larger commit is read in parts, in the same run."""
     write_threads: int = 7
@@ -121,7 +124,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not _MEMORY.fullmatch(self.driver_memory):
             raise SettingsError(f"{PREFIX}DRIVER_MEMORY={show(self.driver_memory)} is not a size; give for example 4g")
-        for name in ("shuffle_partitions", "max_events", "max_pull_mb", "write_threads", "jdbc_timeout_seconds"):
+        at_least_one = ("shuffle_partitions", "max_events", "max_pull_mb", "local_query_mb", "write_threads")
+        for name in (*at_least_one, "jdbc_timeout_seconds"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{PREFIX}{name.upper()}={getattr(self, name)} must be at least 1")
         for setting in fields(self):

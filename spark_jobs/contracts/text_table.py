@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Any
+
+_GAP, _NARROWEST = 2, 8
+_WIDTH: ContextVar[int | None] = ContextVar("width of tables", default=None)
+
+
+@contextmanager
+def tables_within(width: int) -> Iterator[None]:
+    """While it is open, tables have at most so many characters a line where that is possible: long texts are folded."""
+    token = _WIDTH.set(width)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(token)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -12,12 +29,36 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[cell_text(value) for value in row] for row in rows]
     widths = [max(len(header[at]), *(len(row[at]) for row in cells), 0) for at in range(len(header))]
     is_number = number_columns(header, rows)
+    widths = _narrowed(widths, is_number, _WIDTH.get())
 
     def line(values: Sequence[str]) -> str:
         padded = (v.rjust(w) if right else v.ljust(w) for v, w, right in zip(values, widths, is_number, strict=True))
         return "  " + "  ".join(padded).rstrip()
 
-    return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, cells)])
+    def lines(values: Sequence[str]) -> Iterator[str]:
+        folded = [_folded(value, width) for value, width in zip(values, widths, strict=True)]
+        yield from map(line, zip_longest(*folded, fillvalue=""))
+
+    body = (each for row in cells for each in lines(row))
+    return "\n".join([*lines(header), line(["-" * width for width in widths]), *body])
+
+
+def _narrowed(widths: Sequence[int], is_number: Sequence[bool], most: int | None) -> list[int]:
+    """Widths of columns that fit together; the widest text gives way first, numbers never."""
+    narrowed = list(widths)
+    while most is not None and _GAP + sum(narrowed) + _GAP * (len(narrowed) - 1) > most:
+        texts = [at for at, width in enumerate(narrowed) if not is_number[at] and width > _NARROWEST]
+        if not texts:
+            break
+        widest = max(texts, key=lambda at: narrowed[at])
+        narrowed[widest] -= 1
+    return narrowed
+
+
+def _folded(text: str, width: int) -> list[str]:
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width, drop_whitespace=True, break_on_hyphens=False) or [""]
 
 
 def number_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[bool]:

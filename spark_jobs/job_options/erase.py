@@ -34,14 +34,23 @@ class EraseOptions(JobOptions):
     def add_to(cls, parser: argparse.ArgumentParser) -> None:
         """Add an option for each role of the lake that the environment names, then those of the class."""
         try:
-            people = load_lake_spec(Settings.from_environment().lake_spec).people
+            for name, flag, text in cls.of_spec():
+                parser.add_argument(flag, dest=name, metavar="ID", help=text)
         except LakehouseError as error:
-            people = ()  # the run itself would say so; here it must not keep other jobs' help from being shown
-            parser.epilog = str(error)
-        for each in people:
-            flag, text = f"--{each.role.replace('_', '-')}", f"the key of the {each.role} to be erased"
-            parser.add_argument(flag, dest=f"{_ROLE}{each.role}", metavar="ID", help=text)
+            parser.epilog = str(error)  # the run itself would say so; other jobs' help must be shown all the same
         super(EraseOptions, cls).add_to(parser)
+
+    @classmethod
+    def of_spec(cls) -> tuple[tuple[str, str, str], ...]:
+        """Of each role of the lake that the environment names: the name of its value, its flag, its text.
+
+        Raises:
+            LakehouseError: the lake spec cannot be read.
+        """
+        roles = [each.role for each in load_lake_spec(Settings.from_environment().lake_spec).people]
+        return tuple(
+            (f"{_ROLE}{role}", f"--{role.replace('_', '-')}", f"the key of the {role} to be erased") for role in roles
+        )
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from spark_jobs.contracts.options import Option
 from spark_jobs.job_options.shared import ExportOptions
@@ -14,6 +14,12 @@ class QueryOptions(ExportOptions):
     """Which rows, as of when."""
 
     sql: Annotated[str, Option("a SELECT over tables and views of the lake, by their names")]
+    engine: Annotated[
+        Literal["auto", "local", "spark"],
+        Option(
+            "what answers it: Spark; DuckDB, without a JVM; or DuckDB where it certainly answers the same, else Spark"
+        ),
+    ] = "spark"
     as_of: Annotated[
         str | None,
         Option(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from spark_jobs.contracts.answers import PrintedForm
 from spark_jobs.contracts.exports import ExportFormat
 from spark_jobs.contracts.options import JobOptions, Option
 
+DEFAULT_ROWS = 50
 _FILES = "files, for all rows, instead of a printed table"
 
 OneTable = Annotated[str | None, Option("one table alone")]
@@ -24,9 +26,9 @@ Rows = Annotated[int, Option("most rows to print (default 50)")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions(JobOptions):
-    """Of a job that prints rows: writing all of them to files."""
+    """Of a job that prints rows: in which form, or all of them to files."""
 
-    rows: Rows = 50
+    rows: Annotated[int | None, Option("most rows to print (default: 50 in a table, else all)", at_least=1)] = None
     output: Annotated[
         str,
         Option(
@@ -35,7 +37,14 @@ class ExportOptions(JobOptions):
             group=_FILES,
         ),
     ] = ""
-    format: Annotated[str, Option(f"{' or '.join(ExportFormat)}, when the name does not say it", group=_FILES)] = ""
+    format: Annotated[
+        str,
+        Option(
+            f"of files: {' or '.join(ExportFormat)}, when the name does not say it; "
+            f"of printed rows: {' or '.join(PrintedForm)}",
+            metavar="FORMAT",
+        ),
+    ] = ""
     overwrite: Annotated[bool, Option("replace what an export before it left there", group=_FILES)] = False
     for_spreadsheets: Annotated[
         bool,
@@ -44,3 +53,13 @@ class ExportOptions(JobOptions):
             group=_FILES,
         ),
     ] = False
+
+    @property
+    def printed(self) -> PrintedForm | None:
+        """The form in which rows are printed; None when none was given."""
+        return PrintedForm(self.format) if not self.output and self.format in set(PrintedForm) else None
+
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows are printed at most; None: all."""
+        return self.rows or (DEFAULT_ROWS if self.printed in (None, PrintedForm.TABLE) else None)

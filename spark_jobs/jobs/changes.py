@@ -15,7 +15,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import ROW_ORDER
 from spark_jobs.lake_spec.versions import history_columns
 from spark_jobs.pipelines.column_forms import stored_forms
-from spark_jobs.pipelines.exporting import export_rows, find_target
+from spark_jobs.pipelines.exporting import export_rows, find_target, print_rows
 from spark_jobs.storage.commit_files import files_of_window
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.pinned import pinned
@@ -24,8 +24,6 @@ from spark_jobs.storage.time_travel import parse_moment, state_at
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.differences import inserted_rows, row_differences
 from spark_jobs.transforms.visible import visible_rows
-
-DEFAULT_ROWS = 50
 
 
 def check(context: JobContext[ChangesOptions]) -> None:
@@ -57,14 +55,14 @@ def run(context: JobContext[ChangesOptions]) -> JobResult:
         sorted_df = pinned_df.orderBy(*keys)
         export = export_rows(spark, sorted_df, target, context.options) if target else None
         if export is None:
-            sorted_df.limit(options.rows).show(options.rows, truncate=False)
+            more = print_rows(sorted_df, options)
     return context.result(
         DONE if counts else NOTHING_TO_DO,
         source=SourceWindow(table=layout.name, after=window.after, up_to=window.up_to),
         counters={**counts, **(export.counters if export else {})},
         messages=(
             f"{len(timeline.changes_in(window))} commits after {window.after} up to {window.up_to}",
-            *([export.message] if export else []),
+            *([export.message] if export else more),
         ),
     )
 

@@ -5,6 +5,7 @@ It reads what people read: live rows, by the columns that mean something. Only k
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,8 @@ from spark_jobs.storage.timeline import Timeline
 
 MOST_SAMPLES = 3
 _LIST_HEAD, _RUN_HEAD = ("check", "reads", "what"), ("check", "outcome", "rows", "such as")
+
+log = logging.getLogger(__name__)
 
 Row = Mapping[str, Any]
 Query = Callable[[str], Sequence[Row]]
@@ -83,7 +86,10 @@ def run(context: JobContext[ChecksOptions]) -> JobResult:
         rows = [(each.id, ", ".join(sorted(each.reads)), each.description) for each in checks]
         print(format_table(_LIST_HEAD, rows))
         return _result(context, [], listed=len(checks))
-    outcomes = list(_run_all(context, checks))
+    outcomes = []
+    for number, outcome in enumerate(_run_all(context, checks), start=1):
+        log.info("check %d of %d: %s %s", number, len(checks), outcome.check.id, outcome.cells[1])
+        outcomes.append(outcome)
     print(format_table(_RUN_HEAD, [outcome.cells for outcome in outcomes]))
     result = _result(context, outcomes)
     if broken := {outcome.check.id: outcome.rows for outcome in outcomes if outcome.rows}:

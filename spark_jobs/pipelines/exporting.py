@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contracts.answers import Answer, PrintedForm
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.exports import (
     ExportFormat,
@@ -15,12 +16,13 @@ from spark_jobs.contracts.exports import (
     csv_header,
     parse_target,
 )
+from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.job_options.shared import ExportOptions
+from spark_jobs.job_options.shared import DEFAULT_ROWS, ExportOptions
 from spark_jobs.storage.exports import check_free, write_export
 from spark_jobs.transforms.csv_lines import to_csv_lines
 
-_NEEDS_OUTPUT = {"format": "--format", "overwrite": "--overwrite", "for_spreadsheets": "--for-spreadsheets"}
+_NEEDS_OUTPUT = {"overwrite": "--overwrite", "for_spreadsheets": "--for-spreadsheets"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,11 @@ def find_target(options: ExportOptions, settings: Settings) -> ExportTarget | No
     if not options.output:
         if idle := [flag for name, flag in _NEEDS_OUTPUT.items() if getattr(options, name)]:
             raise ContractError(f"{idle[0]} is for files; say where they go with --output")
+        if options.format and options.printed is None:
+            raise ContractError(
+                f"--format {show(options.format)} is for files, which --output names; printed are "
+                f"{', '.join(PrintedForm)}"
+            )
         return None
     target = parse_target(options.output, format_name=options.format, overwrite=options.overwrite)
     if options.for_spreadsheets and target.format is not ExportFormat.CSV:
@@ -47,6 +54,26 @@ def find_target(options: ExportOptions, settings: Settings) -> ExportTarget | No
     check_apart(target, (settings.base_path, settings.landing_path))
     check_free(target)
     return target
+
+
+def print_rows(rows_df: DataFrame, options: ExportOptions) -> tuple[str, ...]:
+    """Print the first rows, in the order that they have; gives a line for people when there are more.
+
+    Without ``--format`` as Spark shows them.
+    """
+    most = options.most_rows
+    if options.printed is None:
+        rows_df.show(most or DEFAULT_ROWS, truncate=False)
+        return ()
+    rows = (rows_df if most is None else rows_df.limit(most + 1)).collect()
+    return print_answer(Answer.of(rows_df.columns, rows, most), options)
+
+
+def print_answer(answer: Answer, options: ExportOptions) -> tuple[str, ...]:
+    """Print an answer in the form that the options say; gives a line for people when there are more rows."""
+    for line in answer.lines(options.printed or PrintedForm.TABLE):
+        print(line)
+    return (f"these are the first {len(answer.rows)} rows; --rows prints more",) if answer.has_more else ()
 
 
 def export_rows(spark: SparkSession, rows_df: DataFrame, target: ExportTarget, options: ExportOptions) -> Export:

@@ -52,12 +52,15 @@ def register_versions(spark: SparkSession, spec: LakeSpec, registered: Collectio
         spark.sql(select).createOrReplaceTempView(table.versions_name)
 
 
-def register_views(spark: SparkSession, folder: Path) -> list[str]:
-    """Each view below ``folder`` under its own name, after those it reads; gives those that lack a table."""
+def register_views(spark: SparkSession, folder: Path, *, only: Collection[str] = ()) -> list[str]:
+    """Each view below ``folder`` (of ``only`` these) under its own name, after those it reads.
+
+    Gives those that lack a table.
+    """
     from pyspark.errors import AnalysisException
 
     missing = []
-    for view in load_views(folder):
+    for view in (each for each in load_views(folder) if not only or each.name in only):
         try:
             spark.sql(view.text).createOrReplaceTempView(view.name)
         except AnalysisException:

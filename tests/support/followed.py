@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 FOLLOWED: Mapping[str, tuple[str, ...]] = {
     "README.md": ("Two commands", "A tour of the result", "Without Airflow", "Change a table"),
+    "docs/command.md": ("The command `lakehouse`", "Queries"),
     "docs/checks.md": ("Checks: rules of the tables, as SQL",),
     "docs/quarantine.md": ("See what there is",),
     "docs/quality.md": ("Held back", "After the commit: Great Expectations", "Every result: `lake_quality`"),
@@ -105,9 +106,12 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/lakes.md", "What each lake has of its own"): {"": _AIRFLOW},
     ("docs/lakes.md", "When a file is broken"): {"": _OWN_TABLES},
     ("docs/lakes.md", "From a shell"): {"": _OWN_TABLES},
+    ("docs/lineage.md", "Events of runs"): {"": "needs a receiver; tests/spark_jobs/reporting does the same"},
     ("docs/loads.md", "Loads: tables that come as whole files"): {"": _OWN_TABLES},
     ("docs/marts.md", "Marts by declaration"): {"": _OWN_MART},
     ("docs/marts.md", "From a shell"): {"": _OWN_MART},
+    ("docs/metrics.md", "The state of the lake"): {"": "answers until it is stopped; tests/spark_jobs/jobs/test_metrics.py does the same"},
+    ("docs/metrics.md", "Runs"): {"": "needs a receiver; tests/spark_jobs/reporting does the same"},
     ("docs/moving.md", "Moving, copying and backing up a lake"): {
         "": "needs a lake that was moved; tests/spark_jobs/jobs/restore/test_moved.py does the same"
     },

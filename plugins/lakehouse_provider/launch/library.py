@@ -19,11 +19,12 @@ ENTRYPOINT = PROJECT_ROOT / "spark_jobs" / "entrypoint.py"
 AWS_PLACES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 """Where S3 is, for drivers and executors; who they are is for the engine to say."""
 _OF_THIS_MACHINE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}
-_LEFT_OUT = tuple(
+_OF_JOBS = tuple(
     part
     for job, package in LOCAL_JOBS.items()
     for part in (f"spark_jobs/{package}/", f"spark_jobs/jobs/{job}.py", f"spark_jobs/job_options/{job}.py")
 )
+_LEFT_OUT = ("spark_jobs/command/", *_OF_JOBS)
 _SPEC = "lake_spec"
 _FOLDERS = ("marts", "expectations")
 """Entries of the lake spec that name a folder beside it."""
@@ -32,7 +33,7 @@ _FOLDERS = ("marts", "expectations")
 def build_library_zip(path: Path, settings: Settings) -> Path:
     """Zip the package ``spark_jobs`` and the lake's files for ``--py-files``; the same content gives the same bytes.
 
-    ``LOCAL_JOBS`` and their packages are left out.
+    ``LOCAL_JOBS`` and their packages are left out, and the command that people type.
 
     The files that ``settings`` name are put where the defaults look for them (:mod:`spark_jobs.contracts.shipped`).
     """

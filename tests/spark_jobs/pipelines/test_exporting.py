@@ -38,7 +38,7 @@ def test_both_jobs_have_the_same_options(tmp_path: Path, job: list[str]) -> None
     ("options", "message"),
     [
         ({"overwrite": True}, r"--overwrite is for files; say where they go with --output"),
-        ({"format": "csv"}, r"--format is for files"),
+        ({"format": "parquet"}, r"--format 'parquet' is for files, which --output names; printed are table, csv, json"),
         ({"for_spreadsheets": True}, r"--for-spreadsheets is for files"),
         ({"output": "a.parquet", "for_spreadsheets": True}, r"--for-spreadsheets is for CSV"),
         ({"output": "lake/a.csv"}, r"are one in the other"),

@@ -55,7 +55,7 @@ def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
 
 def test_the_zip_holds_every_module_and_every_file_of_the_lake(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(build_library_zip(tmp_path / "z.zip", Settings())).namelist())
-    local = [PROJECT_ROOT / "spark_jobs" / package for package in LOCAL_JOBS.values()]
+    local = [PROJECT_ROOT / "spark_jobs" / package for package in (*LOCAL_JOBS.values(), "command")]
     modules = {
         str(file.relative_to(PROJECT_ROOT))
         for file in (PROJECT_ROOT / "spark_jobs").rglob("*.py")

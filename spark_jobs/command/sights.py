@@ -1,0 +1,128 @@
+"""What ``table list``, ``table show``, ``table timeline`` and ``explain`` print, by the read model of the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from spark_jobs.contracts.text_table import format_table
+from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail, TableOverview
+
+_LIST = ("table", "kind", "newest change", "commits", "files", "MB", "state")
+_STEPS = ("instant", "what", "state", "rows", "MB", "seconds")
+_MB = 1024 * 1024
+
+
+def lake_lines(seen: LakeOverview) -> Iterator[str]:
+    """All tables of a lake."""
+    rows = [
+        (
+            each.name,
+            each.kind,
+            each.last or "-",
+            each.commits,
+            each.files.files,
+            _mb(each.files.bytes),
+            state_of(each, seen.now),
+        )
+        for each in seen.tables
+    ]
+    yield format_table(_LIST, rows)
+    if seen.source_problem:
+        yield f"what was delivered could not be looked at: {seen.source_problem}"
+
+
+def state_of(table: TableOverview, now: datetime) -> str:
+    """The worst that is known of a table, in a few words."""
+    if table.problem:
+        return table.problem
+    if table.held:
+        return f"held back since {table.held.since}"
+    if table.last is None:
+        return "not made yet"
+    if any(place.state == "lost" for place in table.consumers):
+        return "a consumer's place is lost"
+    if table.freshness and table.freshness.is_behind(now):
+        return f"behind: something waits since {_time(table.freshness.waiting_since)}"
+    if table.freshness and table.freshness.is_silent(now):
+        return f"silent: newest event {_time(table.freshness.newest_event)}"
+    if table.quality and table.quality.not_held:
+        return f"{len(table.quality.not_held)} expectations failed"
+    return f"{len(table.pending)} pending" if table.pending else "well"
+
+
+def table_lines(seen: TableDetail, now: datetime) -> Iterator[str]:
+    """One table: what it is, its columns, who reads it, its partitions."""
+    table = seen.table
+    files = table.files
+    facts = [
+        ("kind", f"{table.kind}{f' of layer {table.layer}' if table.layer else ''}"),
+        ("state", state_of(table, now)),
+        ("newest change", table.last or "-"),
+        ("newest commit", table.newest or "-"),
+        ("made of", ", ".join(table.reads) or "-"),
+        ("files", f"{files.base_files} base files, {files.log_files} log files, {_mb(files.bytes)} MB"),
+        ("partitions", str(files.partitions)),
+    ]
+    if table.freshness:
+        facts.append(("newest event", _time(table.freshness.newest_event)))
+    if table.held:
+        facts += [("held back for", reason) for reason in table.held.reasons]
+    yield format_table(("", table.name), facts)
+    yield from _part("columns", ("column", "type"), seen.columns)
+    places = [(each.consumer, each.checkpoint, each.behind, each.state) for each in table.consumers]
+    yield from _part("readers", ("consumer", "checkpoint", "commits behind", "state"), places)
+    changed = [
+        (
+            each.instant,
+            ", ".join(name for name, _ in each.added) or "-",
+            ", ".join(each.removed) or "-",
+            ", ".join(f"{name} {before} to {after}" for name, before, after in each.retyped) or "-",
+        )
+        for each in seen.schema_steps
+    ]
+    yield from _part("columns changed", ("instant", "added", "removed", "other type"), changed)
+
+
+def step_lines(steps: Sequence[CommitOverview]) -> Iterator[str]:
+    """Steps of a timeline, oldest first."""
+    yield format_table(_STEPS, list(map(_step, steps)))
+
+
+def run_lines(seen: RunOverview) -> Iterator[str]:
+    """What one run read, wrote and held back."""
+    yield f"{seen.commit.table}: {seen.commit.operation or seen.commit.action} at {seen.commit.instant}"
+    yield from _part(
+        "read", ("source", "after", "up to"), [(e.source, e.after or "the beginning", e.up_to) for e in seen.read]
+    )
+    written = [
+        (each.table, each.instant, each.added, each.changed, each.removed) for each in (seen.commit, *seen.beside)
+    ]
+    yield from _part("wrote", ("table", "instant", "added", "changed", "removed"), written)
+    if outcome := seen.commit.outcome:
+        yield from _part("its gate", ("rows", "number"), list(outcome.rows.items()))
+        failed = [(each.expectation, each.observed, str(each.outcome)) for each in outcome.not_held]
+        yield from _part("expectations that failed", ("expectation", "observed", "outcome"), failed)
+    held = [(each.table, each.since, "; ".join(each.reasons)) for each in seen.held]
+    yield from _part("held back", ("table", "since", "reasons"), held)
+
+
+def _step(each: CommitOverview) -> tuple[Any, ...]:
+    what = each.service or each.operation or each.action
+    seconds = "-" if each.seconds is None else f"{each.seconds:.1f}"
+    return each.instant, f"{each.kind}: {what}", each.state, each.rows, _mb(each.bytes), seconds
+
+
+def _part(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    if made := list(rows):
+        yield f"\n{title}"
+        yield format_table(header, made)
+
+
+def _mb(size: int) -> str:
+    return f"{size / _MB:,.1f}"
+
+
+def _time(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S") if moment else "-"

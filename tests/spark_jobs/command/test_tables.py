@@ -1,0 +1,80 @@
+"""A lake looked at, on the lake of tests/support/seen_lakes.py: text of at most 100 characters a line, or JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.command.app import run
+from spark_jobs.storage.lake_names import make_lake
+from tests.support.seen_lakes import SeenLake, minute, seen_lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SeenLake:
+    made = seen_lake(tmp_path)
+    make_lake(made.spec.lake, made.settings, may_adopt=True)
+    (tmp_path / "landing").mkdir(exist_ok=True)
+    monkeypatch.setenv("LAKEHOUSE_BASE_PATH", made.settings.base_path)
+    monkeypatch.setenv("LAKEHOUSE_LANDING_PATH", made.settings.landing_path)
+    return made
+
+
+@pytest.mark.usefixtures("lake")
+def test_every_table_is_listed_within_100_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "list"]) == 0
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert max(map(len, lines)) <= 100
+    (units,) = [line for line in lines if line.startswith("  units ")]
+    assert "behind: something" in units
+    assert any("held back" in line for line in lines if line.startswith("  customers "))
+    assert shown.err == ""
+
+
+@pytest.mark.usefixtures("lake")
+def test_one_table_is_shown_with_its_readers_and_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "show", "sales_log"]) == 0
+    shown = capsys.readouterr().out
+    assert "audit" in shown
+    assert "lost" in shown
+    assert run(["table", "timeline", "units", "--most", "2", "--json"]) == 0
+    assert [step["instant"] for step in json.loads(capsys.readouterr().out)] == [minute(4), minute(6)]
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_run_is_explained_by_its_instant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", minute(4), "--table", "units"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("units: ")
+    assert f" at {minute(4)}\n" in shown
+    assert minute(3) in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("table", "show", "uints"), "has no table 'uints'; write 'units'"),
+        (("explain", "yesterday"), "is neither the key of a write"),
+        (("query", "SELECT * FROM uints"), "there is no table or view 'uints'; did you mean units?"),
+    ],
+)
+@pytest.mark.usefixtures("lake")
+def test_a_near_miss_is_answered_in_one_line(
+    words: tuple[str, ...], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert line in shown.err
+
+
+def test_no_lake_is_looked_at_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAKEHOUSE_BASE_PATH", str(tmp_path / "nowhere"))
+    assert run(["table", "list"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -28,7 +28,10 @@ from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.secrets import DiscreetFormatter, find_secrets, hide
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.stages import STAGES, Stage
 from spark_jobs.job_options.registry import installed_jobs, options_of
+from spark_jobs.reporting.reporter import RunReporter
+from spark_jobs.reporting.runs import RunEnd, outcome_of
 
 _COMMON = frozenset({"parser", "job", "clock", "interval_start", "interval_end", "result_path"})
 _MOST_SHOWN = 400
@@ -129,25 +132,43 @@ def make_context(
 
 
 def run_job(context: JobContext[Any]) -> JobResult:
-    """Run the job, in a session as the settings define it where it needs one."""
-    begun = time.monotonic()
+    """Run the job, in a session as the settings define it where it needs one, and report it to who is configured."""
+    begun, started, reporter = time.monotonic(), machine_now(), RunReporter()
+    STAGES.take()
+    result: JobResult | None = None
+    error: BaseException | None = None
     try:
-        result = _run(load_job(context.job), context)
-    except ReportedError as error:
-        error.result = error.result and _timed(error.result, begun)
+        # Checked before a session is started: the place, the spec, and what the job itself can check without Spark.
+        context = with_lake(context)
+        result = _timed(_run(load_job(context.job), context), begun)
+        return result
+    except BaseException as raised:
+        error = raised
+        if isinstance(raised, ReportedError):
+            result = raised.result = raised.result and _timed(raised.result, begun)
         raise
-    return _timed(result, begun)
+    finally:
+        reporter.end(
+            RunEnd(
+                context=context,
+                outcome=outcome_of(result, error),
+                begun=started,
+                ended=machine_now(),
+                seconds=time.monotonic() - begun,
+                result=result,
+                measures=STAGES.take(),
+            )
+        )
 
 
 def _run(job: Job[Any], context: JobContext[Any]) -> JobResult:
-    # Checked before a session is started: the place, the spec, and what the job itself can check without Spark.
-    context = with_lake(context)
     job.check(context)
     if not job.needs_spark(context):
         return job.run(context)
     from spark_jobs.session import open_session
 
-    spark = open_session(context.settings, app_name=f"lakehouse-{context.job}")
+    with STAGES.passed(Stage.SESSION):
+        spark = open_session(context.settings, app_name=f"lakehouse-{context.job}")
     try:
         return job.run(dataclasses.replace(context, session=spark))
     finally:

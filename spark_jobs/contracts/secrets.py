@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-_ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "LAKEHOUSE_JDBC_PASSWORD")
+_ALONE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "LAKEHOUSE_JDBC_PASSWORD", "OPENLINEAGE_API_KEY")
 """Variables that are a secret as a whole."""
-_ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE", "LAKEHOUSE_JDBC_URL")
+_REPORTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OPENLINEAGE_URL")
+_ADDRESSES = ("LAKEHOUSE_SERVING_URL", "LAKEHOUSE_SPARK_REMOTE", "LAKEHOUSE_JDBC_URL", *_REPORTS)
 """Variables that are a URL with a secret in it, before the host, in the query, or behind ``;`` as Spark Connect's."""
 _PROPERTIES = "LAKEHOUSE_KAFKA_PROPERTIES"
 _SECRET_PROPERTY = re.compile(r"password|passphrase|secret|\.key\.pem$|oauthbearer\.config")
 _NAME = re.compile("pass|secret|token|pwd|credential", re.IGNORECASE)
+_TRANSPORT, _KEY = "OPENLINEAGE__TRANSPORT", re.compile("key|header", re.IGNORECASE)
+"""How variables of the client of OpenLineage begin, and what names a secret there too."""
 _SHORTEST = 4
 """A shorter one occurs in so much text that hiding it would reveal more than it hides."""
 _PASSWORD = re.compile(r"[\w+]+://[^:/@]*:(.*)@")
@@ -36,6 +39,7 @@ def find_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
             plain |= secrets_in(text)
         elif name == _PROPERTIES:
             plain |= secrets_of_properties(text)
+        plain |= _of_reports(variable, text)
     forms = {form for secret in plain for form in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))}
     return tuple(sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True))
 
@@ -61,6 +65,28 @@ def secrets_of_properties(text: str) -> set[str]:
         return {text}
     values = {str(value) for name, value in given.items() if _SECRET_PROPERTY.search(name)}
     return {form for value in values for form in (value, json.dumps(value)[1:-1])}
+
+
+def _of_reports(variable: str, text: str) -> set[str]:
+    """Secrets of who is sent metrics (``name=value,name=value``) and lineage (one value, or an object of them)."""
+    if variable.startswith("OTEL_EXPORTER_OTLP_") and variable.endswith("_HEADERS"):
+        values = {unquote(pair.partition("=")[2].strip()) for pair in text.split(",")}
+        return values | {value.rpartition(" ")[2] for value in values}  # what comes after Bearer
+    if not variable.startswith(_TRANSPORT):
+        return set()
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = text
+    return set(_named_secrets(variable.removeprefix(_TRANSPORT), given))
+
+
+def _named_secrets(name: str, given: object) -> Iterator[str]:
+    if isinstance(given, dict):
+        for inner, value in given.items():
+            yield from _named_secrets(f"{name}.{inner}", value)
+    elif _NAME.search(name) or _KEY.search(name):
+        yield str(given)
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

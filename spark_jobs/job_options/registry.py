@@ -39,6 +39,7 @@ JOBS = {
     "views": "what people see of the tables, and the business's views: for Athena, Trino or Spark with a catalog",
     "checks": "rules of the tables, each a SELECT whose rows break it: which there are, and what they find",
     "validate": "expectations of whole tables, checked by Great Expectations; its Data Docs as a static site",
+    "metrics": "the state of the lake for Prometheus: answered until stopped, or printed once; without Spark",
     "freshness": "how old each table is, and whether it keeps its promise; without Spark",
     "publish": "tables held back because their newest batch failed an expectation, and accepting a batch",
     "docs": "tables, columns, owners, expectations and lineage of the lake as a static site; without Spark",

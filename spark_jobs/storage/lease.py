@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from spark_jobs.contracts.errors import LeaseLostError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.stages import STAGES, Stage
 from spark_jobs.storage.file_leases import hold_file, lease_folder
 from spark_jobs.storage.s3 import is_s3
 
@@ -34,7 +35,9 @@ def hold_tables(tables: Iterable[str], *, job: str, settings: Settings) -> Itera
     with ExitStack() as stack:
         hold = _holder(stack, _describe_holder(job), settings)
         for table in sorted(set(tables)):  # one order for everybody: no two jobs can wait for each other
-            _HELD[settings.base_path, table] = stack.enter_context(hold(table))
+            with STAGES.passed(Stage.LEASE, table):
+                is_held = stack.enter_context(hold(table))
+            _HELD[settings.base_path, table] = is_held
             stack.callback(_HELD.pop, (settings.base_path, table))
         yield
 

@@ -15,6 +15,7 @@ from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.stages import STAGES, Stage
 from spark_jobs.lake_spec.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.commit_columns import ROWS_KEY, pack_columns
@@ -108,7 +109,8 @@ def commit(
     if layout.form is StorageForm.APPENDED and operation is None:
         extra[ROWS_KEY] = pack_columns(rows_df.schema)
     try:
-        rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
+        with STAGES.passed(Stage.WRITE, layout.name):
+            rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:
         if any(name in str(error) for name in _CONFLICTS):
             raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
@@ -126,6 +128,7 @@ def commit(
             log.info("%s: committed %d rows at %s", layout.name, done.rows, done.instant)
             if before.newest and done.instant <= before.newest:
                 raise CommitHiddenError(table=layout.name, instant=done.instant, newest=before.newest)
+            STAGES.wrote(Stage.WRITE, layout.name, timeline.bytes_written(instant))
             return done
     raise CommitLostError(table=layout.name, run_key=run_key)
 

@@ -78,3 +78,18 @@ def test_any_password_is_found_in_its_url(password):
     secrets = find_secrets({"LAKEHOUSE_SERVING_URL": f"mysql://me:{quote(password, safe='')}@host/db"})
     assert password in secrets
     assert quote(password, safe="") in secrets
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=lake, authorization=Bearer%20sesame-of-reports"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://writer:sesame-of-reports@collector:4318"),
+        ("OPENLINEAGE_API_KEY", "sesame-of-reports"),
+        ("OPENLINEAGE__TRANSPORT__AUTH__APIKEY", "sesame-of-reports"),
+        ("OPENLINEAGE__TRANSPORT", '{"type": "http", "auth": {"type": "api_key", "apiKey": "sesame-of-reports"}}'),
+    ],
+)
+def test_secrets_of_who_gets_reports_are_hidden(variable: str, text: str):
+    line = hide("401 for sesame-of-reports of type http", find_secrets({variable: text}))
+    assert line == "401 for *** of type http"

@@ -101,6 +101,8 @@ COMMANDS = [
     "NAME",
     "ingest NAME",
     "services NAME",
+    "metrics --listen=NAME",
+    "metrics --once --listen=NAME",
 ]
 SOME = ("statement", "line end and more", "option", "cyrillic", "long and hostile")
 MOST = 900

@@ -19,6 +19,7 @@ import pytest
 
 from spark_jobs.contracts.errors import LeaseLostError, SettingsError, TableBusyError
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.stages import STAGES, Stage
 from spark_jobs.storage import file_leases, lease
 from spark_jobs.storage.file_leases import lease_folder
 from spark_jobs.storage.lease import check_lease, hold_tables, hold_whole, service_lease
@@ -249,3 +250,10 @@ def test_a_lease_that_was_lost_is_known_by_its_lake_and_table_while_it_is_held(s
         lost.add(("/lake2", "units.services"))
         assert lost_ones() == ["1 units", "2 units.services"]
     assert lost_ones() == [], "who holds none has lost none"
+
+
+def test_the_wait_for_a_lease_is_measured_by_table(settings: Settings):
+    STAGES.take()
+    with hold_tables(["units", "agents"], job="split", settings=settings):
+        pass
+    assert [(each.stage, each.table) for each in STAGES.take()] == [(Stage.LEASE, "agents"), (Stage.LEASE, "units")]

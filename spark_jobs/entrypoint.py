@@ -140,6 +140,7 @@ def run_job(context: JobContext[Any]) -> JobResult:
     try:
         # Checked before a session is started: the place, the spec, and what the job itself can check without Spark.
         context = with_lake(context)
+        reporter.begin(context, started)
         result = _timed(_run(load_job(context.job), context), begun)
         return result
     except BaseException as raised:

@@ -29,9 +29,8 @@ def fill(text: str) -> str:
     """The page with today's tables between its marks; SetupError when they are missing."""
     for name, metrics in _TABLES.items():
         mark = f"<!-- {name} -->\n"
-        table = _table(metrics)
         place = re.compile(rf"(?<={re.escape(mark)}).*?(?=<!-- end -->)", re.DOTALL)
-        text, count = place.subn(lambda _, table=table: table, text)
+        text, count = place.subn(_table(metrics).replace("\\", "\\\\"), text)
         if count != 1:
             raise SetupError(f"{PAGE} has {count} places for {name}; mark one by <!-- {name} --> and <!-- end -->")
     return text

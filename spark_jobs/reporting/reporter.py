@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from queue import SimpleQueue
 from threading import Event, Thread
 
+from spark_jobs.context import AnyContext
 from spark_jobs.contracts.secrets import find_secrets, hide
-from spark_jobs.reporting import otlp
+from spark_jobs.reporting import openlineage, otlp
 from spark_jobs.reporting.runs import RunEnd
 
 MOST_SECONDS = 5.0
@@ -60,18 +61,23 @@ class RunReporter:
     """What one run reports; without a variable that names a receiver it does nothing, and starts no thread."""
 
     def __init__(self) -> None:
-        self._sends_metrics = otlp.is_configured()
+        self._sends_metrics, self._sends_lineage = otlp.is_configured(), openlineage.is_configured()
         self._sender = Sender()
-        if self._sends_metrics:
+        if self._sends_metrics or self._sends_lineage:
             self._sender.start()
+
+    def begin(self, context: AnyContext, begun: datetime) -> None:
+        """Send that a run with this lake began; returns at once."""
+        if self._sends_lineage and openlineage.reports_lineage(context):
+            self._sender.give("lineage", lambda: openlineage.send_start(context, begun))
+            self._sender.give("lineage", lambda: openlineage.prepare_lineage(context))
 
     def end(self, run: RunEnd) -> None:
         """Send how the run ended, and wait a little for that."""
-        begun = time.monotonic()
+        if self._sends_lineage and openlineage.reports_lineage(run.context):
+            self._sender.give("lineage", lambda: openlineage.send_end(run))
         if self._sends_metrics:
             self._sender.give("metrics", lambda: otlp.send_metrics(run, seconds=MOST_SECONDS))
-        self._wait(MOST_SECONDS - (time.monotonic() - begun))
-
-    def _wait(self, seconds: float) -> None:
-        if self._sends_metrics and not self._sender.is_done_within(seconds):
+        is_waiting = self._sends_metrics or self._sends_lineage
+        if is_waiting and not self._sender.is_done_within(MOST_SECONDS):
             log.warning("reports of this run were not sent within %.0f s; the run is not affected", MOST_SECONDS)

@@ -28,7 +28,12 @@ def test_what_was_taken_is_forgotten() -> None:
 
 def test_threads_lose_nothing() -> None:
     stages = Stages()
-    threads = [Thread(target=lambda: [stages.wrote(Stage.WRITE, "t", 1) for _ in range(200)]) for _ in range(4)]
+
+    def work() -> None:
+        for _ in range(200):
+            stages.wrote(Stage.WRITE, "t", 1)
+
+    threads = [Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -85,7 +86,7 @@ class Collector:
 
 @pytest.fixture
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in list(reporter.os.environ):
+    for name in list(os.environ):
         if name.startswith(("OTEL_", "OPENLINEAGE")):
             monkeypatch.delenv(name)
     return monkeypatch

@@ -91,6 +91,7 @@ GROUPS = {
     "savepoint": "states of the whole lake that are kept",
     "spec": "the files that declare the lake",
     "doctor": "problems that no job reports",
+    "docs": "the lake's tables, columns, owners and lineage as a site",
 }
 
 VERBS = (
@@ -197,6 +198,8 @@ VERBS = (
         help="problems, and what they mean",
     ),
     _plan("doctor", "repair", "doctor", "repair", help_="those that can be repaired safely"),
+    Verb(group="docs", name="build", job="docs", action="build", help="write the docs of the lake, a page a table"),
+    Verb(group="", name="metrics", job="metrics", ends=Ends.LISTED),
     Verb(
         group="",
         name="query",

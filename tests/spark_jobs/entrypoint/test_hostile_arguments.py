@@ -78,6 +78,7 @@ COMMANDS = [
     "checks run --tables=NAME",
     "checks run --engine=NAME",
     "freshness --tables=NAME",
+    "docs NAME",
     "validate --tables=NAME",
     "publish accept --table=NAME --because=so",
     "quarantine list --reason=NAME",

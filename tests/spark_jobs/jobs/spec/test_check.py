@@ -191,7 +191,7 @@ def test_lines_are_in_the_order_of_files_and_lines(lake, refused: Refused):
     path.write_text(text)
     lines, _ = refused(lake)
     assert [line.split(":")[0] for line in lines] == [str(path)] * 3
-    assert [int(line.split(":")[1]) for line in lines] == [4, 43, 89]
+    assert [int(line.split(":")[1]) for line in lines] == [6, 46, 93]
     assert all("; " in line for line in lines)
 
 

@@ -75,7 +75,7 @@ def _listen(context: JobContext[MetricsOptions]) -> JobResult:
 
 @contextmanager
 def _until_stopped() -> Iterator[threading.Event]:
-    """An event that is set when the process is asked to end, by whichever of the two usual signals."""
+    """An event that is set when the process is to end, by whichever of the two usual signals."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What was committed since somebody began to look: numbers that only grow, for rates."""
+"""What was committed since the first look: numbers that only grow, for rates."""
 
 from __future__ import annotations
 

@@ -80,16 +80,19 @@ def test_any_password_is_found_in_its_url(password):
     assert quote(password, safe="") in secrets
 
 
+SESAME = "sesame-of-reports"
+
+
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
-        ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=lake, authorization=Bearer%20sesame-of-reports"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://writer:sesame-of-reports@collector:4318"),
-        ("OPENLINEAGE_API_KEY", "sesame-of-reports"),
-        ("OPENLINEAGE__TRANSPORT__AUTH__APIKEY", "sesame-of-reports"),
-        ("OPENLINEAGE__TRANSPORT", '{"type": "http", "auth": {"type": "api_key", "apiKey": "sesame-of-reports"}}'),
+        ("OTEL_EXPORTER_OTLP_HEADERS", f"x-team=lake, authorization=Bearer%20{SESAME}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"https://writer:{SESAME}@collector:4318"),
+        ("OPENLINEAGE_API_KEY", SESAME),
+        ("OPENLINEAGE__TRANSPORT__AUTH__APIKEY", SESAME),
+        ("OPENLINEAGE__TRANSPORT", json.dumps({"type": "http", "auth": {"type": "api_key", "apiKey": SESAME}})),
     ],
 )
 def test_secrets_of_who_gets_reports_are_hidden(variable: str, text: str):
-    line = hide("401 for sesame-of-reports of type http", find_secrets({variable: text}))
+    line = hide(f"401 for {SESAME} of type http", find_secrets({variable: text}))
     assert line == "401 for *** of type http"

@@ -18,6 +18,11 @@ def size(count: int) -> str:
     return f"{count:,} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
+def counted(count: int, word: str) -> str:
+    """``1 commit``, ``1,200 commits``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def span(seconds: float) -> str:
     """``2 h 5 min``; what is under a minute in seconds."""
     whole = max(0, int(seconds))
@@ -55,7 +60,7 @@ def state_of(table: TableOverview, now: datetime) -> tuple[str, str]:
     if table.freshness and table.freshness.is_silent(now):
         found.append(("warn", "silent"))
     if table.quality and table.quality.not_held:
-        found.append(("warn", f"{len(table.quality.not_held)} expectations failed"))
+        found.append(("warn", f"{counted(len(table.quality.not_held), 'expectation')} failed"))
     if table.pending:
         found.append(("note", f"{len(table.pending)} pending"))
     if any(place.state.value == "lost" for place in table.consumers):
@@ -72,5 +77,5 @@ def lag_of(edge: Edge, now: datetime) -> tuple[str, str]:
         return "bad", "its place is lost: it reads the whole table next"
     if edge.waiting_since is None:
         return ("ok", "nothing waits") if edge.behind == 0 else ("none", "")
-    commits = f"{edge.behind:,} commits behind, " if edge.behind else ""
+    commits = f"{counted(edge.behind, 'commit')} behind, " if edge.behind else ""
     return "note", f"{commits}the oldest of {ago(edge.waiting_since, now)}"

@@ -52,9 +52,9 @@ def test_the_lake_shows_what_is_the_matter(page: Page, tmp_path: Path):
     seen_lake(tmp_path)
     text = " ".join(get(page(), "/lakes/sales").split())
     assert "is held since 2026-01-01T00:00:00Z: id (id not null): 1 of 5 rows broke it" in text
-    assert "1 expectations failed" in text
+    assert "1 expectation failed" in text
     assert 'lost: <span class="bad">lost</span>' in text
-    assert "1 commits behind, the oldest of" in text
+    assert "1 commit behind, the oldest of" in text
 
 
 def test_a_table_shows_its_timeline_quality_and_readers(page: Page, tmp_path: Path):

@@ -20,12 +20,14 @@ from lakehouse_page.search import Found, find
 from lakehouse_page.words import ago, at, lag_of, size, span, state_of
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_spec.descriptions import comments_of, described
 from spark_jobs.lake_spec.naming import columns_of_people
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.lake import lake_overview
 from spark_jobs.overview.quarantine import quarantine_overview
 from spark_jobs.overview.runs import run_overview
 from spark_jobs.overview.tables import table_overview
+from spark_jobs.sql_analysis.lineage import lineage_of
 from spark_jobs.storage.lake_specs import resolve_lake_spec
 
 PREFIX = "/lakehouse"
@@ -111,6 +113,9 @@ class _Pages:
             bars=draw_timeline(detail.commits),
             runs=[each for each in reversed(detail.commits) if each.rows or each.bytes][:_RUNS],
             people=people,
+            about=described(spec, table),
+            comments=comments_of(spec, table),
+            lineage=lineage_of(spec, table),
             hides_partitions=detail.table.layout.partition in people,
             expectations=[each for each in spec.expectations if each.table == table],
             failures=_failures(detail.commits),

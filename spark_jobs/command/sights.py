@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.contracts.text_table import format_table
+from spark_jobs.lake_spec.described import Described
 from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail, TableOverview
 
 _LIST = ("table", "kind", "newest change", "commits", "files", "MB", "state")
@@ -52,11 +53,13 @@ def state_of(table: TableOverview, now: datetime) -> str:
     return f"{len(table.pending)} pending" if table.pending else "well"
 
 
-def table_lines(seen: TableDetail, now: datetime) -> Iterator[str]:
+def table_lines(seen: TableDetail, about: Described, now: datetime) -> Iterator[str]:
     """One table: what it is, its columns, who reads it, its partitions."""
     table = seen.table
     files = table.files
+    words = (("description", about.description), ("owner", about.owner), ("tags", ", ".join(about.tags)))
     facts = [
+        *((name, text) for name, text in words if text),
         ("kind", f"{table.kind}{f' of layer {table.layer}' if table.layer else ''}"),
         ("state", state_of(table, now)),
         ("newest change", table.last or "-"),

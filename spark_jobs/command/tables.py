@@ -22,6 +22,7 @@ from spark_jobs.contracts.outcomes import JobOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.text_table import tables_within
 from spark_jobs.entrypoint import run_to_its_end
+from spark_jobs.lake_spec.descriptions import described
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.lake import lake_overview
 from spark_jobs.overview.runs import run_overview
@@ -59,7 +60,7 @@ def show_table(table: Table, *, as_json: Json = False) -> None:
 
     def look(spec: LakeSpec, settings: Settings, now: datetime) -> tuple[Any, Iterator[str]]:
         seen = table_overview(spec, settings, _known(table, spec), now)
-        return seen, table_lines(seen, now)
+        return seen, table_lines(seen, described(spec, table), now)
 
     _show(look, as_json=as_json)
 

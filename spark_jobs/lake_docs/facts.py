@@ -16,17 +16,22 @@ from spark_jobs.overview.lake import edges_of_reading, read_lake, tables_of
 from spark_jobs.overview.models import Edge, NodeKind, TableKind, TableOverview
 from spark_jobs.overview.tables import newest_columns
 from spark_jobs.sql_analysis.expectation_sql import expectations_of
+from spark_jobs.sql_analysis.lineage import ColumnInput, lineage_of
 from spark_jobs.sql_analysis.mart_sql_checks import visible_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDoc:
-    """A column; ``type`` is "" for a table that has no commit, ``source`` the name at the source where it differs."""
+    """A column; ``type`` is "" for a table that has no commit, ``source`` the name at the source where it differs.
+
+    ``made_of`` are the columns whose values are in it, where that is certain.
+    """
 
     name: str
     type: str
     comment: str
     source: str
+    made_of: tuple[ColumnInput, ...]
     is_key: bool
     is_personal: bool
     is_technical: bool
@@ -120,6 +125,7 @@ def _columns(spec: LakeSpec, seen: TableOverview, stored: Mapping[str, str]) -> 
     comments, people, keys = comments_of(spec, name), columns_of_people(spec, name), _key_of(spec, seen)
     shown = {*visible_columns(spec, name)} if seen.kind in _SHOWN_KINDS and not spec.has_source_columns(name) else ()
     sources = {column.name: column.source for column in spec.source.columns}
+    inputs = lineage_of(spec, name).columns
     for column, type_ in names.items():
         source = sources.get(column, "") if seen.kind in (TableKind.LOG, TableKind.TABLE) else ""
         yield ColumnDoc(
@@ -127,6 +133,7 @@ def _columns(spec: LakeSpec, seen: TableOverview, stored: Mapping[str, str]) -> 
             type=type_,
             comment=comments.get(column, ""),
             source="" if source == column else source,
+            made_of=inputs.get(column, ()),
             is_key=column in keys,
             is_personal=column in people,
             is_technical=is_technical(column) or bool(shown and column not in shown),

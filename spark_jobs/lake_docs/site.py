@@ -14,6 +14,7 @@ from spark_jobs.lake_docs.markup import Markup, element, facts_list, joined, tab
 from spark_jobs.lake_docs.relations import relations_of
 from spark_jobs.lake_docs.style import NAME, SEARCH, STYLE
 from spark_jobs.overview.models import TableKind
+from spark_jobs.sql_analysis.lineage import ColumnInput
 
 _MARK = ".lakehouse-docs"
 """In a folder that was written by this module: only such a one is written again."""
@@ -137,10 +138,11 @@ def _of_table(doc: LakeDoc, table: TableDoc) -> str:
     problem = [element("p", table.seen.problem, class_="problem")] if table.seen.problem else []
     facts = (("owner", table.about.owner), ("tags", ", ".join(table.about.tags)), *table.how.items())
     content: list[object] = [*problem, *_paragraphs(table.about.description), facts_list(facts)]
-    content += [element("h2", "Columns"), table_of(_HEAD, map(_cells, own)) or element("p", "None yet.")]
+    listed = table_of(_HEAD, (_cells(doc, column) for column in own))
+    content += [element("h2", "Columns"), listed or element("p", "None yet.")]
     if technical:
         summary = element("summary", f"technical columns: {len(technical)}")
-        content.append(element("details", summary, table_of(_HEAD, map(_cells, technical))))
+        content.append(element("details", summary, table_of(_HEAD, (_cells(doc, column) for column in technical))))
     if table.expectations:
         rows = [(each.name, each.expected, each.action) for each in table.expectations]
         content += [element("h2", "Expectations"), table_of(("name", "expected of its rows", "when not"), rows)]
@@ -151,12 +153,20 @@ def _of_table(doc: LakeDoc, table: TableDoc) -> str:
     return _page(doc, table.name, *content)
 
 
-_HEAD = ("column", "type", "what", "at the source", "")
+_HEAD = ("column", "type", "what", "made of", "")
 
 
-def _cells(column: ColumnDoc) -> tuple[object, ...]:
+def _cells(doc: LakeDoc, column: ColumnDoc) -> tuple[object, ...]:
     marks = [word for word, is_so in (("key", column.is_key), ("names a person", column.is_personal)) if is_so]
-    return (column.name, column.type, column.comment, column.source, ", ".join(marks))
+    inputs: list[str] = [_input(doc, each) for each in column.made_of]
+    inputs += [f"{column.source} at the source"] * bool(column.source and not column.made_of)
+    return (column.name, column.type, column.comment, joined(inputs, ", "), ", ".join(marks))
+
+
+def _input(doc: LakeDoc, each: ColumnInput) -> Markup:
+    if each.is_source or each.table not in doc.names:
+        return joined((f"{each.table}.{each.column} at the source",))
+    return joined((_link(each.table), f".{each.column}"))
 
 
 def _links(doc: LakeDoc, names: Sequence[str]) -> Markup:

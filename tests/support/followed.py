@@ -110,7 +110,9 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/loads.md", "Loads: tables that come as whole files"): {"": _OWN_TABLES},
     ("docs/marts.md", "Marts by declaration"): {"": _OWN_MART},
     ("docs/marts.md", "From a shell"): {"": _OWN_MART},
-    ("docs/metrics.md", "The state of the lake"): {"": "answers until it is stopped; tests/spark_jobs/jobs/test_metrics.py does the same"},
+    ("docs/metrics.md", "The state of the lake"): {
+        "": "answers until it is stopped; tests/spark_jobs/jobs/test_metrics.py does the same"
+    },
     ("docs/metrics.md", "Runs"): {"": "needs a receiver; tests/spark_jobs/reporting does the same"},
     ("docs/moving.md", "Moving, copying and backing up a lake"): {
         "": "needs a lake that was moved; tests/spark_jobs/jobs/restore/test_moved.py does the same"

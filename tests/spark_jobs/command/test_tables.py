@@ -40,6 +40,7 @@ def test_one_table_is_shown_with_its_readers_and_its_steps(capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert "audit" in shown
     assert "lost" in shown
+    assert "data platform" in shown
     assert run(["table", "timeline", "units", "--most", "2", "--json"]) == 0
     assert [step["instant"] for step in json.loads(capsys.readouterr().out)] == [minute(4), minute(6)]
 

@@ -66,7 +66,8 @@ def test_a_table_has_its_columns_expectations_lineage_and_sql(tmp_path: Path):
     mart, sales = Page(site[f"{MART}.html"]), Page(site["sales.html"])
     assert {"contracts signed", "data platform", "scoped", "1 day", "sales", "units"} <= set(mart.texts)
     assert any("LEFT JOIN units ON sales.unit_id = units.unit_id" in text for text in mart.texts)
-    assert "ContractSubtotal" in sales.texts
+    assert ".contract_subtotal" in mart.texts
+    assert "ContractSubtotal at the source" in Page(site[f"{SPEC.log}.html"]).texts
     assert {MART, "stitch_agent_days"} <= set(sales.texts)
     assert any(each.name in sales.texts for each in SPEC.expectations if each.table == "sales")
     assert "names a person" in " ".join(Page(site["agents.html"]).texts)

@@ -74,7 +74,7 @@ def test_prometheus_scrapes_a_running_exporter(lake: SeenLake, folder: RunFolder
     # The quarantine was never made: it has no open records, of any reason.
     assert {metric.name for metric in LAKE_METRICS} - scraped == {"lakehouse_quarantine_open_records"}
 
-    lake.write("sales", 9, action="deltacommit", rows=7, size=500)
+    lake.write("sales", 9, action="deltacommit", rows=7)
     eventually(lambda: series_of(server, "lakehouse_rows_total{outcome='added'}")["sales"] == 7, "the rows are counted")
     assert series_of(server, "increase(lakehouse_rows_total{outcome='added'}[1m]) > 0").keys() == {"sales"}
 

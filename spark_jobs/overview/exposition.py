@@ -17,7 +17,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.cache import LakeCache
 from spark_jobs.overview.commit_counts import CommitCounts
 from spark_jobs.overview.lake import LakeReading, read_lake
-from spark_jobs.overview.quarantine_counts import QuarantineCounts
+from spark_jobs.overview.quarantine import OpenRecords
 from spark_jobs.overview.samples import Sample, quarantine_samples, samples_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class LakeCollector:
     now: Callable[[], datetime]
     log: logging.Logger
     counts: CommitCounts | None = None
-    _quarantine: QuarantineCounts = field(default_factory=QuarantineCounts)
+    _quarantine: OpenRecords = field(default_factory=OpenRecords)
     _cache: LakeCache = field(default_factory=LakeCache)
     _lock: Lock = field(default_factory=Lock)
 

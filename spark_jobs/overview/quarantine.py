@@ -9,6 +9,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
+from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.quarantine import State
 from spark_jobs.contracts.settings import Settings
@@ -16,11 +17,13 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.cache import CACHE, LakeCache
 from spark_jobs.overview.lake import totals_of
 from spark_jobs.storage.layouts import quarantine_layout
+from spark_jobs.storage.rust_reader import rust_table
 from spark_jobs.storage.timeline import Timeline
 
 MOST_BYTES = 64 * 1024 * 1024
 """A larger quarantine is for the job that lists it: the reader would take all of it into memory."""
 _MOST_RECORDS, _MOST_CHARACTERS = 50, 400
+_COUNTED = ("reason", "state", "ingest_time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +69,25 @@ def quarantine_overview(
     reason = _unfit(spec, timeline, cache)
     if reason:
         return QuarantineOverview(instead=f"{reason}; run: quarantine list")
-    rows = _rows(timeline.path)
+    rows = _rows(timeline.path, None if with_records else _COUNTED)
     return QuarantineOverview(kinds=kinds_of_rows(rows), records=_records(rows) if with_records else ())
+
+
+class OpenRecords:
+    """How many records are open as of the quarantine's newest commit, counted again when there is a newer one."""
+
+    def __init__(self) -> None:
+        self._newest: Instant | None = None
+        self._counts: Mapping[str, int] = {}
+
+    def look(self, timeline: Timeline) -> Mapping[str, int]:
+        """By reason; one that had some and has none any more is there with 0. No value of a record is read."""
+        if timeline.last is not None and timeline.newest != self._newest:
+            kinds = kinds_of_rows(_rows(timeline.path, _COUNTED))
+            found = {kind.reason: kind.records for kind in kinds if kind.state == State.OPEN.value}
+            self._counts = {**dict.fromkeys(self._counts, 0), **found}
+            self._newest = timeline.newest
+        return self._counts
 
 
 def kinds_of_rows(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineKind]:
@@ -89,10 +109,13 @@ def _unfit(spec: LakeSpec, timeline: Timeline, cache: LakeCache) -> str:
     return ""
 
 
-def _rows(path: str) -> list[Mapping[str, Any]]:
-    from hudi import HudiTableBuilder
+def _rows(path: str, columns: Sequence[str] | None) -> list[Mapping[str, Any]]:
+    """Rows with these columns, or all; older lakes have no states."""
+    from hudi import HudiReadOptions
 
-    return [row for batch in HudiTableBuilder.from_base_uri(path).build().read() for row in batch.to_pylist()]
+    table = rust_table(path)
+    there = [name for name in table.get_schema().names if columns is None or name in columns]
+    return [row for batch in table.read(HudiReadOptions(projection=there)) for row in batch.to_pylist()]
 
 
 def _state(row: Mapping[str, Any]) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from spark_jobs.storage.rust_reader import rust_table
 from spark_jobs.storage.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class LocalTable:
         import pyarrow as pa
 
         try:
-            batches = _reader(self.timeline.path).read()
+            batches = rust_table(self.timeline.path).read()
             read = pa.Table.from_batches(
                 [pa.record_batch(each) for each in batches] or [], schema=None if batches else self.schema
             )
@@ -70,7 +71,7 @@ def open_locally(timeline: Timeline, *, most_bytes: int) -> LocalTable:
     if bytes_of(timeline.path) > most_bytes:
         raise NotReadLocallyError(f"{table} is larger than LAKEHOUSE_LOCAL_QUERY_MB")
     try:
-        stored = _reader(timeline.path).get_schema()
+        stored = rust_table(timeline.path).get_schema()
     except Exception as error:  # the reader's own, of many kinds
         raise NotReadLocallyError(f"{table} cannot be opened without Spark") from error
     import pyarrow as pa
@@ -89,12 +90,6 @@ def bytes_of(path: str) -> int:
         if f"{os.sep}.hoodie" not in folder
         for name in names
     )
-
-
-def _reader(path: str) -> Any:
-    from hudi import HudiTableBuilder
-
-    return HudiTableBuilder.from_base_uri(path).build()
 
 
 def _committed_columns(timeline: Timeline) -> list[str]:

@@ -42,7 +42,7 @@ def look(lake: SeenLake, *, with_records: bool = False) -> QuarantineOverview:
 
 def test_records_are_counted_by_reason_and_state(lake: SeenLake, monkeypatch: pytest.MonkeyPatch):
     rows = [row(1), row(2), row(3, state="discarded"), row(4, reason="no_key")]
-    monkeypatch.setattr(quarantine, "_rows", lambda _: rows)
+    monkeypatch.setattr(quarantine, "_rows", lambda *_: rows)
     found = look(lake)
     assert [(kind.reason, kind.state, kind.records, kind.newest) for kind in found.kinds] == [
         ("no_key", "open", 1, DAY.replace(minute=4)),
@@ -53,7 +53,7 @@ def test_records_are_counted_by_reason_and_state(lake: SeenLake, monkeypatch: py
 
 
 def test_records_are_given_only_when_they_are_wanted_and_escaped(lake: SeenLake, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(quarantine, "_rows", lambda _: [row(1), row(2, state="replayed")])
+    monkeypatch.setattr(quarantine, "_rows", lambda *_: [row(1), row(2, state="replayed")])
     (record,) = look(lake, with_records=True).records
     assert record.raw == '{"name":"Ada"\\xff'
     assert "\x1b" not in record.detail
@@ -69,7 +69,7 @@ def test_every_record_is_counted_once(states: list[str | None]):
 
 def test_a_large_quarantine_is_left_to_the_job(lake: SeenLake, monkeypatch: pytest.MonkeyPatch):
     lake.table(lake.spec.quarantine).base("f-0", int(minute(1)), size=quarantine.MOST_BYTES + 1)
-    monkeypatch.setattr(quarantine, "_rows", lambda _: pytest.fail("it was read"))
+    monkeypatch.setattr(quarantine, "_rows", lambda *_: pytest.fail("it was read"))
     assert look(lake).instead == "the quarantine is too large to be counted here; run: quarantine list"
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.overview.cache import LakeCache
+from spark_jobs.overview.quarantine import OpenRecords, quarantine_overview
+from spark_jobs.spec_files.spec_file import load_lake_spec
+from spark_jobs.storage.timeline import Timeline
 from tests.support.broken import BROKEN, good
 from tests.support.envelopes import line
 from tests.support.lakes import Lake
@@ -28,6 +32,15 @@ def test_kinds_and_records_are_listed_and_one_is_shown_with_its_history(lake: La
     assert message == f"the record is an event of sales_log already: {event}"
     with pytest.raises(ContractError, match="is corrected at its source"):
         act(lake, "discard", record=hash_of(REPLAYED))
+
+    spec, settings = load_lake_spec(lake.settings.lake_spec), lake.settings
+    seen = quarantine_overview(spec, settings, with_records=True, cache=LakeCache())
+    reasons = [BROKEN[name][0] for name in ("key is text", "unknown op", "op is a list")]
+    states = zip(reasons, ("replayed", "discarded", "open"), strict=True)
+    assert {(kind.reason, kind.state): kind.records for kind in seen.kinds} == dict.fromkeys(states, 1)
+    assert [record.raw for record in seen.records] == [OPEN.decode()]
+    timeline = Timeline(table=spec.quarantine, path=settings.table_path(spec.quarantine))
+    assert OpenRecords().look(timeline) == {reasons[2]: 1}
 
     capsys.readouterr()
     assert act(lake, "list").counters["records"] == 3

@@ -42,6 +42,10 @@ class LedgerEntry:
     start: int = 0
     is_inside: bool = False
 
+    def is_of(self, entry: FileEntry) -> bool:
+        """True when the file is as it was when all of it was read."""
+        return (self.size, self.modified_ns) == (entry.size, entry.modified_ns)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:

@@ -153,6 +153,8 @@ def find_oldest_unread(
     No more of each is looked at than ``_LOOK_BYTES``: one that goes on behind them waits.
     """
     for entry in entries:
+        if (before := ledger.get(entry.path)) and before.is_of(entry):
+            continue  # a plan begins by a look at the whole ledger
         plan = plan_landing(
             files,
             [entry],

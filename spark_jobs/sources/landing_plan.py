@@ -67,10 +67,10 @@ class PlanBuilder:
     def has_same(self, entry: FileEntry) -> bool:
         """True for a file that is as it was when it was read; it is kept in the ledger."""
         before = self._before.get(entry.path)
-        is_same = before is not None and (before.size, before.modified_ns) == (entry.size, entry.modified_ns)
-        if before and is_same:
-            self._ledger[entry.path] = before
-        return is_same
+        if before is None or not before.is_of(entry):
+            return False
+        self._ledger[entry.path] = before
+        return True
 
     def order(self, entry: FileEntry) -> ScanOrder:
         """To look the file through as far as there is room."""

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from spark_jobs.contracts.clocks import CommitHiddenError
-from spark_jobs.contracts.errors import CommitLostError, ContractError, TransientError
+from spark_jobs.contracts.errors import CommitLostError, ContractError, LakehouseError, TransientError
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.stages import STAGES, Stage
@@ -26,6 +26,7 @@ from spark_jobs.storage.timeline import Timeline
 
 RUN_KEY = f"{METADATA_PREFIX}run"
 BUCKETS_KEY = f"{METADATA_PREFIX}buckets"
+_HALF_MADE = "Could not load Hoodie properties"
 _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
 
 _NO_FOLDER = rf"{NO_FOLDER}|^.{{200}}"
@@ -112,13 +113,8 @@ def commit(
         with STAGES.passed(Stage.WRITE, layout.name):
             rows_df.write.format("hudi").options(**options, **extra, **{RUN_KEY: run_key}).mode("append").save(path)
     except Exception as error:
-        if any(name in str(error) for name in _CONFLICTS):
-            raise TransientError(f"{layout.name}: another writer committed first; run the job again") from error
-        if _NO_FOLDER_TEXT in str(error):
-            raise ContractError(
-                f"{layout.name}: {_NO_FOLDER_TEXT} (it has /, \\ or a line end, or is too long); partition by a day or "
-                f"a month"
-            ) from error
+        if meant := _meant_by(str(error), layout):
+            raise meant from error
         raise
     check_lease(layout.name, settings)
     timeline = Timeline(table=layout.name, path=path)
@@ -131,6 +127,22 @@ def commit(
             STAGES.wrote(Stage.WRITE, layout.name, timeline.bytes_written(instant))
             return done
     raise CommitLostError(table=layout.name, run_key=run_key)
+
+
+def _meant_by(error: str, layout: TableLayout) -> LakehouseError | None:
+    """What an error of Hudi's says to a person, where that is known."""
+    if any(name in error for name in _CONFLICTS):
+        return TransientError(f"{layout.name}: another writer committed first; run the job again")
+    if _HALF_MADE in error:
+        # A heartbeat of a writer that was creating the table, and was taken for dead, made the folder once more after
+        # it was removed. The next run removes it again.
+        return TransientError(f"{layout.name}: a writer that was creating the table is not dead; run the job again")
+    if _NO_FOLDER_TEXT in error:
+        return ContractError(
+            f"{layout.name}: {_NO_FOLDER_TEXT} (it has /, \\ or a line end, or is too long); partition by a day or "
+            f"a month"
+        )
+    return None
 
 
 def _with_folders(rows_df: DataFrame, layout: TableLayout) -> DataFrame:

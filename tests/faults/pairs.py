@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from spark_jobs.contracts.errors import TransientError
 from tests.faults.homes import copy_lake, grow_old
 from tests.faults.lake_scenarios import LAKE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.states import State
 from tests.faults.stops import AFTER, At, Choose, Interrupted, Stops, as_in_state
-from tests.faults.verdicts import Point, Tried, attempt, retry
+from tests.faults.verdicts import TRIES, Point, Tried, attempt, retry
 
 TABLE_KINDS = tuple(scenario.kind for scenario in SCENARIOS)
 LAKE_KINDS = tuple(scenario.kind for scenario in LAKE_SCENARIOS)
@@ -86,10 +87,17 @@ class Pairs:
             yield point if point.wrong else as_in_state(trial, point, known)
 
     def _stop(self, trial: Interrupted, at: At) -> str:
-        """Stop it there, and let what is left grow old; what is wrong when it never comes there, or ""."""
+        """Stop it there, and let what is left grow old; what is wrong when it never comes there, or "".
+
+        A run that is to be tried again before it comes there, because the heartbeat of the one that was stopped goes on
+        in this process, is tried again, as a scheduler does.
+        """
         operation, side = at
-        with self.stops.storage.stopping(trial.base, operation, is_done=side == AFTER):
-            error = attempt(trial.act)
+        for _ in range(TRIES):
+            with self.stops.storage.stopping(trial.base, operation, is_done=side == AFTER):
+                error = attempt(trial.act)
+            if self.stops.storage.is_reached or not error.startswith(TransientError.__name__):
+                break
         if not self.stops.storage.is_reached:
             came = "; ".join(self.stops.storage.operations)
             return f"{_name(at)} was never reached: {error or came}"

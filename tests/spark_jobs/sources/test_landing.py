@@ -197,6 +197,14 @@ def oldest(landing: Landing) -> str | None:
     return Path(found.path).name if found else None
 
 
+def test_files_that_were_read_are_not_planned_once_more_to_find_one_that_waits(landing, monkeypatch):
+    for name in ("a", "b", "c"):
+        landing.put(name, name.encode() + ONE, modified_ns=LONG_AGO)
+    landing.plan(truncated_before_ns=5 * LONG_AGO)
+    monkeypatch.setattr("spark_jobs.sources.landing.plan_landing", lambda *_, **__: pytest.fail("it was planned"))
+    assert oldest(landing) is None
+
+
 def test_what_has_waited_longest_is_the_oldest_file_of_which_something_would_be_read(landing):
     """Neither one that was read, nor a copy or an empty one, nor half a line that is still awaited."""
     assert oldest(landing) is None

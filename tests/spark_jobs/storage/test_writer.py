@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.errors import ContractError, LeaseLostError
+from spark_jobs.contracts.errors import ContractError, LeaseLostError, TransientError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.storage import lease
@@ -70,6 +70,15 @@ def test_who_lost_the_lease_does_not_report_a_commit(
     with pytest.raises(LeaseLostError, match="log: the lease was lost while the table was written; run the job again"):
         commit(rows_df, layout, metadata={}, settings=settings)
     assert len(Timeline(table=layout.name, path=settings.table_path(layout.name)).writes) == looks_held
+
+
+def test_a_folder_that_a_writer_left_half_made_is_to_be_tried_again(spark: SparkSession, tmp_path: Path):
+    """Hudi takes an empty ``.hoodie`` for a table: a heartbeat of a writer that is not dead makes one."""
+    settings, layout = Settings(base_path=str(tmp_path)), LAYOUTS[0]
+    rows_df = spark.createDataFrame([("1", "2026-01-01", 1)], "id string, day string, v int")
+    (tmp_path / layout.name / ".hoodie" / ".heartbeat").mkdir(parents=True)
+    with pytest.raises(TransientError, match=r"log: a writer that was creating the table is not dead; run the job aga"):
+        commit(rows_df, layout, metadata={}, settings=settings)
 
 
 @pytest.mark.parametrize("value", ["../../outside", "a/b", "a\\b", "a\nb", "x" * 300])

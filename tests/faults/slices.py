@@ -17,11 +17,11 @@ from tests.faults.scenarios import SCENARIOS
 STOPS, LAKES, ZOMBIES, RACES, KILLS = "stops", "lakes", "zombies", "races", "kills"
 COMMANDS, PAIRS, STORE, WEATHER = "commands", "pairs", "store", "weather"
 KINDS_OF = {
+    COMMANDS: commands.KINDS,
     RACES: (backfills.KIND, *races.KINDS),
     KILLS: (kills.KIND,),
     WEATHER: store_weather.KINDS,
     STORE: store_stops.KINDS,
-    COMMANDS: commands.KINDS,
     PAIRS: pairs.KINDS,
     LAKES: tuple(scenario.kind for scenario in LAKE_SCENARIOS),
     STOPS: tuple(scenario.kind for scenario in SCENARIOS),

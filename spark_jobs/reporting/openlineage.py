@@ -92,7 +92,10 @@ def run_id(context: AnyContext, begun: datetime) -> str:
 def _emit(event: RunEvent) -> None:
     from openlineage.client.client import OpenLineageClient
 
+    before = {*os.environ}
     client = OpenLineageClient()
+    for name in [each for each in os.environ if each.startswith(_TRANSPORT) and each not in before]:
+        del os.environ[name]  # it keeps address and key of OPENLINEAGE_URL there, for this process and its children
     try:
         client.emit(event)
     finally:

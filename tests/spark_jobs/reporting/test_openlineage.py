@@ -68,6 +68,7 @@ def receiver(no_variables: pytest.MonkeyPatch) -> Iterator[Receiver]:
         no_variables.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:{port}")
         no_variables.setenv("OPENLINEAGE_API_KEY", "open-sesame")
         yield receiver
+        assert not [name for name in os.environ if name.startswith("OPENLINEAGE__")]
 
 
 def run_of(

@@ -38,7 +38,7 @@ def build_app(words: Sequence[str] = ()) -> typer.Typer:
     jobs = installed_jobs()
     for verb in (each for each in VERBS if each.job in jobs):
         is_meant = not words or words[0] == (verb.group or verb.name)
-        made = _Command(verb, parameters_of(verb, with_spec=verb.name in words) if is_meant else None)
+        made = _Command(verb, parameters_of(verb, with_spec=verb.name in words) if is_meant else None, words)
         help_ = verb.help or jobs[verb.job]
         groups.get(verb.group, app).command(verb.name, help=f"{help_[0].upper()}{help_[1:]}.")(made)
     add_sights(app, groups["table"])
@@ -58,10 +58,10 @@ def _group(help_: str, *, completes: bool = False) -> typer.Typer:
 
 
 class _Command:
-    """The function of one command: typer reads the signature that its options make."""
+    """The function of one command: typer reads the signature that its options make. ``words`` are those typed."""
 
-    def __init__(self, verb: Verb, parameters: Parameters | None) -> None:
-        self._verb = verb
+    def __init__(self, verb: Verb, parameters: Parameters | None, words: Sequence[str]) -> None:
+        self._verb, self._words = verb, words
         self._parameters = parameters or Parameters(signature=inspect.Signature(), names={})
         self.__name__ = verb.path
         self.__signature__ = self._parameters.signature
@@ -71,7 +71,7 @@ class _Command:
         values = {self._parameters.names.get(name, name): value for name, value in given.items()}
         if values.get(VERBOSE):
             logging.getLogger().setLevel(logging.INFO)
-        if code := carry_out(self._verb, values, confirm=ask, typed=typed_words()):
+        if code := carry_out(self._verb, values, confirm=ask, typed=[*self._words]):
             raise typer.Exit(code)
 
 
@@ -85,7 +85,6 @@ def ask() -> bool | None:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line, in this process; gives the exit code of the entry point."""
-    _typed[:] = words
     try:
         code = build_app(words)(args=list(words), prog_name=PROGRAM, standalone_mode=False)
     except typer.Abort:
@@ -97,15 +96,6 @@ def run(words: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
     return code if isinstance(code, int) else 0
-
-
-_typed: list[str] = []
-"""The words of the command line that runs."""
-
-
-def typed_words() -> list[str]:
-    """The words of the command line that runs."""
-    return [*_typed]
 
 
 def _usage(message: str) -> str:

@@ -39,7 +39,7 @@ def carry_out(verb: Verb, values: Mapping[str, Any], *, confirm: Confirm, typed:
         confirm: asks the person at the terminal.
         typed: the words of the command line, to say how to go on.
     """
-    as_json = bool(values.get(JSON)) and not _prints_rows(verb)
+    as_json = bool(values.get(JSON)) and not verb.prints_rows
 
     def work() -> JobOutcome:
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
@@ -60,11 +60,6 @@ def _print(verb: Verb, result: JobResult, *, as_json: bool, is_carried_out: bool
         print_json(verb, result, is_carried_out=is_carried_out)
     else:
         print_result(verb, result, is_carried_out=is_carried_out)
-
-
-def _prints_rows(verb: Verb) -> bool:
-    """Whether the JSON that it prints is rows."""
-    return verb.job in ("query", "changes")
 
 
 def _run(verb: Verb, values: Mapping[str, Any], confirm: Confirm) -> tuple[JobResult, bool]:
@@ -99,7 +94,7 @@ def _job(verb: Verb, values: Mapping[str, Any]) -> JobResult:
         interval_end=values.get(END) or "",
     )
     watched = nullcontext() if values.get(VERBOSE) else Progress(f"{PROGRAM} {verb.path}")
-    fitted = nullcontext() if _prints_rows(verb) else tables_within(WIDTH)
+    fitted = nullcontext() if verb.prints_rows else tables_within(WIDTH)
     with watched, fitted:
         return run_job(context)
 
@@ -111,7 +106,7 @@ def _options(verb: Verb, values: Mapping[str, Any]) -> JobOptions:
     if verb.action:
         own[ACTION] = verb.action
     own = {**verb.defaults, **own}
-    if _prints_rows(verb):
+    if verb.prints_rows:
         if own.get("output") and own["format"] == PrintedForm.TABLE:
             own["format"] = ""  # the name of the file says it
         elif values.get(JSON):

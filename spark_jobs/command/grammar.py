@@ -54,6 +54,11 @@ class Verb:
         """What is written after ``lakehouse``."""
         return f"{self.group} {self.name}".strip()
 
+    @property
+    def prints_rows(self) -> bool:
+        """True when what it prints is rows of a table, and its JSON too."""
+        return self.job in ("query", "changes")
+
 
 def _list(group: str, job: str, help_: str, *, action: str = "list", name: str = "list", argument: str = "") -> Verb:
     return Verb(group=group, name=name, job=job, action=action, help=help_, ends=Ends.LISTED, argument=argument)

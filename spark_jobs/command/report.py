@@ -31,9 +31,8 @@ def print_result(verb: Verb, result: JobResult, *, is_carried_out: bool) -> None
     if written:
         print(format_table(_TABLES, written))
     following = [command for line in result.messages if (command := next_command(line))]
-    is_answer = verb.job in ("query", "changes")
     for line in (each for each in result.messages if not next_command(each) and not _asks_for_yes(each)):
-        (say if is_answer else print)(in_new_words(line))
+        (say if verb.prints_rows else print)(in_new_words(line))
     for line in result.alerts:
         say(f"alert: {in_new_words(line)}")
     sys.stdout.flush()

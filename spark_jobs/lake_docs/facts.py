@@ -121,9 +121,10 @@ _SHOWN_KINDS = (TableKind.LOG, TableKind.TABLE, TableKind.MART, TableKind.CACHE,
 def _columns(spec: LakeSpec, seen: TableOverview, stored: Mapping[str, str]) -> Iterator[ColumnDoc]:
     """Those that the table has, or will have by the spec when it was not made yet."""
     name = seen.name
-    names = stored or dict.fromkeys(visible_columns(spec, name) if seen.kind in _SHOWN_KINDS else (), "")
+    visible = visible_columns(spec, name) if seen.kind in _SHOWN_KINDS else ()
+    names = stored or dict.fromkeys(visible, "")
     comments, people, keys = comments_of(spec, name), columns_of_people(spec, name), _key_of(spec, seen)
-    shown = {*visible_columns(spec, name)} if seen.kind in _SHOWN_KINDS and not spec.has_source_columns(name) else ()
+    shown = () if spec.has_source_columns(name) else visible
     sources = {column.name: column.source for column in spec.source.columns}
     inputs = lineage_of(spec, name).columns
     for column, type_ in names.items():

@@ -233,6 +233,11 @@ class LakeParts(Described):
         """What is wanted of the services of a table."""
         return dict(self.table_services).get(table, self.services)
 
+    def check_has(self, name: str) -> None:
+        """ContractError unless a table of any kind is called ``name``."""
+        if name not in self.table_names:
+            raise ContractError(f"lake {self.lake} has no table {show(name)}; it has {sorted(self.table_names)}")
+
     def table(self, name: str) -> TableSpec:
         """The table called ``name``; ContractError when the lake has none."""
         if (table := self.find_table(name)) is None:

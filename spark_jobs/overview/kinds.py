@@ -26,7 +26,7 @@ def kinds_of(spec: LakeSpec) -> Mapping[str, TableKind]:
 
 
 def sources_of_lake(spec: LakeSpec) -> tuple[str, ...]:
-    """What the log and the loads are made of, by the names of the graph's nodes."""
+    """What the log, the quarantine and the loads are made of, by the names of the graph's nodes."""
     return (*spec.source.topics, *(files_of(load.name) for load in spec.loads))
 
 
@@ -47,6 +47,6 @@ def reads_of(spec: LakeSpec, table: str, kind: TableKind) -> Sequence[str]:
         case TableKind.RESULTS:
             return ()
         case TableKind.QUARANTINE:
-            return (*spec.source.topics, *(files_of(load.name) for load in spec.loads))
+            return sources_of_lake(spec)
         case _:
             return (spec.log,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -92,10 +92,12 @@ class OpenRecords:
 
 def kinds_of_rows(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineKind]:
     """Rows of the quarantine counted by reason and state."""
-    counts = Counter((str(row["reason"]), _state(row)) for row in rows)
+    times = defaultdict[tuple[str, str], list[datetime | None]](list)
+    for row in rows:
+        times[str(row["reason"]), _state(row)].append(row["ingest_time"])
     return [
-        QuarantineKind(reason=reason, state=state, records=count, newest=_newest(rows, reason, state))
-        for (reason, state), count in sorted(counts.items())
+        QuarantineKind(reason=reason, state=state, records=len(found), newest=max(filter(None, found), default=None))
+        for (reason, state), found in sorted(times.items())
     ]
 
 
@@ -120,11 +122,6 @@ def _rows(path: str, columns: Sequence[str] | None) -> list[Mapping[str, Any]]:
 
 def _state(row: Mapping[str, Any]) -> str:
     return str(row.get("state") or State.OPEN.value)
-
-
-def _newest(rows: Sequence[Mapping[str, Any]], reason: str, state: str) -> datetime | None:
-    times = (row["ingest_time"] for row in rows if row["reason"] == reason and _state(row) == state)
-    return max(filter(None, times), default=None)
 
 
 def _records(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineRecord]:

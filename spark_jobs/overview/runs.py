@@ -48,8 +48,8 @@ def run_overview(
     """
     if not _INSTANT.fullmatch(run) and not _RUN.fullmatch(run):
         raise ContractError(f"{show(run)} is neither the key of a write (32 digits 0-9a-f) nor an instant (17 digits)")
-    if table and table not in spec.table_names:
-        raise ContractError(f"lake {spec.lake} has no table {show(table)}; it has {sorted(spec.table_names)}")
+    if table:
+        spec.check_has(table)
     names = [table] if table else spec.table_names
     with ThreadPoolExecutor(THREADS) as threads:
         listed = threads.map(lambda name: cache.timeline(name, settings.table_path(name)), spec.table_names)

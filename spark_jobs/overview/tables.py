@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import BEGINNING, Instant
-from spark_jobs.contracts.names import show
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.cache import CACHE, LakeCache
@@ -35,7 +33,7 @@ def table_overview(
     Raises:
         ContractError: the lake has no such table.
     """
-    _check(spec, table)
+    spec.check_has(table)
     reading = read_lake(spec, settings, now, cache=cache)
     timeline = reading.timelines.get(table)
     commits = commits_of(spec, timeline, most=most_steps) if timeline else ()
@@ -66,7 +64,7 @@ def table_commits(
         TableVersionError: it is of another version.
         CommitTimesError: its files have lost their times.
     """
-    _check(spec, table)
+    spec.check_has(table)
     timeline = cache.timeline(table, settings.table_path(table))
     timeline.check_readable()
     return commits_of(spec, timeline, after=after, most=most)
@@ -111,8 +109,3 @@ def _columns(timeline: Timeline, instant: Instant) -> dict[str, str]:
     schema = columns_of(timeline.metadata(write).get("schema", ""))
     fields = schema.fields if schema else []
     return {field.name: field.dataType.simpleString() for field in fields if not field.name.startswith("_hoodie_")}
-
-
-def _check(spec: LakeSpec, table: str) -> None:
-    if table not in spec.table_names:
-        raise ContractError(f"lake {spec.lake} has no table {show(table)}; it has {sorted(spec.table_names)}")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show, show_all
+from spark_jobs.contracts.names import show_all
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import TableSpec, lake_name
@@ -49,8 +49,7 @@ class TableLineage:
 
 def lineage_of(spec: LakeSpec, table: str) -> TableLineage:
     """The lineage of a table of the lake; ContractError when it has none of that name."""
-    if table not in spec.table_names:
-        raise ContractError(f"lake {spec.lake} has no table {show(table)}; it has {sorted(spec.table_names)}")
+    spec.check_has(table)
     if table in (spec.log, spec.quarantine):
         return TableLineage(table=table, sources=tuple(spec.source.topics))
     if spec.find_load(table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -29,3 +30,9 @@ def running_server(application: Application) -> Iterator[int]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def body_of(environ: dict[str, Any]) -> bytes:
+    """What a request to a WSGI application has sent, plain or by gzip."""
+    body: bytes = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+    return gzip.decompress(body) if environ.get("HTTP_CONTENT_ENCODING") == "gzip" else body

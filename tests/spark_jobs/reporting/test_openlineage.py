@@ -5,7 +5,6 @@ The lake is that of tests/support/seen_lakes.py: a run of `split` wrote units, a
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import time
@@ -23,7 +22,7 @@ from spark_jobs.reporting import openlineage, reporter
 from spark_jobs.reporting.reporter import RunReporter
 from spark_jobs.reporting.runs import RunEnd, RunOutcome
 from tests.support.contexts import context_of
-from tests.support.http_servers import running_server
+from tests.support.http_servers import body_of, running_server
 from tests.support.seen_lakes import MART, START, SeenLake, minute, seen_lake
 
 Event = dict[str, Any]
@@ -38,9 +37,7 @@ class Receiver:
         self.headers: list[dict[str, Any]] = []
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
-        if environ.get("HTTP_CONTENT_ENCODING") == "gzip":
-            body = gzip.decompress(body)
+        body = body_of(environ)
         time.sleep(self.delay)
         self.events.append(json.loads(body))
         self.headers.append(environ)
@@ -51,14 +48,6 @@ class Receiver:
 @pytest.fixture
 def lake(tmp_path: Path) -> SeenLake:
     return seen_lake(tmp_path)
-
-
-@pytest.fixture
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in list(os.environ):
-        if name.startswith(("OTEL_", "OPENLINEAGE")):
-            monkeypatch.delenv(name)
-    return monkeypatch
 
 
 @pytest.fixture

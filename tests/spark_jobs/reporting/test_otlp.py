@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -25,7 +24,7 @@ from spark_jobs.reporting.reporter import RunReporter
 from spark_jobs.reporting.runs import RunEnd, RunOutcome, outcome_of
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from tests.support.contexts import CLOCK, context_of
-from tests.support.http_servers import running_server
+from tests.support.http_servers import body_of, running_server
 
 Points = dict[tuple[str, ...], float]
 SPEC = load_lake_spec(Settings().lake_spec)
@@ -58,11 +57,7 @@ class Collector:
         self.requests: list[tuple[dict[str, Any], ExportMetricsServiceRequest]] = []
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
-        if environ.get("HTTP_CONTENT_ENCODING") == "gzip":
-            import gzip
-
-            body = gzip.decompress(body)
+        body = body_of(environ)
         time.sleep(self.delay)
         self.requests.append((environ, ExportMetricsServiceRequest.FromString(body)))
         start(self.status, [("Content-Type", "application/x-protobuf")])
@@ -82,14 +77,6 @@ class Collector:
     def metrics(self) -> Iterator[Any]:
         for _, request in self.requests:
             yield from (m for r in request.resource_metrics for s in r.scope_metrics for m in s.metrics)
-
-
-@pytest.fixture
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in list(os.environ):
-        if name.startswith(("OTEL_", "OPENLINEAGE")):
-            monkeypatch.delenv(name)
-    return monkeypatch
 
 
 @pytest.fixture

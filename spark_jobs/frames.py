@@ -1,9 +1,10 @@
-"""DataFrames of rows that the driver has, and the union of several."""
+"""DataFrames of rows that the driver has, the union of several, and into how many parts work on them is cut."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from functools import reduce
@@ -13,6 +14,26 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.names import column_names
+
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@contextmanager
+def shuffled_into(spark: SparkSession, parts: int) -> Iterator[None]:
+    """What is computed in the block is cut into at least so many parts by each shuffle.
+
+    Few are best for a micro-batch; a large batch in few parts does not fit into a task's memory, and leaves processors
+    of a cluster without work. The setting is the session's: nothing else may plan in it meanwhile.
+    """
+    before = (spark.conf.get(_SHUFFLE_PARTITIONS) or "1") if parts > 1 else ""
+    if not before or parts <= int(before):
+        yield
+        return
+    spark.conf.set(_SHUFFLE_PARTITIONS, str(parts))
+    try:
+        yield
+    finally:
+        spark.conf.set(_SHUFFLE_PARTITIONS, before)
 
 
 def literal_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: str) -> DataFrame:

@@ -77,7 +77,7 @@ class Settings:
     driver_memory: str = "4g"
     """The memory of the driver of a session that a job starts."""
     shuffle_partitions: int = 2
-    """Tasks of a shuffle."""
+    """Tasks of a shuffle; a large split and a full refresh of a mart have more."""
     max_events: int = 200_000
     """Most events that one `ingest` reads, of landing files also at most 8 KB for each; the rest waits for the next
     run."""

@@ -12,6 +12,7 @@ from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.names import show_all
+from spark_jobs.frames import shuffled_into
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.refresh import Refresh, RefreshRequest
 from spark_jobs.marts.views import Views
@@ -73,7 +74,10 @@ class Engine:
                 raise MartAheadError(mart=mart.name, layer=mart.layer, clock=refresh.previous_clock or refresh.clock)
             if refresh.definition_changes and mart.name not in self.applies:
                 raise DefinitionChangedError(changed={mart.name: refresh.definition_changes})
-            yield refresh
+            # Everything is computed again: what is right for a few new rows is not for all.
+            parts = refresh.parts_of_all if not is_held and refresh.why_full else 0
+            with shuffled_into(self.context.spark, parts):
+                yield refresh
             self.messages.extend(describe_verdicts(mart.name, refresh.verdicts))
 
     def holding(self, *marts: MartSpec) -> AbstractContextManager[None]:

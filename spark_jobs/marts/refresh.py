@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from math import ceil
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -30,13 +31,15 @@ from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key, table_checkpoint
 from spark_jobs.storage.layouts import StorageForm, TableLayout, mart_layout
 from spark_jobs.storage.options import METADATA_PREFIX, Operation
-from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.serving.places import ServedPlaces
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.cells import AFTER, changed_rows, difference, is_reshaped, rows_after, visible_changes
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+BYTES_A_TASK = 32 * 1024 * 1024
+"""Of what a full refresh reads, as files have it, for each task of a shuffle: some 400,000 events of the log."""
 _IS_THERE, _ROWS = "__is_there", "__rows"
 
 
@@ -158,9 +161,15 @@ class Refresh:
         """What the files define otherwise than the rows that are stored; they are computed again by ``apply`` alone."""
         return definition_changes(self.mart, self.context.spec, self.timeline, self.state)
 
+    @property
+    def parts_of_all(self) -> int:
+        """Into how many parts work over all rows that it reads is to be cut, by the bytes of their files."""
+        return ceil(sum(source.bytes for source in self.sources) / BYTES_A_TASK)
+
     def stored(self) -> DataFrame | None:
         """The mart's own rows with their technical columns, or None before its first commit."""
-        return read_snapshot(self.views.spark, self.timeline.path) if self.timeline.last else None
+        newest = self.timeline.newest
+        return read_table(self.views.spark, self.timeline, newest) if self.timeline.last and newest else None
 
     def select(self, tables: Mapping[str, DataFrame], months: Mapping[str, str] | None = None) -> DataFrame:
         """The mart's SQL over these tables; of a mart with rules by the version of each month."""

@@ -26,7 +26,9 @@ from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.lake_specs import read_kept
 from spark_jobs.storage.layouts import partition_of
-from spark_jobs.storage.reader import Pull, plan_pull, read_as_of, read_pull
+from spark_jobs.storage.reader import Pull, plan_pull, read_pull
+from spark_jobs.storage.snapshots import read_table
+from spark_jobs.storage.table_files import list_file_groups
 from spark_jobs.storage.time_travel import cleaned_up_to
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.kept_columns import kept_here, with_kept
@@ -103,6 +105,12 @@ class Source:
         return self.pull.window.up_to
 
     @property
+    def bytes(self) -> int:
+        """Of its data files, those of older states too."""
+        groups = list_file_groups(self.timeline.path)
+        return sum(file.size for group in groups for each in group.slices for file in each.files)
+
+    @property
     def is_absent(self) -> bool:
         """True before the table's first commit."""
         return self.up_to == BEGINNING
@@ -126,9 +134,12 @@ class Source:
         """
         if table := self.spec.versions_of(self.table):
             return self._seen(versions_at(self.up_to, self.timeline, table, self.spec, views, of_keys))
-        rows_df = self._filled(read_as_of(views.spark, self.timeline.path, self.up_to))
+        column, folders = self._partition_column, None
         if partitions is not None:
-            rows_df = rows_df.where(F.col(self._partition_column).isin(*partitions))
+            folders = [f"{column}={value}" for value in partitions]
+        rows_df = self._filled(read_table(views.spark, self.timeline, self.up_to, folders))
+        if partitions is not None:
+            rows_df = rows_df.where(F.col(column).isin(*partitions))
         return self._seen(visible_rows(rows_df, self.table, self.spec))
 
     def changes(self, views: Views, query: MartQuery) -> Changes:

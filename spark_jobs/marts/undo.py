@@ -18,8 +18,8 @@ from spark_jobs.storage.change_feed import CHANGES_KEY, COLUMNS_KEY
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState, checkpoint_key
 from spark_jobs.storage.forms import KEY_BEFORE, REBUILT
 from spark_jobs.storage.options import METADATA_PREFIX
-from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.savepoints import Record, SavepointRecords
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
 from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY
 from spark_jobs.transforms.cells import is_reshaped
@@ -46,7 +46,7 @@ def _undo_mart(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
         refresh, timeline = replace(held, is_undo=True), held.timeline
         if not timeline.holds(instant):
             raise ContractError(f"{mart.name}: its state of {instant} is not on the timeline any more")
-        then_df, stored_df = read_as_of(engine.context.spark, timeline.path, instant), refresh.stored()
+        then_df, stored_df = read_table(engine.context.spark, timeline, instant), refresh.stored()
         columns = [name for name in then_df.columns if name != CELL_ID]
         difference_df = refresh.difference(then_df.select(CELL_ID, *columns), stored_df)
         if difference_df.isEmpty() and not is_reshaped(difference_df, stored_df):

@@ -18,7 +18,8 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import VALID, TableSpec
 from spark_jobs.lake_spec.versions import history_columns, key_columns, versions_select
 from spark_jobs.marts.views import Views
-from spark_jobs.storage.reader import Pull, read_as_of, read_pull
+from spark_jobs.storage.reader import Pull, read_pull
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import Timeline
 
 KEY, FROM, TO = "__key", "__from", "__to"
@@ -37,7 +38,7 @@ def versions_at(
     of_keys: OfKeys | None = None,
 ) -> DataFrame:
     """The versions of a table's rows as of an instant of its history: of all keys, or of those that are kept."""
-    events_df = read_as_of(views.spark, timeline.path, instant)
+    events_df = read_table(views.spark, timeline, instant)
     events_df = of_keys(events_df) if of_keys else events_df
     columns = history_columns(table, events_df.columns)
     source = f"`{views.name(events_df, table.history_name)}`"

@@ -29,7 +29,7 @@ class BatchFacts:
     ``ignored`` are neither usable nor rejected, because no table is made of them; ``others`` are the tables that those
     are of. ``undeclared`` are events of the wide log with columns that are not declared. ``distinct`` are the events,
     ``torn`` those among them that were delivered with times of more than one day. ``days`` has the first and the last
-    event order of each day that has some.
+    event order of each day that has some, ``day_records`` how many usable records are of it.
     """
 
     messages: int
@@ -43,6 +43,7 @@ class BatchFacts:
     torn: int
     others: Sequence[str]
     days: Mapping[str, tuple[str, str]]
+    day_records: Mapping[str, int]
     newest: datetime | None
     """The latest event time; one after the run's clock is a mistake of its source and does not count."""
     checked: Mapping[str, Any]
@@ -81,7 +82,9 @@ def account_queries(decoded_df: DataFrame, gate: Gate, clock: datetime) -> dict[
         "events": events_df.agg(
             F.count("*").alias("distinct"), F.count_if(F.col("first") < F.col("last")).alias("torn")
         ),
-        "days": dated_df.agg(F.min("event_order").alias("first"), F.max("event_order").alias("last")),
+        "days": dated_df.agg(
+            F.min("event_order").alias("first"), F.max("event_order").alias("last"), F.count("*").alias("records")
+        ),
     }
 
 
@@ -93,6 +96,7 @@ def facts_of(rows: Mapping[str, Sequence[Row]]) -> BatchFacts:
     return BatchFacts(
         **{name: value for name, value in found.items() if name in names},
         days={row["event_date"]: (row["first"], row["last"]) for row in rows["days"]},
+        day_records={row["event_date"]: row["records"] for row in rows["days"]},
         checked={name: value for name, value in found.items() if name not in names},
     )
 

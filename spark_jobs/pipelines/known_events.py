@@ -56,7 +56,7 @@ def known_events(
         stored_df = read_snapshot(spark, log_timeline.path).where(is_near)
     usable_df = decoded_df.where(is_usable())
     delivered_df = usable_df.select("event_id")
-    if files and sum(files.values()) <= _SORTED_BYTES:
+    if files and sum(file.size for file in files.values()) <= _SORTED_BYTES:
         # Sorted on both sides: the other join would gather the batch's ids in the driver first, in a job of its own.
         stored_df = stored_df.hint("merge")
     if not former:

@@ -15,10 +15,11 @@ from spark_jobs.context import AnyContext
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.storage.change_feed import AFTER, BEFORE, FOLDER_COLUMN, read_folders
-from spark_jobs.storage.reader import Pull, read_as_of, read_pull
+from spark_jobs.storage.reader import Pull, read_pull
 from spark_jobs.storage.serving.changes import FeedRow, RowChange, net_changes
 from spark_jobs.storage.serving.pulls import ServedPull
 from spark_jobs.storage.serving.states import KeyedRow
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows
 
@@ -49,7 +50,7 @@ class StoredRows:
 
     @cached_property
     def _stored_df(self) -> DataFrame:
-        return read_as_of(self.context.spark, self.timeline.path, self.instant)
+        return read_table(self.context.spark, self.timeline, self.instant)
 
     @cached_property
     def schema(self) -> StructType:

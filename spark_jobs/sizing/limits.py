@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spark_jobs.sizing.files import MB
 from spark_jobs.sizing.load import GB
-from spark_jobs.sizing.needs import BUSY, Needs
+from spark_jobs.sizing.needs import Needs
 from spark_jobs.sizing.simulation import Outcome
 
 GROUP_MB = 1024
@@ -25,7 +25,6 @@ def warnings(needs: Needs) -> Iterator[str]:
     """A sentence for each limit that is passed on this day."""
     for outcome in needs.outcomes:
         yield from _of_table(outcome, needs)
-    load, half = needs.load, BUSY * needs.load.batch_seconds
     if needs.puts_a_second > PUTS:
         yield (
             f"{needs.largest.table}: {needs.puts_a_second:,.0f} PUT/s to one prefix while a batch is written, "
@@ -35,16 +34,6 @@ def warnings(needs: Needs) -> Iterator[str]:
         yield (
             f"row index: {needs.index_gb:,.0f} GB in {needs.index_files:,.0f} files, which one manifest names: several "
             f"lakes, each with a part of the keys"
-        )
-    if needs.scan_seconds > half:
-        yield (
-            f"landing: the driver looks through a peak batch for {needs.scan_seconds:,.0f} of "
-            f"{load.batch_seconds:,.0f} s, in one thread: longer batches do not help; executors have to share it"
-        )
-    if needs.log_task_seconds > half:
-        yield (
-            f"{needs.log.table}: one task writes the rows of a day, {needs.log_task_seconds:,.0f} of "
-            f"{load.batch_seconds:,.0f} s in a peak batch: they have to be spread over tasks within the day"
         )
 
 

@@ -90,26 +90,6 @@ class Needs:
         return ceil((self.batch_cores + self.service_cores) / CORES)
 
     @property
-    def scan_seconds(self) -> float:
-        """In which the driver, in one thread, looks through the landing files of the busiest batch."""
-        return self.load.peak_events * self.load.weights.landing / self.load.weights.scan_bytes
-
-    @property
-    def log_task_seconds(self) -> float:
-        """Of the one task that sorts and writes a day's rows of the busiest batch: as clustering does it."""
-        return self.load.peak_events * self.load.weights.log * self.load.weights.clustering_byte
-
-    @property
-    def most_gb_of_log_task(self) -> float:
-        """GB a day from which on that task is not done in time, however long the interval."""
-        return self.load.gb_per_day * BUSY * self.load.batch_seconds / self.log_task_seconds
-
-    @property
-    def most_gb_of_scan(self) -> float:
-        """The same of the driver's look through the landing files."""
-        return self.load.gb_per_day * BUSY * self.load.batch_seconds / self.scan_seconds
-
-    @property
     def puts_a_second(self) -> float:
         """To the folder of the largest table while a batch is written."""
         return PUTS_A_FILE * self.largest.files_a_commit / (WRITE_SHARE * self.load.batch_seconds)

@@ -137,7 +137,6 @@ def weighed(weights: Weights) -> Sheet:
             "processor s of clustering, a GiB: reading, sorting, writing",
             f"{weights.clustering_byte * gb:,.0f}",
         ),
-        ("`s`", "MB of landing files that the driver looks through in a second", f"{weights.scan_bytes / 1e6:,.0f}"),
     ]
     for name, table in weights.tables.items():
         rows.append(
@@ -235,10 +234,6 @@ _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "GB of a compaction of all of it": lambda n: _size(n.bytes_a_merge),
     "PUT/s to its prefix": lambda n: _whole(n.puts_a_second),
     "LIST requests of a plan of it": lambda n: _whole(max(1, n.largest.most_files / 1000)),
-    "driver's look through a peak batch, s": lambda n: _whole(n.scan_seconds),
-    "that is in time up to, GB a day": lambda n: _whole(n.most_gb_of_scan),
-    "one task's write of the log, s": lambda n: _whole(n.log_task_seconds),
-    "this is in time up to, GB a day": lambda n: _whole(n.most_gb_of_log_task),
     "written a day / landed": lambda n: f"{n.written:.1f}",
     "the same since day 1": lambda n: f"{n.written_so_far:.1f}",
 }

@@ -38,8 +38,6 @@ class Weights:
     ingest_event: float
     split_run: float
     split_event: float
-    scan_bytes: float
-    """Bytes of landing files that the driver looks through in a second."""
     compaction_byte: float
     clustering_byte: float
     tables: Mapping[str, TableWeight]
@@ -49,12 +47,13 @@ def load_weights(folder: Path = RESULTS) -> Weights:
     """From the results of `bench sizes`; SettingsError when they are not there."""
     found = _read(folder / "sizes.json")
     try:
-        return _weights(found)
+        return weights_of(found)
     except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(f"{folder} has results of another form ({error}); run: python -m bench sizes") from error
 
 
-def _weights(found: Mapping[str, Any]) -> Weights:
+def weights_of(found: Mapping[str, Any]) -> Weights:
+    """Of what `bench sizes` found; KeyError, TypeError or ValueError when it has another form."""
     figures, gb = found["figures"], 1024**3
     return Weights(
         landing=figures["landing, bytes an event"],
@@ -66,7 +65,6 @@ def _weights(found: Mapping[str, Any]) -> Weights:
         ingest_event=figures["ingest, processor s a million events"] / _MILLION,
         split_run=figures["split, fixed, processor s"],
         split_event=figures["split, processor s a million events"] / _MILLION,
-        scan_bytes=figures["scan of landing files in the driver, MB a processor s"] * _MILLION,
         compaction_byte=figures["compaction, processor s a GB"] / gb,
         clustering_byte=figures["clustering, processor s a GB"] / gb,
         tables={

@@ -32,6 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from spark_jobs.contracts.instants import END, Instant
 from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
@@ -73,20 +74,37 @@ def written_columns(timeline: Timeline, write: CompletedWrite) -> StructType | N
     return unpack_columns(timeline.metadata(write).get(ROWS_KEY))
 
 
-def table_columns(timeline: Timeline) -> StructType | None:
-    """The table's columns as they are now, by the newest commit that says them; None when they are not known."""
-    changes = (write for write in reversed(timeline.writes) if not timeline.is_service(write))
+def table_columns(timeline: Timeline, *, up_to: Instant = END) -> StructType | None:
+    """The table's columns, by the newest commit up to an instant that says them; None when they are not known."""
+    writes = (write for write in reversed(timeline.writes) if write.time <= up_to)
+    changes = (write for write in writes if not timeline.is_service(write))
     found = (timeline.metadata(write).get("schema") for write in changes)
     return columns_of(next(filter(None, found), ""))
 
 
 def columns_of(schema: str) -> StructType | None:
-    """The columns of an Avro schema, all nullable; None for one with a type that this project does not write."""
+    """The columns of an Avro schema, all nullable, what is within them as the schema says.
+
+    None for a schema with a type that this project does not write.
+    """
     try:
         found = _type_of(json.loads(schema))
     except (_OtherTypeError, ValueError, KeyError):
         return None
-    return found if isinstance(found, StructType) else None
+    return StructType([StructField(f.name, f.dataType) for f in found]) if isinstance(found, StructType) else None
+
+
+def has_nulls_within(kind: DataType) -> bool:
+    """True when whatever is within a type may be null, as what Spark reads from Parquet may always be."""
+    match kind:
+        case ArrayType():
+            return kind.containsNull and has_nulls_within(kind.elementType)
+        case MapType():
+            return kind.valueContainsNull and has_nulls_within(kind.valueType)
+        case StructType():
+            return all(field.nullable and has_nulls_within(field.dataType) for field in kind)
+        case _:
+            return True
 
 
 def has_types_of(columns: StructType, table: StructType) -> bool:
@@ -102,11 +120,13 @@ def _type_of(avro: Any) -> DataType:
         case str() if avro in _PLAIN:
             return _PLAIN[avro]
         case {"type": "record", "fields": fields}:
-            return StructType([StructField(field["name"], _type_of(field["type"])) for field in fields])
+            return StructType(
+                [StructField(field["name"], _type_of(field["type"]), _may_be_null(field["type"])) for field in fields]
+            )
         case {"type": "array", "items": items}:
-            return ArrayType(_type_of(items))
+            return ArrayType(_type_of(items), _may_be_null(items))
         case {"type": "map", "values": values}:
-            return MapType(StringType(), _type_of(values))
+            return MapType(StringType(), _type_of(values), _may_be_null(values))
         case {"type": "fixed", "logicalType": "decimal", "precision": int(precision), "scale": int(scale)}:
             return DecimalType(precision, scale)
         case {"type": str(type_), "logicalType": str(logical)} if (type_, logical) in _LOGICAL:
@@ -115,3 +135,7 @@ def _type_of(avro: Any) -> DataType:
             return _PLAIN[type_]
         case _:
             raise _OtherTypeError
+
+
+def _may_be_null(avro: Any) -> bool:
+    return isinstance(avro, list) and "null" in avro

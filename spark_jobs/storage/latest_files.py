@@ -1,8 +1,7 @@
-"""The files with the rows of some partitions as they are now, of a copy-on-write table, without Hudi's reader.
+"""The files with the rows of a copy-on-write table, or of some partitions of it, at a commit, without Hudi's reader.
 
-Hudi lists the folders in a Spark job, after a relation was made that a lookup of two columns needs nothing of. Which
-files are read is decided by the same facts: of each file group the newest file of a completed commit, and none of a
-group that a commit replaced.
+Hudi lists the folders in a Spark job, after a relation was made. Which files are read is decided by the same facts: of
+each file group the newest file of a completed commit, and none of a group that a commit replaced.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contracts.instants import BEGINNING, Instant
+from spark_jobs.contracts.instants import BEGINNING, END, Instant
 from spark_jobs.storage.commit_files import is_pattern
-from spark_jobs.storage.filesystem import Filesystem
+from spark_jobs.storage.filesystem import FileEntry, Filesystem
 from spark_jobs.storage.timeline import Timeline
 
-_NAME = re.compile(r"^(?P<group>[^_.][^_]*)_[^_]+_(?P<time>\d{17})\.parquet$")
-_FORM = {"hoodie.table.type": "COPY_ON_WRITE", "hoodie.datasource.write.hive_style_partitioning": "true"}
+_NAME = re.compile(r"^(?P<group>[^_./][^_/]*)_[^_/]+_(?P<time>\d{17})\.parquet$")
+_TYPE, _HIVE_STYLE = "hoodie.table.type", "hoodie.datasource.write.hive_style_partitioning"
+_PARTITIONED_BY = "hoodie.table.partition.fields"
 _LOG = ".log."
 _MOST_FOLDERS = 20
 """Of more the executors list the folders."""
@@ -27,36 +27,52 @@ _MOST_FOLDERS = 20
 log = logging.getLogger(__name__)
 
 
-def latest_files(timeline: Timeline, partitions: Sequence[str]) -> Mapping[str, int] | None:
-    """Bytes of each file, by its path below the table's folder; None when it is not certain that they are all.
+def latest_files(
+    timeline: Timeline, partitions: Sequence[str] | None = None, *, as_of: Instant = END
+) -> Mapping[str, FileEntry] | None:
+    """Each file by its path below the table's folder; None when it is not certain that they are all.
 
     Args:
-        timeline: of the table, settled, whose lease the caller holds.
-        partitions: folders below the table's folder; one that is not there has no rows.
+        timeline: of the table, as it was listed; what is written meanwhile is left out.
+        partitions: folders below the table's folder; one that is not there has no rows. None for all of the table.
+        as_of: the rows are those of this commit, which was not cleaned; of the newest one by default.
     """
-    has_form = all(timeline.properties.get(name) == value for name, value in _FORM.items())
-    if not has_form or not timeline.writes or len(partitions) > _MOST_FOLDERS:
+    if timeline.properties.get(_TYPE) != "COPY_ON_WRITE" or not timeline.writes:
         return None
     files = Filesystem(timeline.path)
-    newest: dict[tuple[str, str], tuple[Instant, str, int]] = {}
-    for partition in partitions:
-        for entry in files.list_files(partition):
-            name = entry.path.rpartition("/")[2]
+    folders = _folders(timeline, files) if partitions is None else partitions
+    is_hive_style = timeline.properties.get(_HIVE_STYLE) == "true" or (partitions is None and folders == [""])
+    if folders is None or not is_hive_style or len(folders) > _MOST_FOLDERS:
+        return None
+    newest: dict[tuple[str, str], tuple[Instant, str, FileEntry]] = {}
+    for partition in folders:
+        # All below it: a value with a slash in it is a folder in a folder, whose files would be missed.
+        for entry in files.list_files(partition, recursive=bool(partition)):
+            name = entry.path.removeprefix(files.root).strip("/").removeprefix(partition).lstrip("/")
             if name.startswith(".") and _LOG not in name:
                 continue
             found = _NAME.match(name)
             group, time = (found["group"], Instant(found["time"])) if found else ("", BEGINNING)
-            if time in timeline.pending:
+            if time > as_of or time in timeline.pending:
                 continue
-            known, path = newest.get((partition, group)), f"{partition}/{name}"
+            known, path = newest.get((partition, group)), f"{partition}/{name}".lstrip("/")
             is_certain = found and timeline.is_finished(time) and not (known and known[0] == time)
             if not is_certain or is_pattern(f"{timeline.path}/{path}"):
                 log.info("%s: Hudi finds the rows of partition %s, because of %s", timeline.table, partition, name)
                 return None
             if known is None or known[0] < time:
-                newest[partition, group] = time, path, entry.size
-    there = newest.keys() - timeline.replaced_groups.keys()
-    return {path: size for group, (_, path, size) in newest.items() if group in there}
+                newest[partition, group] = time, path, entry
+    replaced = {group for group, time in timeline.replaced_groups.items() if time <= as_of}
+    return {path: entry for group, (_, path, entry) in newest.items() if group not in replaced}
+
+
+def _folders(timeline: Timeline, files: Filesystem) -> list[str] | None:
+    """The folders that have all of the table's files; None for a table with partitions in partitions."""
+    columns = timeline.properties.get(_PARTITIONED_BY, "")
+    found = [name for name in files.folders() if not name.startswith(".")]
+    if "," in columns or (found and not columns):
+        return None
+    return found if columns else [""]
 
 
 def read_files(spark: SparkSession, timeline: Timeline, paths: Sequence[str], columns: str) -> DataFrame:

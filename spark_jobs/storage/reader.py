@@ -6,9 +6,8 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.contracts.checkpoints import Checkpoint
@@ -21,13 +20,11 @@ from spark_jobs.storage.commit_files import (
     missing_files,
 )
 from spark_jobs.storage.commit_parts import CommitPart, first_part, next_part
+from spark_jobs.storage.file_scans import META_COLUMNS, read_named_files
 from spark_jobs.storage.layouts import COMMIT_TIME, EVENT_DATE, HUDI_COLUMNS
 from spark_jobs.storage.options import Hudi, build_incremental_options
 from spark_jobs.storage.timeline import Timeline
 
-META_COLUMNS = (*HUDI_COLUMNS, "_hoodie_is_deleted")
-_BY_ROW = "__by_row"
-"""A struct that no file has: a scan with it does without the vectorized reader."""
 _MOST = 0.5
 """The share of a table's bytes above which a pull reads the whole table."""
 
@@ -211,7 +208,8 @@ def read_pull(spark: SparkSession, path: str, pull: Pull, *, is_alone: bool = Fa
     window = pull.window
     is_in_window = (F.col(COMMIT_TIME) > window.after) & (F.col(COMMIT_TIME) <= window.up_to)
     if pull.files:
-        return _read_files(spark, path, pull.files, is_in_window, is_alone=is_alone)
+        # Rows that copy-on-write carried over from older files are those of other commits.
+        return read_named_files(spark, path, pull.files, where=is_in_window, also=[COMMIT_TIME], is_alone=is_alone)
     if pull.resync_reason or window.after == BEGINNING:
         return spark.read.format("hudi").load(path).where(is_in_window).drop(*META_COLUMNS)
     if pull.is_by_snapshot:
@@ -219,35 +217,3 @@ def read_pull(spark: SparkSession, path: str, pull: Pull, *, is_alone: bool = Fa
         return then_df.where(F.col(COMMIT_TIME) > window.after).drop(*META_COLUMNS)
     options = build_incremental_options(after=window.after, up_to=window.up_to)
     return spark.read.format("hudi").options(**options).load(path).drop(*META_COLUMNS)
-
-
-def _read_files(
-    spark: SparkSession, path: str, files: NamedFiles, is_in_window: Column, *, is_alone: bool
-) -> DataFrame:
-    """The rows of a window in these files, with the table's columns as they are now.
-
-    A column that the table got later is null. Rows that copy-on-write carried over from older files are those of other
-    commits. Hudi's reader turns the vectorized reader off for its session while a plan is being carried out, and a scan
-    that was planned with it fails then: one with a struct never is, so that it may be in one plan with anything. The
-    session has to be one of this project's; see :func:`spark_jobs.session.build_session_options`.
-    """
-    paths = [f"{path}/{name}" for name in files.paths]
-    columns = files.columns or spark.read.format("hudi").load(path).schema
-    columns = StructType([field for field in columns if field.name not in META_COLUMNS])
-    if not paths:
-        return spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in columns))
-    stored = {field.name: field.dataType for field in files.stored or spark.read.parquet(*paths).schema}
-    read = StructType().add(COMMIT_TIME, StringType())
-    for field in columns:
-        read.add(field.name, stored.get(field.name, field.dataType))
-    if not is_alone:
-        read.add(_BY_ROW, StructType().add(_BY_ROW, StringType()))
-        is_in_window &= F.col(_BY_ROW).isNull()
-    files_df = spark.read.schema(read).parquet(*paths).where(is_in_window)
-    return files_df.select(*(_as_now(field, read[field.name].dataType) for field in columns))
-
-
-def _as_now(field: StructField, stored: DataType) -> Column:
-    """A column of files in which it has another type perhaps."""
-    is_same = field.dataType.simpleString() == stored.simpleString()
-    return F.col(field.name) if is_same else F.col(field.name).cast(field.dataType)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.frames import collect_together, constant_column, counted_rows, literal_frame
+from spark_jobs.frames import collect_together, constant_column, counted_rows, literal_frame, shuffled_into
 from spark_jobs.storage.pinned import pinned
 from tests.support.job_counts import counting_jobs
 
@@ -139,3 +139,19 @@ def test_values_in_a_query_start_no_spark_job(spark: SparkSession, values: tuple
         found_df = constant_column(spark, values, "at").select(F.col("at"), F.col("at").cast("string").alias("text"))
         assert [in_utc(row["at"]) for row in found_df.collect()] == [*values]
         assert jobs.names() == []
+
+
+def test_shuffles_of_a_block_are_cut_into_more_parts_and_never_into_fewer(spark: SparkSession):
+    def parts() -> str | None:
+        return spark.conf.get("spark.sql.shuffle.partitions")
+
+    before = parts()
+    with shuffled_into(spark, 7):
+        assert parts() == "7"
+        assert spark.range(100).selectExpr("id % 10 AS n").groupBy("n").count().rdd.getNumPartitions() == 7
+        with shuffled_into(spark, 3):
+            assert parts() == "7"
+        with pytest.raises(KeyError), shuffled_into(spark, 9):
+            raise KeyError
+        assert parts() == "7"
+    assert parts() == before

@@ -28,7 +28,7 @@ from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import ChangesUnknownError
 from spark_jobs.marts.windows import TimeRange, window_range
 from spark_jobs.sql_analysis.mart_sql import expression_sql
-from spark_jobs.storage.reader import read_as_of
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.transforms.cells import with_cell_id
 from spark_jobs.transforms.visible import visible_rows
 
@@ -169,7 +169,7 @@ def _cached_cells(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFr
         return None
     partitions = _partitions_of_window(refresh, cache, window)
     files = fingerprint_of_files(cache, partitions)
-    cells_df = read_as_of(cache.views.spark, cache.timeline.path, cache.timeline.newest)
+    cells_df = read_table(cache.views.spark, cache.timeline, cache.timeline.newest)
     if partitions is not None:
         cells_df = cells_df.where(partitions.holds(F.col(cache.mart.partition)))
     if refresh.state.notes.get(CHECKED_FILES) != files:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from pyspark.sql import DataFrame
 
@@ -32,6 +34,9 @@ from spark_jobs.transforms.log import (
     select_rejections,
     with_raw,
 )
+
+MOST_RECORDS = 1_000_000
+"""Of a day in one batch that a task sorts and writes: some 80 MB of the log."""
 
 
 @dataclass(kw_only=True)
@@ -142,7 +147,8 @@ class Intake(BatchRun):
     def _commit_log(self, rows_df: DataFrame, *, stored: int) -> TableOutcome:
         self._count(stored=stored)
         batch, spec, settings = self.batch, self.context.spec, self.context.settings
-        rows_df = in_files(rows_df, settings, has_repeats=batch.facts.distinct < batch.facts.usable)
+        has_repeats = batch.facts.distinct < batch.facts.usable
+        rows_df = in_files(rows_df, settings, day_records=batch.facts.day_records, has_repeats=has_repeats)
         check_still(self.log_timeline)
         quality = {QUALITY_KEY: to_metadata(self.rows, self.verdicts)}
         metadata = {**batch.metadata(self.log_timeline), **self.delivery.checkpoint, **quality}
@@ -173,13 +179,22 @@ def commit_rejections(context: AnyContext, rejections_df: DataFrame, timeline: T
     return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True), contents
 
 
-def in_files(rows_df: DataFrame, settings: Settings, *, has_repeats: bool = False) -> DataFrame:
+def in_files(
+    rows_df: DataFrame, settings: Settings, *, day_records: Mapping[str, int] | None = None, has_repeats: bool = False
+) -> DataFrame:
     """One file for each day and task, rows in event order: later reads skip what they do not need.
 
-    With ``has_repeats`` an event may be there more than once, always of the same day. One of them stays, found among
-    rows that are placed as they are written: no shuffle and no sort is made for it.
+    A day is of one task, unless ``day_records`` says that it has more than ``MOST_RECORDS``: then all days are cut by
+    event order into parts of about so many, for as many tasks. With ``has_repeats`` an event may be there more than
+    once, always of the same day. One of them stays, found among rows that are placed as they are written: no shuffle
+    and no sort is made for it.
     """
-    placed_df = rows_df.repartition(settings.shuffle_partitions, "event_date")
+    counts = (day_records or {}).values()
+    if any(count > MOST_RECORDS for count in counts):
+        parts = sum(ceil(count / MOST_RECORDS) for count in counts)
+        placed_df = rows_df.repartitionByRange(parts, "event_date", "event_order")
+    else:
+        placed_df = rows_df.repartition(settings.shuffle_partitions, "event_date")
     if has_repeats:
         placed_df = placed_df.dropDuplicates(["event_date", "event_order", "event_id"])
     return placed_df.sortWithinPartitions("event_date", "event_order")

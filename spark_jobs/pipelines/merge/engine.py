@@ -22,6 +22,7 @@ from spark_jobs.contracts.checkpoints import Checkpoint, furthest_behind
 from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant
 from spark_jobs.contracts.job_errors import DefinitionChangedError
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.frames import shuffled_into
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec
 from spark_jobs.pipelines.column_forms import column_forms, write_again
@@ -37,6 +38,7 @@ from spark_jobs.pipelines.merge.tables import (
     merged_tables,
     rows_an_event,
     targets_of,
+    tasks_for,
 )
 from spark_jobs.storage.change_feed import write_changes
 from spark_jobs.storage.consumers import (
@@ -205,7 +207,8 @@ class Merge:
         index.catch_up(self.context.spark, {table.name: timelines[table.name] for table in indexed})
         fed = {t.name for t in tables if t.name in self.context.spec.fed_tables and timelines[t.name].last}
         kept = sorted(fed | {table.name for table in tables if table.spec.removes_rows})
-        with pinned(self.context.spark, fold_events(events_df, tables, width), "folded") as folded_df:
+        cut = shuffled_into(self.context.spark, tasks_for(count, tables))
+        with cut, pinned(self.context.spark, fold_events(events_df, tables, width), "folded") as folded_df:
             packed_df = index.find(folded_df.select(key_hash()))
             stored_df = None if packed_df is None else unpack_rows(packed_df, slot_names(width))
             merged_df = merge_rows(folded_df, stored_df, keep_stored=kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import ceil
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +25,9 @@ from spark_jobs.transforms.keyed_rows import KEY, MergedTable, newest_rows, slot
 from spark_jobs.transforms.packed import pack_rows, unpack_rows
 from spark_jobs.transforms.row_orders import from_tombstones, to_tombstones
 from spark_jobs.transforms.stored_rows import from_stored
+
+ROWS_A_TASK = 500_000
+"""Changed rows that a task of a merge folds and compares, from more of them on than the session cuts shuffles for."""
 
 
 def merged_table(table: TableSpec, spec: LakeSpec, book: SchemaBook) -> MergedTable:
@@ -53,6 +57,11 @@ def targets_of(tables: Iterable[TableSpec]) -> list[str]:
 def rows_an_event(tables: Sequence[MergedTable]) -> int:
     """How many keyed rows one event can become at most."""
     return max(Counter(origin for table in tables for origin in table.spec.origins or ("",)).values(), default=0)
+
+
+def tasks_for(events: int, tables: Sequence[MergedTable]) -> int:
+    """Into how many parts the merge of so many events is to be cut."""
+    return ceil(events * rows_an_event(tables) / ROWS_A_TASK)
 
 
 def build_index(spec: LakeSpec, tables: Sequence[MergedTable], settings: Settings) -> SegmentIndex:

@@ -28,7 +28,7 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.lease import hold_tables
-from spark_jobs.storage.reader import read_as_of
+from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.writer import commit
 from tests.support.commands import init, run, run_well
 from tests.support.contexts import CLOCK, context_of, run_in
@@ -101,9 +101,9 @@ def test_rows_are_those_of_the_commit_that_is_named(lake: Lake, monkeypatch: pyt
     def overtaken(*arguments: Any) -> Any:
         if not commits:
             commits.append(write(lake, SECOND))
-        return read_as_of(*arguments)
+        return read_table(*arguments)
 
-    monkeypatch.setattr("spark_jobs.pipelines.mart_rows.read_as_of", overtaken)
+    monkeypatch.setattr("spark_jobs.pipelines.mart_rows.read_table", overtaken)
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == one
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
     assert lake.run("serve", layer=["fast"], mart=[MART]).tables[0].instant == commits[0]

@@ -60,8 +60,6 @@ def limits_of(*, gb: float, day: int, minutes: int = 5, is_advised: bool = False
     [
         ({"gb": 10, "day": 365}, "sales: 70,910 files, listed by every plan"),
         ({"gb": 10, "day": 600}, "times what landed is written, by "),
-        ({"gb": 600, "day": 1}, "sales_log: one task writes the rows of a day"),
-        ({"gb": 5000, "day": 1}, "landing: the driver looks through a peak batch"),
         ({"gb": 1000, "day": 365}, "sales: 32,768 buckets without a partition"),
         ({"gb": 1000, "day": 365}, "row index: "),
         ({"gb": 10_000, "day": 365}, "PUT/s to one prefix"),

@@ -84,9 +84,9 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
     days = defaultdict(set)
     for row in usable:
         days[row["event_id"]].add(row["event_time"].date())
-    orders = defaultdict(set)
+    orders = defaultdict(list)
     for row in usable:
-        orders[f"{row['event_time']:%Y-%m-%d}"].add(row["event_order"])
+        orders[f"{row['event_time']:%Y-%m-%d}"].append(row["event_order"])
     return {
         "messages": sum(row["read_from"] == "kafka:t/0" for row in rows),
         "ignored": len(rows) - len(usable) - len(rejected),
@@ -98,6 +98,7 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "others": {row["detail"] for row in rows if row["reason"] == "ignored" and row["detail"]},
         "newest": max((row["event_time"] for row in usable if row["event_time"] <= CLOCK), default=None),
         "days": {day: (min(of_day), max(of_day)) for day, of_day in orders.items()},
+        "day_records": {day: len(of_day) for day, of_day in orders.items()},
         "distinct": len(days),
         "torn": sum(len(of_event) > 1 for of_event in days.values()),
     }

@@ -26,7 +26,6 @@ WEIGHTS = Weights(
     ingest_event=2e-4,
     split_run=10,
     split_event=1e-4,
-    scan_bytes=3e8,
     compaction_byte=1e-7,
     clustering_byte=5e-7,
     tables={"sales": SALES},

@@ -18,27 +18,65 @@ from tests.support.made_tables import MadeTable, at
 FIRST, SECOND, NEVER = "event_date=2026-01-01", "event_date=2026-01-02", "event_date=2026-01-03"
 
 
+def add_property(made: MadeTable, line: str) -> None:
+    with (made.folder / ".hoodie/hoodie.properties").open("a") as file:
+        file.write(f"{line}\n")
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> MadeTable:
     made = MadeTable(LOG, tmp_path / "log").commits(10, 20, action="commit")
-    with (tmp_path / "log/.hoodie/hoodie.properties").open("a") as file:
-        file.write("hoodie.datasource.write.hive_style_partitioning=true\n")
+    add_property(made, "hoodie.datasource.write.hive_style_partitioning=true")
+    add_property(made, "hoodie.table.partition.fields=event_date")
     (tmp_path / "log" / FIRST).mkdir()
     (tmp_path / "log" / FIRST / ".hoodie_partition_metadata").touch()
     made.base("a", 10, partition=FIRST, size=3).base("b", 20, partition=FIRST, size=4)
     return made.base("c", 20, partition=SECOND, size=5)
 
 
-def found(made: MadeTable, *partitions: str) -> list[tuple[str, int]] | None:
-    files = latest_files(Timeline(table="log", path=str(made.folder)), partitions)
-    return None if files is None else sorted((path.replace("_0-1-2_", "@"), size) for path, size in files.items())
+def found(made: MadeTable, *partitions: str, up_to: int = 99) -> list[tuple[str, int]] | None:
+    """Of these partitions, or of all of the table."""
+    files = latest_files(Timeline(table="log", path=str(made.folder)), partitions or None, as_of=at(up_to))
+    return None if files is None else sorted((path.replace("_0-1-2_", "@"), file.size) for path, file in files.items())
 
 
 def test_those_of_the_partitions_that_are_named(log: MadeTable) -> None:
     first = [(f"{FIRST}/a@{at(10)}.parquet", 3), (f"{FIRST}/b@{at(20)}.parquet", 4)]
     assert found(log, FIRST) == first
     assert found(log, FIRST, SECOND) == [*first, (f"{SECOND}/c@{at(20)}.parquet", 5)]
-    assert found(log, NEVER) == found(log) == []
+    assert found(log, NEVER) == []
+    assert latest_files(Timeline(table="log", path=str(log.folder)), []) == {}
+
+
+def test_those_of_all_partitions(log: MadeTable) -> None:
+    assert found(log) == found(log, FIRST, SECOND)
+    (log.folder / SECOND / "more").mkdir()
+    assert found(log) == found(log, FIRST, SECOND)
+    log.base("f", 20, partition=f"{SECOND}/more")
+    assert found(log) is None, "a folder in a folder"
+
+
+def test_partitions_in_partitions_are_left_to_hudi(log: MadeTable) -> None:
+    add_property(log, "hoodie.table.partition.fields=event_date,hour")
+    assert found(log) is None
+    assert found(log, FIRST) is not None
+
+
+def test_those_of_a_table_without_partitions(tmp_path: Path) -> None:
+    made = MadeTable(LOG, tmp_path / "mart").commits(10, 20, action="commit").base("a", 10, size=7).base("a", 20)
+    assert found(made) == [(f"a@{at(20)}.parquet", 1)]
+    assert found(made, up_to=19) == [(f"a@{at(10)}.parquet", 7)]
+    made.base("b", 20, partition="day=1")
+    assert found(made) is None, "a folder that no partition is named by"
+
+
+def test_those_of_an_earlier_commit(log: MadeTable) -> None:
+    log.commits(30, action="replacecommit", operationType="CLUSTER", partitionToReplaceFileIds={FIRST: ["a", "b"]})
+    log.base("d", 30, partition=FIRST).base("e", 40, partition=FIRST)
+    assert found(log, FIRST, up_to=10) == [(f"{FIRST}/a@{at(10)}.parquet", 3)]
+    assert found(log, FIRST, up_to=20) == [(f"{FIRST}/a@{at(10)}.parquet", 3), (f"{FIRST}/b@{at(20)}.parquet", 4)]
+    assert found(log, FIRST, up_to=30) == [(f"{FIRST}/d@{at(30)}.parquet", 1)]
+    assert found(log, FIRST) is None, "a writer that was rolled back"
 
 
 def test_of_a_file_group_the_newest_that_is_committed(log: MadeTable) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spark_jobs.lake_spec.resolving import resolve
 from spark_jobs.lake_spec.schemas import BatchSchema, TypeSpan, evolve
-from spark_jobs.pipelines.merge.tables import merged_tables, rows_an_event
+from spark_jobs.pipelines.merge.tables import ROWS_A_TASK, merged_tables, rows_an_event, tasks_for
 from spark_jobs.spec_files.spec_file import parse_lake_spec
 
 ENTRIES = [
@@ -31,3 +31,4 @@ def test_a_shard_that_came_since_the_spec_was_resolved_is_merged_and_a_new_table
         "s_a": ("shop.a",),
     }
     assert rows_an_event(tables) == 2, "an event of the first shard is a row of two tables"
+    assert [tasks_for(events, tables) for events in (0, 1, ROWS_A_TASK // 2, ROWS_A_TASK)] == [0, 1, 1, 2]

@@ -1,0 +1,93 @@
+"""A table as it was at a commit: from the files that have its rows where these are few and certain, else by Hudi.
+
+Hudi's relation reads the timeline and the commit's schema, lists the folders in a Spark job and plans for longer than
+the rows of a mart take to read. What a refresh reads of a copy-on-write table is named by the driver instead.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from spark_jobs.contracts.instants import Instant
+from spark_jobs.storage.commit_columns import has_nulls_within, has_types_of, table_columns
+from spark_jobs.storage.commit_files import NamedFiles
+from spark_jobs.storage.file_scans import read_named_files
+from spark_jobs.storage.filesystem import FileEntry, Filesystem
+from spark_jobs.storage.latest_files import latest_files
+from spark_jobs.storage.reader import read_as_of
+from spark_jobs.storage.timeline import Timeline
+
+MOST_FILES = 32
+"""More paths than this Spark lists in a job (``parallelPartitionDiscovery.threshold``), as Hudi does."""
+_MOST_KNOWN = 10_000
+_PLAIN_FOLDER = re.compile(r"\w+=[\w.-]+")
+"""A folder that is named by a value as it is."""
+_SIDE_BY_SIDE = 8
+
+log = logging.getLogger(__name__)
+
+
+def read_table(
+    spark: SparkSession, timeline: Timeline, as_of: Instant, partitions: Collection[str] | None = None
+) -> DataFrame:
+    """The table's columns, without ``_hoodie_…``, as of a commit that is on its timeline and not yet cleaned.
+
+    Args:
+        spark: a session of this project's.
+        timeline: of the table.
+        as_of: the commit.
+        partitions: folders (``column=value``) that have all rows which the caller keeps; None for all of them. Rows
+            of others may be there too.
+    """
+    if files := _certain_files(timeline, as_of, partitions):
+        return read_named_files(spark, timeline.path, files)
+    return read_as_of(spark, timeline.path, as_of)
+
+
+def _certain_files(timeline: Timeline, as_of: Instant, partitions: Collection[str] | None) -> NamedFiles | None:
+    """Few files with columns of the table's types; None when there are others, or it is not certain.
+
+    Nor where an array or the like has no nulls by its type: what is read from files would have another type.
+    """
+    columns = table_columns(timeline, up_to=as_of) if timeline.holds(as_of) else None
+    is_plain = partitions is None or all(map(_PLAIN_FOLDER.fullmatch, partitions))
+    if columns is None or not has_nulls_within(columns) or not is_plain:
+        return None
+    found = latest_files(timeline, None if partitions is None else sorted(partitions), as_of=as_of)
+    if found is None or len(found) > MOST_FILES:
+        return None
+    stored = _columns_of(timeline, found.values())
+    if stored is None or not all(has_types_of(each, columns) for each in stored):
+        return None
+    return NamedFiles(paths=tuple(sorted(found)), stored=columns, columns=columns)
+
+
+def _columns_of(timeline: Timeline, entries: Iterable[FileEntry]) -> list[StructType] | None:
+    """The columns in each file, by their footers: a commit's schema is not always that of its files.
+
+    None when a file was cleaned meanwhile, or has a type that is none of Spark's.
+    """
+    try:
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as readers:
+            return list(readers.map(partial(_read_columns, timeline.path), entries))
+    except (OSError, ValueError, TypeError) as error:
+        log.info("%s: Hudi finds the rows, as a file could not be looked at: %s", timeline.table, error)
+        return None
+
+
+@lru_cache(_MOST_KNOWN)
+def _read_columns(root: str, entry: FileEntry) -> StructType:
+    """Of a file that never changes."""
+    import pyarrow.parquet as pq
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    with Filesystem(root).open(entry.path) as file:
+        schema = pq.read_schema(file)
+    return StructType([StructField(field.name, from_arrow_type(field.type, True)) for field in schema])

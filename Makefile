@@ -73,26 +73,29 @@ test-all: test  ## everything: `make test`, then all slices of the slow tests to
 test-report: setup  ## where the time of the last test run went, by level, module and test; servers and sessions started
 	@$(VENV)/python -m tests.run report
 
-bench:  ## time the main workload beside other engines, and what else has an aim; results go to bench/results/
+bench:  ## time the main workload beside other engines, and what else has an aim (two to three hours); results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
 	$(JAVA) $(VENV)/python -m bench w1 --rounds 30 --contenders ours iceberg-mor delta-dv parquet
-	$(JAVA) $(VENV)/python -m bench growth
-	$(JAVA) $(VENV)/python -m bench batches
+	$(JAVA) $(VENV)/python -m bench growth --warm-ups 4
+	$(JAVA) $(VENV)/python -m bench batches --rounds 4
 	$(JAVA) $(VENV)/python -m bench landing
-	$(JAVA) $(VENV)/python -m bench kafka --warm-ups 1 --rounds 5
-	$(JAVA) $(VENV)/python -m bench mirrors --warm-ups 1 --rounds 3
-	$(JAVA) $(VENV)/python -m bench found --warm-ups 1 --rounds 5
-	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 3 --rounds 5
-	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 3
-	$(JAVA) $(VENV)/python -m bench day
+	$(JAVA) $(VENV)/python -m bench first-load --warm-ups 1 --rounds 2
+	$(JAVA) $(VENV)/python -m bench kafka --warm-ups 1 --rounds 3
+	$(JAVA) $(VENV)/python -m bench mirrors --warm-ups 1 --rounds 3 --alone 10
+	$(JAVA) $(VENV)/python -m bench found --warm-ups 1 --rounds 3
+	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 2 --rounds 3
+	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 2
+	$(JAVA) $(VENV)/python -m bench day --batches 96
 	$(JAVA) $(VENV)/python -m bench safety --rounds 21
 	$(JAVA) $(VENV)/python -m bench gate
 	$(JAVA) $(VENV)/python -m bench suites --warm-ups 2 --rounds 5
 	$(JAVA) $(VENV)/python -m bench sizes
-	$(JAVA) $(VENV)/python -m bench catalogs
-	$(JAVA) $(VENV)/python -m bench dashboard
-	$(JAVA) $(VENV)/python -m bench cluster --warm-ups 1 --rounds 3
+	$(JAVA) $(VENV)/python -m bench catalogs --warm-ups 1 --rounds 5
+	$(JAVA) $(VENV)/python -m bench dashboard --batches 48
+	$(JAVA) $(VENV)/python -m bench cluster --warm-ups 1 --rounds 2 --events 2000000
+	$(JAVA) $(VENV)/python -m bench airflow --warm-ups 2 --rounds 5
 	$(JAVA) $(VENV)/python -m bench dags
+	$(JAVA) $(VENV)/python -m bench overview
 
 faults: setup  ## stop the storage at every operation, twice too, and an object store at its requests: nothing lost, doubled or stuck
 	@$(JAVA) $(VENV)/python -m tests.faults.campaign --workers 4

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.aims import aims_section
 from bench.parts import CONTENDERS, PARTS
 from bench.race import say
 from bench.report import Conditions, Figures, render_page, to_json
@@ -41,8 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results.mkdir(parents=True, exist_ok=True)
     text = json.dumps(to_json(found, conditions), indent=1)
     (results / f"{options.part}.json").write_text(text + "\n", encoding="utf-8")
-    files = [results / f"{part}.json" for part in PARTS]
-    page = render_page([json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()])
+    files = {part: results / f"{part}.json" for part in PARTS}
+    documents = {part: json.loads(file.read_text(encoding="utf-8")) for part, file in files.items() if file.exists()}
+    page = render_page(list(documents.values()), first=list(aims_section(documents)))
     (results / "README.md").write_text(page, encoding="utf-8")
     say(f"results are in {results}")
     if not isinstance(found, Figures) and found.disagreements:
@@ -70,9 +72,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         nargs="+",
         type=_at_least(1000),
         metavar="N",
-        help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), "
-        "in the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000), in the topic of kafka "
-        "(default: 1000000), in a round of `mirrors` (default: 1000 for each table)",
+        help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), in "
+        "the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000), in the files of "
+        "first-load (default: 2000000), in the topic of kafka (default: 1000000), in a round of `mirrors` (default: "
+        "1000 for each table)",
     )
     parser.add_argument(
         "--results-folder",

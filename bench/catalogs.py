@@ -120,7 +120,7 @@ def summarize(ours: Sequence[Sync], full: Sequence[Sync], *, warm_ups: int) -> F
         what="API time of a sync",
         unit="s",
         values={"one of the tables got a commit and a partition": api},
-        aim=AIM,
+        aims={"one of the tables got a commit and a partition": AIM},
         notes=(
             f"{len(ours[-1].calls)} calls ({calls}), {ours[-1].changes} changes; {whole:.2f} s in all, "
             f"{whole - api:.2f} s of them outside the API.",

@@ -1,4 +1,4 @@
-"""The same batch split by a standalone cluster of two workers and in local mode, side by side."""
+"""The same batch split by standalone clusters of two workers and of one, and in local mode, side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from spark_jobs.storage.reader import read_stored
 from spark_jobs.transforms.column_orders import table_columns
 
 CLUSTER_EVENTS = 10_000_000
-CLUSTER, LOCAL = "standalone, two workers", f"local[{CORES}]"
+TWO, ONE, LOCAL = "standalone, two workers", "standalone, one worker", f"local[{CORES}]"
+_WORKERS = {TWO: 2, ONE: 1}
+AIM = 1.6
+"""Of the rate of two workers by that of one, at least."""
 WORKER_MEMORY = "3g"
 _CLOCK = END + timedelta(hours=1)
 
@@ -36,19 +39,23 @@ _METHOD = """\
 The log of {events:,} events of the history of two years, which the job `split` folds into all tables of a lake
 that has none yet, from its leases to the last commit. Each contender has a warm session in a process of its own; a
 round is one split by each, one after the other, of the same log into a lake of its own; who begins changes from
-round to round. The cluster is a master and two workers with a core and {memory} each, on the same machine as the
-driver: local mode has as many cores, and no process between. So on {cores} cores the ratio says what a cluster costs,
-not what it gives. Shuffles are cut for the size of the batch."""
+round to round. A cluster is a master and workers with a core and {memory} each, on the same machine as the driver: on
+{cores} cores the driver's own work is taken from the second worker. Local mode has as many cores as two workers, and no
+process between. Shuffles are cut for the size of the batch."""
 
 
 def measure_cluster(settings: Settings, folder: Path, *, events: int, warm_ups: int, rounds: int) -> Race:
-    """Median seconds of a split by both."""
-    run = RunFolder(folder / "run")
+    """Median seconds of a split by each."""
+    runs = {name: RunFolder(folder / f"run-{workers}") for name, workers in _WORKERS.items()}
     home = replace(settings, base_path=str(folder / "log"), max_pull_mb=1024 * 1024)
     home = replace(home, shuffle_partitions=_history(home, events).tasks)
     log = load_lake_spec(settings.lake_spec).log
-    with run.stopping(), ExitStack() as stack:
-        masters = {CLUSTER: start_cluster(run, memory=WORKER_MEMORY), LOCAL: LOCAL}
+    with ExitStack() as stack:
+        masters = {}
+        for name, run in runs.items():
+            stack.enter_context(run.stopping())
+            masters[name] = start_cluster(run, workers=_WORKERS[name], memory=WORKER_MEMORY)
+        masters[LOCAL] = LOCAL
         sessions = {name: stack.enter_context(_process()) for name in masters}
         for name, master in masters.items():
             sessions[name].submit(_open, home, folder, master).result()
@@ -68,8 +75,8 @@ def measure_cluster(settings: Settings, folder: Path, *, events: int, warm_ups: 
     return Race(
         title=f"A batch of {events:,} events on a cluster",
         method=_METHOD.format(events=events, memory=WORKER_MEMORY, cores=CORES),
-        subject=CLUSTER,
-        aims={},
+        subject=TWO,
+        aims={ONE: 1 / AIM},
         rows_scale=1,
         warm_ups=warm_ups,
         seconds={name: [seconds[name] for seconds in timed[warm_ups:]] for name in masters},

@@ -7,20 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from bench.kafka_topic import END, SalesTopic
 from bench.lake import run_job
+from bench.spark_json import parsed_by_spark
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType
 from spark_jobs.sources.discovery import find_delivery
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.timeline import Timeline
-
-_ORDER = ("commit_lsn", "change_lsn", "event_serial_no")
-_SOURCE = "ts_ms bigint, commit_lsn string, change_lsn string, event_serial_no bigint"
 
 Count = Callable[[], int]
 
@@ -57,13 +54,7 @@ class Ways:
 
     def write_columns(self) -> Count:
         """Write the messages parsed by Spark."""
-        row = ", ".join(f"{column.source} {_sent_as(column)}" for column in self.spec.source.columns)
-        envelope = f"op string, before struct<{row}>, after struct<{row}>, source struct<{_SOURCE}>"
-        parsed_df = self._messages().select(F.from_json(F.col("value").cast("string"), envelope).alias("e"))
-        order = [F.col(f"e.source.{name}").alias(name) for name in _ORDER]
-        moment = _moment(F.col("e.source.ts_ms")).alias("event_time")
-        values = [_value(column) for column in self.spec.source.columns]
-        return self._write(parsed_df.select(F.col("e.op").alias("op"), *order, moment, *values), "columns")
+        return self._write(parsed_by_spark(self._messages(), self.spec), "columns")
 
     def decode(self) -> Count:
         """Decode the messages as ingest does, and keep nothing."""
@@ -80,18 +71,3 @@ class Ways:
         path = str(self.folder / name)
         rows_df.write.mode("overwrite").parquet(path)
         return self.spark.read.parquet(path).count
-
-
-def _sent_as(column: ColumnSpec) -> str:
-    return "bigint" if column.type is ColumnType.TIMESTAMP else column.sql_type
-
-
-def _value(column: ColumnSpec) -> Column:
-    image = F.when(F.col("e.op") == "d", F.col("e.before")).otherwise(F.col("e.after"))
-    value = image.getField(column.source)
-    return (_moment(value) if column.type is ColumnType.TIMESTAMP else value).alias(column.name)
-
-
-def _moment(milliseconds: Column) -> Column:
-    """A time; ``timestamp_millis`` would fail for the numbers of broken messages."""
-    return (milliseconds / 1000).cast("timestamp")

@@ -15,12 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.contexts import split_context
 from bench.history import History
+from bench.log_rows import UNITS as UNIT_COUNT
 from bench.race import say
+from bench.workload import in_buckets
 from spark_jobs.context import JobContext
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import JobResult
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.entrypoint import load_job
+from spark_jobs.frames import shuffled_into
 from spark_jobs.job_options.registry import options_of
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.merge.engine import Merge
@@ -33,9 +36,7 @@ from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.visible import visible_rows
 
 SALES, UNITS = "sales", "units"
-_ROWS_A_BUCKET = 500_000
 _ROWS_A_LOG_TASK = 400_000
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +49,10 @@ class HistoryLake:
 
     @cached_property
     def spec(self) -> LakeSpec:
-        """The lake with the two tables that are kept here, with as many buckets as they need."""
+        """The lake with the two tables that are kept here, in as many buckets as rescale would make."""
         declared = self.history.spec
-        buckets = {SALES: max(declared.table(SALES).buckets, -(-self.history.sales // _ROWS_A_BUCKET))}
-        tables = tuple(replace(declared.table(t), buckets=buckets.get(t, 1)) for t in (UNITS, SALES))
+        rows = {UNITS: UNIT_COUNT, SALES: self.history.sales}
+        tables = tuple(in_buckets(declared.table(name), count, declared) for name, count in rows.items())
         return replace(declared, tables=tables)
 
     def make(self, *, with_tables: bool, with_log: bool = True) -> None:
@@ -113,12 +114,8 @@ def run_job(spark: SparkSession | None, settings: Settings, job: str, clock: dat
 @contextmanager
 def wide(spark: SparkSession, history: History) -> Iterator[None]:
     """Shuffles of the block are cut for work over all of the history, not for a micro-batch."""
-    before = spark.conf.get(_SHUFFLE_PARTITIONS) or "2"
-    spark.conf.set(_SHUFFLE_PARTITIONS, str(history.tasks))
-    try:
+    with shuffled_into(spark, history.tasks):
         yield
-    finally:
-        spark.conf.set(_SHUFFLE_PARTITIONS, before)
 
 
 @contextmanager

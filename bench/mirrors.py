@@ -29,6 +29,8 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.pipelines.merge import engine, reading
 
 TABLES, CHANGES = 100, 1_000
+TABLE_AIM = 0.5
+"""Seconds a table of `ingest` and one `split` for all."""
 CLOCK = datetime(2026, 6, 1, tzinfo=UTC)
 TOGETHER, ALONE, INGEST = "one split for all", "a split for each table", "ingest"
 _LOOK_SECONDS = 0.5

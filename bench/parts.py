@@ -25,6 +25,7 @@ from bench.dag_parse import measure_dag_parse
 from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
 from bench.day_report import PICTURE, Day
+from bench.first_load import FIRST_EVENTS, measure_first_load
 from bench.found import SIZES, measure_found
 from bench.gate import measure_gate
 from bench.growth import BATCH_EVENTS, measure_batches, measure_growth
@@ -41,7 +42,8 @@ from bench.sizes_report import Sizes
 from bench.slow import measure_slow
 from bench.stitch import measure_stitch
 from bench.suites import measure_suites
-from bench.workload import Workload
+from bench.through_airflow import measure_through_airflow
+from bench.workload import SLOWEST_AIM, W1_AIMS, Workload
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -57,8 +59,6 @@ CONTENDERS: Mapping[str, tuple[str, type[Contender]]] = {
     "parquet": ("Parquet append", ParquetFloor),
 }
 PEERS = frozenset({"iceberg", "iceberg-mor", "delta", "delta-dv"})
-AIMS = {"Iceberg MERGE, merge-on-read": 0.5, "Delta MERGE, deletion vectors": 0.12, "Parquet append": 2.0}
-SLOWEST_AIM = 1.3
 STITCH_EVENTS, SLOW_EVENTS = (1_000_000, 10_000_000, 30_000_000), (10_000_000,)
 HISTORY_MEMORY = "8g"
 
@@ -96,7 +96,7 @@ def side_by_side(options: argparse.Namespace, settings: Settings, folder: Path) 
         title="Workload W1, side by side",
         method=_SIDE_BY_SIDE,
         subject="ours",
-        aims=AIMS,
+        aims=W1_AIMS,
         rows_scale=options.rows_scale,
         warm_ups=options.warm_ups,
         seconds=seconds,
@@ -123,8 +123,14 @@ def batches(options: argparse.Namespace, settings: Settings, folder: Path) -> Fi
 
 
 def landing(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
-    """From landing files to committed tables."""
+    """From landing files to committed tables: the share of task time, and Spark jobs."""
     return measure_landing(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
+
+
+def first_load(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """Compressed landing files to a new log, against Spark's parser writing Parquet."""
+    events = options.events[0] if options.events else FIRST_EVENTS
+    return measure_first_load(settings, folder, events=events, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
 def kafka(options: argparse.Namespace, settings: Settings, folder: Path) -> Races:
@@ -192,7 +198,7 @@ def catalogs(options: argparse.Namespace, settings: Settings, folder: Path) -> F
 
 
 def cluster(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
-    """A large batch by a standalone cluster of two workers, against local mode."""
+    """A large batch by standalone clusters of two workers and of one, and in local mode."""
     events = options.events[0] if options.events else CLUSTER_EVENTS
     home = _roomy(settings)
     return measure_cluster(home, folder, events=events, warm_ups=options.warm_ups, rounds=options.rounds)
@@ -207,6 +213,11 @@ def dashboard(options: argparse.Namespace, settings: Settings, folder: Path) -> 
 def sizes(options: argparse.Namespace, settings: Settings, folder: Path) -> Sizes:
     """What events and rows weigh, for docs/sizing.md."""
     return measure_sizes(settings, folder, events=options.events[0] if options.events else SIZED_EVENTS)
+
+
+def airflow(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
+    """An arrival through Airflow until the fast and the stitch layer are current, against the jobs alone."""
+    return measure_through_airflow(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
 
 
 def dags(_options: argparse.Namespace, _settings: Settings, folder: Path) -> Figures:
@@ -235,6 +246,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "growth": growth,
     "batches": batches,
     "landing": landing,
+    "first-load": first_load,
     "kafka": kafka,
     "mirrors": mirrors,
     "found": found,
@@ -248,6 +260,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "catalogs": catalogs,
     "dashboard": dashboard,
     "cluster": cluster,
+    "airflow": airflow,
     "dags": dags,
     "overview": overview,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
@@ -52,6 +52,8 @@ class Race:
     differing_tables: Mapping[str, Sequence[str]]
     """By contender that keeps rows: tables whose rows are not those of the first such contender."""
     notes: Sequence[str] = ()
+    read_mb: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """MB that each timed round read, by contender; empty when it was not counted."""
 
     def __post_init__(self) -> None:
         if len({len(rounds) for rounds in self.seconds.values()}) != 1 or not self.rounds:
@@ -70,6 +72,11 @@ class Race:
         return {} if subject is None else {name: subject / other for name, other in medians.items()}
 
     @property
+    def read(self) -> dict[str, float]:
+        """Median MB that a round read, by contender."""
+        return {name: median(megabytes) for name, megabytes in self.read_mb.items()}
+
+    @property
     def disagreements(self) -> list[str]:
         """The contenders that keep rows and did not end with the same ones as the first of them, and where."""
         return [f"{name} ({', '.join(tables)})" for name, tables in self.differing_tables.items() if tables]
@@ -86,6 +93,8 @@ class Race:
             times = f"{median(rounds):.2f} | {min(rounds):.2f} | {max(rounds):.2f}"
             yield f"| {name} | {times} | {_cells(ratios.get(name), self.aims.get(name))} |"
         yield from ("", f"Medians of {self.rounds} rounds after {self.warm_ups} warm-up rounds.", self._rows_line())
+        if self.read_mb:
+            yield from ("", f"Read a round: {', '.join(f'{name} {mb:,.0f} MB' for name, mb in self.read.items())}.")
         for note in self.notes:
             yield from ("", note)
 
@@ -144,22 +153,35 @@ class Races:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Some measured numbers, each with the most it should be; ``unit`` is written after them."""
+    """Some measured numbers; ``unit`` is written after them.
+
+    ``aims`` says of some what they should be at most, ``least`` of some what they should be at least.
+    """
 
     title: str
     method: str
     what: str
     unit: str
     values: Mapping[str, float]
-    aim: float
+    aims: Mapping[str, float]
+    least: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     def lines(self) -> Iterator[str]:
         """Its section of the page."""
         yield f"| {self.what} | measured | aim | |"
         yield "|---|--:|--:|---|"
+        unit = f" {self.unit}" if self.unit else ""
         for name, value in self.values.items():
-            yield f"| {name} | {value:.2f} {self.unit} | {self.aim:g} {self.unit} | {verdict(value, self.aim)} |"
+            aim, least = self.aims.get(name), self.least.get(name)
+            cells = f"{format_figure(value)}{unit} |"
+            if aim is not None:
+                cells += f" {format_figure(aim)}{unit} | {verdict(value, aim)}"
+            elif least is not None:
+                cells += f" at least {format_figure(least)}{unit} | {verdict(value, least, at_least=True)}"
+            else:
+                cells += " |"
+            yield f"| {name} | {cells} |"
         for note in self.notes:
             yield from ("", note)
 
@@ -172,11 +194,16 @@ def to_json(found: Found, conditions: Conditions) -> dict[str, Any]:
     return {"kind": type(found).__name__, "conditions": asdict(conditions), "found": asdict(found)}
 
 
-def render_page(documents: Sequence[Mapping[str, Any]]) -> str:
-    """``README.md`` of the results, from the parts' files in the order given."""
-    lines = ["# Benchmarks", "", "Made by `make bench`; all rounds are in the files beside this page."]
+def read_found(document: Mapping[str, Any]) -> Found:
+    """What a part found, from its ``<part>.json``."""
+    return _READ[document["kind"]](document["found"])
+
+
+def render_page(documents: Sequence[Mapping[str, Any]], first: Sequence[str] = ()) -> str:
+    """``README.md`` of the results: the lines of ``first``, then the parts' files in the order given."""
+    lines = ["# Benchmarks", "", "Made by `make bench`; all rounds are in the files beside this page.", *first]
     for document in documents:
-        found = _READ[document["kind"]](document["found"])
+        found = read_found(document)
         lines += ["", f"## {found.title}", "", *found.lines(), "", Conditions(**document["conditions"]).describe()]
         lines += ["", found.method.strip()]
     return "\n".join(lines) + "\n"
@@ -196,9 +223,14 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
 }
 
 
-def verdict(ratio: float, aim: float) -> str:
-    """Whether a ratio is as small as it is to be, in words."""
-    return "met" if ratio <= aim else "not met"
+def verdict(value: float, aim: float, *, at_least: bool = False) -> str:
+    """Whether a number is as small, or as large, as it is to be, in words."""
+    return "met" if (value >= aim if at_least else value <= aim) else "not met"
+
+
+def format_figure(value: float) -> str:
+    """A number with two digits after the point, three when it is small, none when it is a whole one."""
+    return f"{value:,.0f}" if value == round(value) else _ratio(value)
 
 
 def _cells(ratio: float | None, aim: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,10 @@ from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import Service
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.sizing.load import Load
+from spark_jobs.sizing.needs import Needs
+from spark_jobs.sizing.simulation import Advice, simulate
+from spark_jobs.sizing.weights import weights_of
 from spark_jobs.sources.file_scan import ScanOrder, scan_file
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.filesystem import Filesystem
@@ -27,6 +31,8 @@ from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 
 SIZED_EVENTS = 300_000
+WRITTEN_A_YEAR = "bytes written in a year, by those that land"
+WRITTEN_AIM = 10.0
 _SMALL = 1_000
 _START, _END = datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 2, tzinfo=UTC)
 _MILLION, _GB = 1_000_000, 1024**3
@@ -66,7 +72,15 @@ def measure_sizes(settings: Settings, folder: Path, *, events: int) -> Sizes:
     figures |= _compact(spark, spec, settings)
     tables = tuple(_weigh_table(spark, table, settings, *written[table]) for table in before)
     spark.stop()
-    return Sizes(title="What events and rows weigh", method=_METHOD, events=total, figures=figures, tables=tables)
+    found = Sizes(title="What events and rows weigh", method=_METHOD, events=total, figures=figures, tables=tables)
+    return replace(found, figures={**figures, WRITTEN_A_YEAR: _written_a_year(found, spec)})
+
+
+def _written_a_year(found: Sizes, spec: LakeSpec) -> float:
+    """By simulation with these weights, as docs/sizing.md: 10 GB a day in batches of five minutes, as shipped."""
+    load = Load(gb_per_day=10.0, batch_minutes=5, weights=weights_of(asdict(found)))
+    outcomes = list(simulate(load, spec, days=[365], advice=Advice(is_followed=False)))
+    return Needs.of(load, outcomes, spec.log).written_so_far
 
 
 def _weigh_landing(folder: Path, events: int) -> Iterator[tuple[str, float]]:

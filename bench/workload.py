@@ -13,19 +13,32 @@ from pyspark.sql import functions as F
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
 from spark_jobs.lake_spec.tables import ColumnType
+from spark_jobs.sizing.files import MB
+from spark_jobs.sizing.weights import load_weights
 from spark_jobs.transforms.column_orders import order_column, table_columns
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER
 
 ROWS = {"units": 50_000, "buildings": 500, "projects": 50, "statuses": 12, "agents": 2_000, "sales": 1_000_000}
 CHANGES = {"units": 4_000, "buildings": 167, "projects": 17, "statuses": 4, "agents": 667, "sales": 10_000}
 EVENTS = 10_000
+W1_AIMS = {"Iceberg MERGE, merge-on-read": 0.5, "Delta MERGE, deletion vectors": 0.12, "Parquet append": 2.0}
+SLOWEST_AIM = 1.3
 _HISTORY = 1_000_000_000
 """Stored rows were set by changes numbered below this, those of the rounds above it."""
 
 
+def in_buckets(table: TableSpec, rows: int, spec: LakeSpec) -> TableSpec:
+    """The table with as many buckets as the service rescale, as shipped, would give it for so many rows."""
+    megabytes = rows * load_weights().tables[table.name].row_bytes / MB
+    buckets = table.buckets
+    while megabytes / buckets > spec.targets(table.name).bucket_mb:
+        buckets *= 2
+    return replace(table, buckets=buckets)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """W1 with ``scale`` times the rows in every table, and the same number of changes.
+    """W1 with ``scale`` times the rows in every table, in buckets as rescale would make them, and as many changes.
 
     Of ``events`` a round. Their sales and units are drawn from all; when ``is_recent``, 95 of 100 from the newest
     hundredth of them.
@@ -37,11 +50,7 @@ class Workload:
     is_recent: bool = False
 
     def __post_init__(self) -> None:
-        buckets = {
-            table.name: max(1, round(table.buckets * self.scale)) if ROWS[table.name] > EVENTS else table.buckets
-            for table in self.tables
-        }
-        tables = tuple(replace(table, buckets=buckets[table.name]) for table in self.tables)
+        tables = tuple(in_buckets(table, self.row_count(table.name), self.spec) for table in self.tables)
         object.__setattr__(self, "spec", replace(self.spec, tables=tables, marts=()))
 
     @property

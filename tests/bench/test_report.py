@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench.day_report import PICTURE, Day, Lake, Sample, TableCost, draw
-from bench.landing import covered
 from bench.race import differing
 from bench.refreshing import Rounds
 from bench.report import Conditions, Figures, Found, Growth, Race, Races, render_page, to_json
@@ -38,7 +37,7 @@ FIGURES = Figures(
     what="file",
     unit="s",
     values={"a.py": 0.25, "b.py": 1.5},
-    aim=1.0,
+    aims={"a.py": 1.0, "b.py": 1.0},
     notes=["pyspark was loaded by none."],
 )
 
@@ -93,6 +92,18 @@ def test_without_the_subject_there_are_no_ratios():
     assert "Rows were not compared" in page_of(race)
 
 
+def test_what_a_round_read_is_said_where_it_was_counted():
+    read = {"ours": [9.0, 30.0, 11.0], "Iceberg MERGE": [2000.0, 1500.0, 1600.0]}
+    assert "Read a round: ours 11 MB, Iceberg MERGE 1,600 MB." in page_of(replace(RACE, read_mb=read))
+    assert "Read a round" not in page_of(RACE)
+
+
+def test_figures_may_have_no_aim_or_one_that_is_the_least():
+    page = page_of(replace(FIGURES, unit="", values={**FIGURES.values, "c": 0.5, "d": 7}, least={"c": 0.4}))
+    assert "| c | 0.50 | at least 0.40 | met |" in page
+    assert "| d | 7 | | |" in page
+
+
 def test_figures_are_beside_their_aim():
     page = page_of(RACE, FIGURES)
     assert "| a.py | 0.25 s | 1 s | met |" in page
@@ -104,20 +115,6 @@ def test_figures_are_beside_their_aim():
 def test_refuses_uneven_rounds(seconds):
     with pytest.raises(ValueError, match="same number of timed rounds"):
         replace(RACE, seconds=seconds)
-
-
-@pytest.mark.parametrize(
-    ("parts", "seconds"),
-    [
-        ([], 0),
-        ([(1, 2), (5, 6)], 2),
-        ([(5, 8), (1, 6)], 7),
-        ([(-5, 1), (9, 30)], 2),
-        ([(1, 9), (2, 3), (8, 9.5)], 8.5),
-    ],
-)
-def test_time_is_counted_once_and_within_the_window(parts, seconds):
-    assert covered((0, 10), parts) == seconds
 
 
 RACES = Races(

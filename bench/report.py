@@ -72,6 +72,12 @@ class Race:
         return {} if subject is None else {name: subject / other for name, other in medians.items()}
 
     @property
+    def slowest(self) -> float:
+        """The slowest round of the subject by its median; KeyError when it did not take part."""
+        rounds = self.seconds[self.subject]
+        return max(rounds) / median(rounds)
+
+    @property
     def read(self) -> dict[str, float]:
         """Median MB that a round read, by contender."""
         return {name: median(megabytes) for name, megabytes in self.read_mb.items()}

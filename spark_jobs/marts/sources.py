@@ -134,11 +134,12 @@ class Source:
         """
         if table := self.spec.versions_of(self.table):
             return self._seen(versions_at(self.up_to, self.timeline, table, self.spec, views, of_keys))
-        column, folders = self._partition_column, None
-        if partitions is not None:
+        if partitions is None:
+            rows_df = self._filled(read_table(views.spark, self.timeline, self.up_to))
+        else:
+            column = self._partition_column
             folders = [f"{column}={value}" for value in partitions]
-        rows_df = self._filled(read_table(views.spark, self.timeline, self.up_to, folders))
-        if partitions is not None:
+            rows_df = self._filled(read_table(views.spark, self.timeline, self.up_to, folders))
             rows_df = rows_df.where(F.col(column).isin(*partitions))
         return self._seen(visible_rows(rows_df, self.table, self.spec))
 

@@ -126,7 +126,9 @@ class SegmentIndex:
             self._write_manifest({table: timelines[table].last or NO_INSTANT for table in behind})
         if len(self._manifest.folders) > MAX_FOLDERS:
             self._merge_newest(spark, max(MAX_FOLDERS // 2, newest_to_merge(self._sizes)))
-        self._remove_others(path.rpartition("/")[0] for path in sizes if "/" in path)
+        # A folder that has lost all its segments is in no listing of files.
+        there = (path.rpartition("/")[0] for path in sizes if "/" in path) if is_whole else self._files.folders()
+        self._remove_others(there)
 
     def merging_need(self) -> tuple[bool, str]:
         """Whether some of the newest folders are to be merged, and why or why not."""

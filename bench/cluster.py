@@ -41,14 +41,13 @@ that has none yet, from its leases to the last commit. Each contender has a warm
 round is one split by each, one after the other, of the same log into a lake of its own; who begins changes from
 round to round. A cluster is a master and workers with a core and {memory} each, on the same machine as the driver: on
 {cores} cores the driver's own work is taken from the second worker. Local mode has as many cores as two workers, and no
-process between. Shuffles are cut for the size of the batch."""
+process between. Settings are those that are shipped."""
 
 
 def measure_cluster(settings: Settings, folder: Path, *, events: int, warm_ups: int, rounds: int) -> Race:
     """Median seconds of a split by each."""
     runs = {name: RunFolder(folder / f"run-{workers}") for name, workers in _WORKERS.items()}
     home = replace(settings, base_path=str(folder / "log"), max_pull_mb=1024 * 1024)
-    home = replace(home, shuffle_partitions=_history(home, events).tasks)
     log = load_lake_spec(settings.lake_spec).log
     with ExitStack() as stack:
         masters = {}

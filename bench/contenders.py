@@ -18,6 +18,7 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.pipelines.merge.engine import Merge
+from spark_jobs.pipelines.merge.index_service import index_need, merge_indexes
 from spark_jobs.pipelines.merge.tables import merged_tables
 from spark_jobs.storage.layouts import table_layout
 from spark_jobs.storage.options import build_write_options
@@ -46,6 +47,10 @@ class Contender(ABC):
     @abstractmethod
     def rows(self, table: TableSpec) -> DataFrame | None:
         """What the table holds now; None when it does not keep the rule."""
+
+    def maintain(self) -> None:
+        """Do what has to be done between rounds, now and then, so that the next ones take no longer."""
+        return
 
     def side_by_side(self, act: Callable[[TableSpec], object]) -> None:
         """Do it for every table at the same time."""
@@ -91,6 +96,11 @@ class Ours(Contender):
         tables = merged_tables(spec, {})
         merge.merge_events(events_df, tables, tables, checkpoint="", count=self.workload.events)
         merge.merged.raise_failed()
+
+    def maintain(self) -> None:
+        """The service of the row index, when it is due. Compaction is not in the race, of any contender."""
+        if (need := index_need(self.spec, self.settings)) and need.is_due:
+            merge_indexes(split_context(self.spark, self.spec, self.settings), is_forced=False)
 
     def rows(self, table: TableSpec) -> DataFrame:
         return read_snapshot(self.spark, self.path(table))

@@ -62,7 +62,7 @@ def measure_gate(settings: Settings, folder: Path, *, warm_ups: int, rounds: int
         for number, (name, (way, workload)) in enumerate(ways.items())
     ]
     load(contenders)
-    seconds = run_rounds(contenders, warm_ups=warm_ups, rounds=rounds)
+    measured = run_rounds(contenders, warm_ups=warm_ups, rounds=rounds)
     return Race(
         title="The gate in a write",
         method=_METHOD.format(rules=len(rules)),
@@ -70,7 +70,7 @@ def measure_gate(settings: Settings, folder: Path, *, warm_ups: int, rounds: int
         aims={"without": AIM},
         rows_scale=1,
         warm_ups=warm_ups,
-        seconds=seconds,
+        seconds=measured.seconds,
         differing_tables=compare(contenders),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bench.contenders import Contender, fingerprint
 from bench.processes import read_mb
@@ -20,22 +21,24 @@ def load(contenders: Sequence[Contender]) -> None:
         say(f"loaded {contender.name} in {time.perf_counter() - started:.1f} s")
 
 
-def run_rounds(
-    contenders: Sequence[Contender],
-    *,
-    first: int = 0,
-    warm_ups: int,
-    rounds: int,
-    read: dict[str, list[float]] | None = None,
-) -> dict[str, list[float]]:
-    """Seconds of the timed rounds, by contender; what each round read goes to ``read``, in MB.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds:
+    """What was measured of each timed round, by contender."""
 
-    The events of the rounds are those of the workload's rounds from ``first`` on.
-    """
+    seconds: Mapping[str, Sequence[float]]
+    upkeep: Mapping[str, Sequence[float]]
+    """Seconds of the maintenance after the round; next to nothing where none was due."""
+    read_mb: Mapping[str, Sequence[float]]
+
+
+def run_rounds(contenders: Sequence[Contender], *, first: int = 0, warm_ups: int, rounds: int) -> Rounds:
+    """Time rounds; their events are those of the workload's rounds from ``first`` on."""
     done = [_one_round(contenders, first + number) for number in range(warm_ups + rounds)][warm_ups:]
-    if read is not None:
-        read.update({contender.name: [megabytes[contender.name] for _, megabytes in done] for contender in contenders})
-    return {contender.name: [seconds[contender.name] for seconds, _ in done] for contender in contenders}
+    seconds, upkeep, read_mb = (
+        {contender.name: [of_round[contender.name][at] for of_round in done] for contender in contenders}
+        for at in range(3)
+    )
+    return Rounds(seconds=seconds, upkeep=upkeep, read_mb=read_mb)
 
 
 def time_round(contender: Contender, number: int) -> tuple[float, float]:
@@ -75,11 +78,17 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _one_round(contenders: Sequence[Contender], number: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """Seconds each contender takes for the events of a round, and MB it reads; another one begins in the next round."""
-    seconds, megabytes = {}, {}
+def _one_round(contenders: Sequence[Contender], number: int) -> Mapping[str, tuple[float, float, float]]:
+    """By contender: its seconds for the events of a round, those of the maintenance after it, and MB that it read.
+
+    Another one begins in the next round.
+    """
+    taken: dict[str, tuple[float, float, float]] = {}
     first = number % len(contenders)
     for contender in [*contenders[first:], *contenders[:first]]:
-        seconds[contender.name], megabytes[contender.name] = time_round(contender, number)
-    say(f"round {number}: " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
-    return seconds, megabytes
+        seconds, megabytes = time_round(contender, number)
+        started = time.perf_counter()
+        contender.maintain()
+        taken[contender.name] = seconds, time.perf_counter() - started, megabytes
+    say(f"round {number}: " + ", ".join(f"{name} {seconds:.2f} s" for name, (seconds, _, _) in taken.items()))
+    return taken

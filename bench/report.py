@@ -54,6 +54,8 @@ class Race:
     notes: Sequence[str] = ()
     read_mb: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """MB that each timed round read, by contender; empty when it was not counted."""
+    upkeep: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Seconds of the maintenance after each timed round, by contender; empty when there is none."""
 
     def __post_init__(self) -> None:
         if len({len(rounds) for rounds in self.seconds.values()}) != 1 or not self.rounds:
@@ -73,9 +75,13 @@ class Race:
 
     @property
     def slowest(self) -> float:
-        """The slowest round of the subject by its median; KeyError when it did not take part."""
+        """The slowest round of the subject, with the maintenance after it, by the median of the rounds alone.
+
+        KeyError when it did not take part.
+        """
         rounds = self.seconds[self.subject]
-        return max(rounds) / median(rounds)
+        upkeep = self.upkeep.get(self.subject, [0.0] * len(rounds))
+        return max(map(sum, zip(rounds, upkeep, strict=True))) / median(rounds)
 
     @property
     def read(self) -> dict[str, float]:

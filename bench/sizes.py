@@ -158,4 +158,4 @@ def _read_bytes(layout: TableLayout, settings: Settings) -> int:
 
 
 def _bytes_below(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

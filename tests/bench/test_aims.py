@@ -53,6 +53,12 @@ def test_a_part_that_lacks_the_contender_is_not_measured():
     assert "| W1 / Iceberg MERGE, merge-on-read | 0.90 | not measured: `python -m bench w1` | 0.50 |  |" in lines
 
 
+def test_the_slowest_round_has_the_maintenance_after_it():
+    seconds = {"ours": [2.0, 2.0, 3.0], "Parquet append": [1.0, 1.0, 1.0]}
+    w1 = race_of("W1", "ours", seconds, upkeep={"ours": [0.0, 2.0, 0.5], "Parquet append": [9.0, 9.0, 9.0]})
+    assert "| W1, slowest round / median | 1.9 | 2 | 1.30 | not met |" in section(w1=w1).splitlines()
+
+
 def test_growth_is_of_seconds_and_of_bytes_read():
     _, smaller, larger = growth.RACES[growth.HUNDREDFOLD]
     seconds, megabytes = {smaller: [2.0], larger: [2.2]}, {smaller: [30.0, 50.0, 40.0], larger: [90.0, 100.0, 70.0]}

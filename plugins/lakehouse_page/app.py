@@ -16,17 +16,20 @@ from lakehouse_page.access import check_may_view, may_read_assets, may_see_recor
 from lakehouse_page.lakes import ShownLake, ShownLakes
 from lakehouse_page.links import announcements_of
 from lakehouse_page.pictures import draw_graph, draw_timeline, histogram, words_of
+from lakehouse_page.runbooks import find_runbook
 from lakehouse_page.search import Found, find
-from lakehouse_page.words import ago, at, lag_of, size, span, state_of
+from lakehouse_page.words import ago, at, lag_of, size, span
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.descriptions import comments_of, described
 from spark_jobs.lake_spec.naming import columns_of_people
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.overview.lake import lake_overview
+from spark_jobs.overview.findings import all_findings, findings_of_reading
+from spark_jobs.overview.lake import overview_of, read_lake
 from spark_jobs.overview.quarantine import quarantine_overview
 from spark_jobs.overview.runs import run_overview
-from spark_jobs.overview.tables import table_overview
+from spark_jobs.overview.states import state_of
+from spark_jobs.overview.tables import table_detail
 from spark_jobs.sql_analysis.lineage import lineage_of
 from spark_jobs.storage.lake_specs import resolve_lake_spec
 
@@ -52,10 +55,12 @@ def make_app(lakes: ShownLakes | None = None) -> FastAPI:
     app.add_api_route("/", pages.lakes, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/style.css", _style, response_model=None)
     app.add_api_route("/lakes/{lake}", pages.lake, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/lakes/{lake}/doctor", pages.doctor, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/search", pages.search, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/quarantine", pages.quarantine, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/tables/{table}", pages.table, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/tables/{table}/{run}", pages.run, response_class=HTMLResponse, response_model=None)
+    app.add_api_route("/runbooks/{name}", pages.runbook, response_class=HTMLResponse, response_model=None)
     app.middleware("http")(_with_headers)
     return app
 
@@ -94,15 +99,33 @@ class _Pages:
 
     def lake(self, request: Request, user: GetUserDep, lake: str) -> Response:
         shown, spec, settings = self._open(request, user, lake)
-        seen = lake_overview(spec, settings, datetime.now(UTC))
-        return self._page(request, "lake.html", shown=shown, seen=seen, graph=draw_graph(seen))
+        reading = read_lake(spec, settings, datetime.now(UTC))
+        seen, findings = overview_of(reading), findings_of_reading(reading)
+        return self._page(
+            request, "lake.html", shown=shown, seen=seen, graph=draw_graph(seen), findings=findings, tables=seen.by_name
+        )
+
+    def doctor(self, request: Request, user: GetUserDep, lake: str) -> Response:
+        shown, spec, settings = self._open(request, user, lake)
+        reading = read_lake(spec, settings, datetime.now(UTC))
+        findings = list(all_findings(reading, reading.layouts))
+        return self._page(
+            request, "doctor.html", shown=shown, now=reading.now, findings=findings, tables=reading.layouts
+        )
+
+    def runbook(self, request: Request, name: str) -> Response:
+        text = find_runbook(name, _base(request))
+        if text is None:
+            raise HTTPException(404, "no such runbook")
+        return self._page(request, "runbook.html", name=name, text=text)
 
     def table(self, request: Request, user: GetUserDep, lake: str, table: str) -> Response:
         shown, spec, settings = self._open(request, user, lake)
         if table not in spec.table_names:
             raise HTTPException(404, f"lake {spec.lake} has no such table")
         now = datetime.now(UTC)
-        detail = table_overview(spec, settings, table, now, most_steps=_STEPS)
+        reading = read_lake(spec, settings, now)
+        detail = table_detail(reading, table, most_steps=_STEPS)
         people = columns_of_people(spec, table)
         return self._page(
             request,
@@ -110,6 +133,7 @@ class _Pages:
             shown=shown,
             detail=detail,
             now=now,
+            findings=[each for each in findings_of_reading(reading) if each.table == table],
             bars=draw_timeline(detail.commits),
             runs=[each for each in reversed(detail.commits) if each.rows or each.bytes][:_RUNS],
             people=people,

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakehouse_page.words import at, lag_of, size, state_of
+from lakehouse_page.words import at, lag_of, size
 from spark_jobs.overview.models import CommitKind, CommitOverview, Edge, LakeOverview, NodeKind, TableKind
+from spark_jobs.overview.states import state_of
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 184, 40, 64, 14
 BAR, MOST_HEIGHT, _LEAST_HEIGHT = 8, 90, 6
@@ -37,7 +38,12 @@ class Box:
     @property
     def label(self) -> str:
         """What fits into the box."""
-        return self.name if len(self.name) <= 24 else f"{self.name[:23]}…"
+        return _cut(self.name, 24)
+
+    @property
+    def small(self) -> str:
+        """As many of its words as fit there."""
+        return _cut(self.words, 30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +156,10 @@ def _line(edge: Edge, boxes: Mapping[str, Box], now: datetime) -> Line:
         path = f"M{x1} {y1} C{half} {y1} {half} {y2} {x2} {y2}"
     colour, words = lag_of(edge, now)
     return Line(path=path, colour=colour, words=f"{edge.source} to {edge.target}: {words}" if words else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _height(count: int, most: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from spark_jobs.contracts.instants import Instant, moment_of
-from spark_jobs.overview.models import Edge, TableOverview
+from spark_jobs.overview.models import Edge
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
@@ -46,29 +46,6 @@ def at(instant: Instant | None) -> str:
 def ago(moment: datetime | None, now: datetime) -> str:
     """How long before now."""
     return "-" if moment is None else f"{span((now - moment).total_seconds())} ago"
-
-
-def state_of(table: TableOverview, now: datetime) -> tuple[str, str]:
-    """The worst that is the matter with a table as a word for its colour, and in words."""
-    found: list[tuple[str, str]] = []
-    if table.problem:
-        found.append(("bad", "cannot be used"))
-    if table.held:
-        found.append(("bad", "held"))
-    if table.freshness and table.freshness.is_behind(now):
-        found.append(("bad", "behind"))
-    if table.freshness and table.freshness.is_silent(now):
-        found.append(("warn", "silent"))
-    if table.quality and table.quality.not_held:
-        found.append(("warn", f"{counted(len(table.quality.not_held), 'expectation')} failed"))
-    if table.pending:
-        found.append(("note", f"{len(table.pending)} pending"))
-    if any(place.state.value == "lost" for place in table.consumers):
-        found.append(("warn", "a consumer is lost"))
-    if not found:
-        return ("ok", "fresh") if table.commits else ("none", "never made")
-    worst = min(found, key=lambda each: ("bad", "warn", "note").index(each[0]))[0]
-    return worst, ", ".join(words for _, words in found)
 
 
 def lag_of(edge: Edge, now: datetime) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.lake_spec.described import Described
-from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail, TableOverview
+from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail
+from spark_jobs.overview.states import state_of
 
 _LIST = ("table", "kind", "newest change", "commits", "files", "MB", "state")
 _STEPS = ("instant", "what", "state", "rows", "MB", "seconds")
@@ -25,32 +26,13 @@ def lake_lines(seen: LakeOverview) -> Iterator[str]:
             each.commits,
             each.files.files,
             _mb(each.files.bytes),
-            state_of(each, seen.now),
+            state_of(each, seen.now)[1],
         )
         for each in seen.tables
     ]
     yield format_table(_LIST, rows)
     if seen.source_problem:
         yield f"what was delivered could not be looked at: {seen.source_problem}"
-
-
-def state_of(table: TableOverview, now: datetime) -> str:
-    """The worst that is known of a table, in a few words."""
-    if table.problem:
-        return table.problem
-    if table.held:
-        return f"held back since {table.held.since}"
-    if table.last is None:
-        return "not made yet"
-    if any(place.state == "lost" for place in table.consumers):
-        return "a consumer's place is lost"
-    if table.freshness and table.freshness.is_behind(now):
-        return f"behind: something waits since {_time(table.freshness.waiting_since)}"
-    if table.freshness and table.freshness.is_silent(now):
-        return f"silent: newest event {_time(table.freshness.newest_event)}"
-    if table.quality and table.quality.not_held:
-        return f"{len(table.quality.not_held)} expectations failed"
-    return f"{len(table.pending)} pending" if table.pending else "well"
 
 
 def table_lines(seen: TableDetail, about: Described, now: datetime) -> Iterator[str]:
@@ -61,7 +43,7 @@ def table_lines(seen: TableDetail, about: Described, now: datetime) -> Iterator[
     facts = [
         *((name, text) for name, text in words if text),
         ("kind", f"{table.kind}{f' of layer {table.layer}' if table.layer else ''}"),
-        ("state", state_of(table, now)),
+        ("state", state_of(table, now)[1]),
         ("newest change", table.last or "-"),
         ("newest commit", table.newest or "-"),
         ("made of", ", ".join(table.reads) or "-"),

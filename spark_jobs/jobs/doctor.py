@@ -12,27 +12,15 @@ from spark_jobs.context import Job, JobContext
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.doctor import DoctorOptions
-from spark_jobs.quality.holds import Hold, Holds
-from spark_jobs.storage.consumers import ConsumerRegistry
-from spark_jobs.storage.doctor.ahead import check_kept, way_back
-from spark_jobs.storage.doctor.checks import (
-    check_checkpoints,
-    check_consumers,
-    check_erasure,
-    check_restores,
-    check_table,
-    check_temporary,
-    check_undeclared_tables,
-    check_version,
-)
+from spark_jobs.overview.cache import LakeCache
+from spark_jobs.overview.findings import all_findings
+from spark_jobs.overview.lake import read_lake
+from spark_jobs.storage.doctor.ahead import way_back
 from spark_jobs.storage.doctor.deep import check_deep
 from spark_jobs.storage.doctor.findings import Ailment, Finding, plan_repair
 from spark_jobs.storage.doctor.repair import remove, repair_table
-from spark_jobs.storage.erasures import Erasures
 from spark_jobs.storage.layouts import TableLayout, choose_layouts
 from spark_jobs.storage.services.run import TableServices
-from spark_jobs.storage.services.state import TableState
-from spark_jobs.storage.timeline import Timeline
 
 _HEAD = ("table", "finding", "what", "then")
 _PLAN = ("table", "finding", "what", "what repair does")
@@ -65,7 +53,7 @@ def run(context: JobContext[DoctorOptions]) -> JobResult:
         left = list(findings_of(context, layouts))
         repaired = len({(f.table, f.ailment) for f in findings} - {(f.table, f.ailment) for f in left})
         findings = left
-    rows = [(finding.table or "-", finding.ailment.value, finding.what, finding.then) for finding in findings]
+    rows = [(finding.table or "-", finding.ailment.value, finding.what, _then(finding)) for finding in findings]
     print(format_table(_HEAD, rows) if rows else f"nothing is wrong with {len(layouts)} tables")
     return context.result(
         DONE if findings or repaired else NOTHING_TO_DO,
@@ -84,7 +72,7 @@ def _planned(
             each.table or "-",
             each.ailment.value,
             each.what,
-            (each.table in plan and each.repair) or f"nothing: {each.then}",
+            (each.table in plan and each.repair) or f"nothing: {_then(each)}",
         )
         for each in findings
     ]
@@ -105,36 +93,14 @@ def findings_of(
     layouts: Mapping[str, TableLayout],
 ) -> Iterator[Finding]:
     """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows show."""
-    spec, settings = context.spec, context.settings
-    timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
-    for name, layout in layouts.items():
-        if wrong := list(check_version(timelines[name])):
-            yield from wrong
-            continue
-        state = TableState.look(layout, settings.table_path(name))
-        yield from check_table(state, spec.targets(name), context.clock)
-        if context.options.deep:
-            yield from check_deep(context.spark, state, context.clock)
-    consumers = ConsumerRegistry(settings.base_path).all()
-    for finding in (*check_consumers(timelines, consumers), *check_checkpoints(timelines)):
-        if finding.table in layouts:
-            yield finding
-    yield from (_held(hold) for hold in Holds(settings).held() if hold.table in layouts)
-    yield from (finding for finding in check_kept(settings) if finding.table in layouts)
-    yield from (each for each in check_restores(timelines, settings) if each.table in ("", *layouts))
-    yield from check_erasure(Erasures(settings).pending())
-    yield from check_undeclared_tables(spec, settings)
-    yield from check_temporary(settings.base_path, context.clock)
+    reading = read_lake(context.spec, context.settings, context.clock, cache=LakeCache())
+    if context.options.deep:
+        return all_findings(reading, layouts, deep=lambda state: check_deep(context.spark, state, context.clock))
+    return all_findings(reading, layouts)
 
 
-def _held(hold: Hold) -> Finding:
-    seen = "what is served stays" if hold.instant else "readers keep the state before"
-    return Finding(
-        table=hold.table,
-        ailment=Ailment.HELD,
-        what=f"held since {hold.since}, {seen}: {'; '.join(hold.reasons)}",
-        then="publish list; docs/runbooks/held.md",
-    )
+def _then(finding: Finding) -> str:
+    return f"{finding.then} (docs/runbooks/{finding.runbook}.md)"
 
 
 def _repair(

@@ -17,6 +17,7 @@ from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.catalog.ddl import create_table
 from spark_jobs.storage.catalog.kind import CatalogRequest
 from spark_jobs.storage.catalog.registry import catalog_at
+from spark_jobs.storage.catalog.synced import SyncedTables
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables, names_of
 from spark_jobs.storage.layouts import choose_layouts
 from spark_jobs.storage.lease import hold_tables
@@ -44,13 +45,17 @@ def run(context: JobContext[SyncOptions]) -> JobResult:
     options, settings = context.options, context.settings
     if options.action == "ddl":
         return _print_ddl(context)
-    sync = catalog_at(settings.catalog).open(_request(context))
+    request = _request(context)
+    sync = catalog_at(settings.catalog).open(request)
     if options.action == "plan":
         changes = sync.plan()
     else:
         with hold_tables([LEASE], job=context.job, settings=settings):
             changes = sync.plan()
             sync.apply(changes)
+            left = {change.name for change in changes if change.action is Action.REFUSE}
+            brought = [table for table in request.wanted.values() if table.name not in left]
+            SyncedTables(settings).remember(brought, context.clock, is_partial=request.is_partial)
     print(format_table(_HEAD, [_cells(change) for change in changes]) if changes else "the catalog is up to date")
     refused = sorted({change.name for change in changes if change.action is Action.REFUSE})
     if refused and options.action == "apply":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ class LakeCache:
         self._now_ns, self._lock = now_ns, Lock()
         self._timelines: OrderedDict[str, tuple[int, Timeline]] = OrderedDict()
         self._files: OrderedDict[str, tuple[Timeline, tuple[PartitionFiles, ...]]] = OrderedDict()
+        self._counts: OrderedDict[str, tuple[Timeline, Mapping[str, int]]] = OrderedDict()
 
     def timeline(self, table: str, path: str) -> Timeline:
         """The table's timeline as it is now."""
@@ -55,6 +56,15 @@ class LakeCache:
             return known[1]
         found = partition_files(layout, timeline)
         self._keep(self._files, timeline.path, (timeline, found))
+        return found
+
+    def counts(self, timeline: Timeline, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        """What was counted of a table's rows as of this timeline."""
+        known = self._counts.get(timeline.path)
+        if known and known[0].entries == timeline.entries:
+            return known[1]
+        found = count()
+        self._keep(self._counts, timeline.path, (timeline, found))
         return found
 
     def _stamp(self, path: str) -> int:

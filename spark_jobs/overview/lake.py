@@ -57,10 +57,14 @@ def lake_overview(spec: LakeSpec, settings: Settings, now: datetime, *, cache: L
         now: freshness is judged at this time.
         cache: what was read before.
     """
-    reading = read_lake(spec, settings, now, cache=cache)
+    return overview_of(read_lake(spec, settings, now, cache=cache))
+
+
+def overview_of(reading: LakeReading) -> LakeOverview:
+    """The same of what was read."""
     return LakeOverview(
-        lake=spec.lake,
-        now=now,
+        lake=reading.spec.lake,
+        now=reading.now,
         tables=tables_of(reading),
         edges=edges_of_reading(reading),
         source_problem=reading.source_problem,

@@ -9,6 +9,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
+from spark_jobs.contracts.errors import TransientError
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.names import spell
 from spark_jobs.contracts.quarantine import State
@@ -24,6 +25,10 @@ MOST_BYTES = 64 * 1024 * 1024
 """A larger quarantine is for the job that lists it: the reader would take all of it into memory."""
 _MOST_RECORDS, _MOST_CHARACTERS = 50, 400
 _COUNTED = ("reason", "state", "ingest_time")
+
+
+class NotCountedError(TransientError):
+    """The quarantine cannot be counted without Spark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +71,33 @@ def quarantine_overview(
     timeline.check_readable()
     if timeline.newest is None:
         return QuarantineOverview()
+    if not totals_of(cache.files(quarantine_layout(spec), timeline)).files:
+        return QuarantineOverview()
     reason = _unfit(spec, timeline, cache)
     if reason:
-        return QuarantineOverview(instead=f"{reason}; run: quarantine list")
-    rows = _rows(timeline.path, None if with_records else _COUNTED)
+        return QuarantineOverview(instead=f"{reason}; run: lakehouse quarantine list")
+    try:
+        rows = _rows(timeline.path, None if with_records else _COUNTED)
+    except NotCountedError as error:
+        return QuarantineOverview(instead=f"{error}; run: lakehouse quarantine list")
     return QuarantineOverview(kinds=kinds_of_rows(rows), records=_records(rows) if with_records else ())
+
+
+def open_records(spec: LakeSpec, timeline: Timeline, cache: LakeCache) -> Mapping[str, int]:
+    """How many records are open, by reason; nothing where they are not counted here. No value of a record is read.
+
+    Raises:
+        NotCountedError: the reader cannot read the table.
+    """
+    files = totals_of(cache.files(quarantine_layout(spec), timeline)).files
+    if not files or _unfit(spec, timeline, cache):
+        return {}
+    return cache.counts(timeline, lambda: _open_of(timeline))
+
+
+def _open_of(timeline: Timeline) -> Mapping[str, int]:
+    kinds = kinds_of_rows(_rows(timeline.path, _COUNTED))
+    return {kind.reason: kind.records for kind in kinds if kind.state == State.OPEN.value}
 
 
 class OpenRecords:
@@ -83,9 +110,7 @@ class OpenRecords:
     def look(self, timeline: Timeline) -> Mapping[str, int]:
         """By reason; one that had some and has none any more is there with 0. No value of a record is read."""
         if timeline.last is not None and timeline.newest != self._newest:
-            kinds = kinds_of_rows(_rows(timeline.path, _COUNTED))
-            found = {kind.reason: kind.records for kind in kinds if kind.state == State.OPEN.value}
-            self._counts = {**dict.fromkeys(self._counts, 0), **found}
+            self._counts = {**dict.fromkeys(self._counts, 0), **_open_of(timeline)}
             self._newest = timeline.newest
         return self._counts
 
@@ -115,9 +140,12 @@ def _rows(path: str, columns: Sequence[str] | None) -> list[Mapping[str, Any]]:
     """Rows with these columns, or all; older lakes have no states."""
     from hudi import HudiReadOptions
 
-    table = rust_table(path)
-    there = [name for name in table.get_schema().names if columns is None or name in columns]
-    return [row for batch in table.read(HudiReadOptions(projection=there)) for row in batch.to_pylist()]
+    try:
+        table = rust_table(path)
+        there = [name for name in table.get_schema().names if columns is None or name in columns]
+        return [row for batch in table.read(HudiReadOptions(projection=there)) for row in batch.to_pylist()]
+    except Exception as error:  # the reader's own, of many kinds
+        raise NotCountedError("Hudi's Rust reader cannot read the quarantine") from error
 
 
 def _state(row: Mapping[str, Any]) -> str:

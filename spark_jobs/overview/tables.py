@@ -10,7 +10,7 @@ from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.cache import CACHE, LakeCache
 from spark_jobs.overview.commits import commits_of
-from spark_jobs.overview.lake import edges_of_reading, read_lake, tables_of
+from spark_jobs.overview.lake import LakeReading, edges_of_reading, read_lake, tables_of
 from spark_jobs.overview.models import CommitKind, CommitOverview, SchemaStep, TableDetail
 from spark_jobs.storage.commit_columns import columns_of
 from spark_jobs.storage.timeline import Timeline
@@ -34,9 +34,13 @@ def table_overview(
         ContractError: the lake has no such table.
     """
     spec.check_has(table)
-    reading = read_lake(spec, settings, now, cache=cache)
+    return table_detail(read_lake(spec, settings, now, cache=cache), table, most_steps=most_steps)
+
+
+def table_detail(reading: LakeReading, table: str, *, most_steps: int = MOST_STEPS) -> TableDetail:
+    """The same of what was read of its lake, which has the table."""
     timeline = reading.timelines.get(table)
-    commits = commits_of(spec, timeline, most=most_steps) if timeline else ()
+    commits = commits_of(reading.spec, timeline, most=most_steps) if timeline else ()
     steps = list(schema_steps(timeline, commits)) if timeline else []
     return TableDetail(
         table=next(each for each in tables_of(reading) if each.name == table),

@@ -52,10 +52,11 @@ class Heartbeats:
 
     def wait_for_end(self, instants: Iterable[Instant]) -> None:
         """Wait until none of them beats; those that would not end are fenced."""
-        while beating := [instant for instant in instants if self._age(instant) <= heartbeat_seconds()]:
+        while beating := [instant for instant in instants if self.age(instant) <= heartbeat_seconds()]:
             self.fence_late(beating)
             time.sleep(_POLL_SECONDS)
 
-    def _age(self, instant: Instant) -> float:
+    def age(self, instant: Instant) -> float:
+        """Seconds since its last beat; infinite when there was none."""
         changed = self._files.changed_ns(f"{FOLDER}/{instant}")
         return float("inf") if changed is None else time.time() - changed / 1e9

@@ -109,7 +109,7 @@ class PairLake(SmallLake):
             kind, then = next(iter(advice.items()))
             if kind is Ailment.PENDING_RESTORE:
                 words = then.split()
-                assert (words[:2], words[3:]) == (["restore", "--to"], ["--yes"]), then
+                assert (words[:2], words[3:]) == (["lakehouse", "restore"], ["--yes"]), then
                 self.run("restore", to=words[2], yes=True)
             elif kind is Ailment.ERASURE:
                 self.erase()

@@ -185,7 +185,7 @@ def test_of_a_restore_that_dies_at_any_step_every_other_command_finds_out_and_th
             assert lake.files() == files, f"{name} changed something"
             waited.add(name)
         for advice in lake.advice():
-            assert advice == f"restore --to {kept} --yes"
+            assert advice == f"lakehouse restore {kept} --yes"
         lake.run("restore", to=kept, yes=True)
         assert lake.writes() == {name: [at(1), at(2)] for name in KEPT}
         assert not Path(lake.settings.table_path(MADE_LATER)).exists()
@@ -238,6 +238,6 @@ def test_no_command_waits_for_one_that_waits_for_it(tmp_path: Path):
     plan.write_bytes(restore_plan([at(4), at(3)], at(2)))
     with pytest.raises(RestoreUnfinishedError):
         check_beforehand(SPEC, lake.settings)
-    assert lake.advice() == [f"restore --to {kept} --yes"]
+    assert lake.advice() == [f"lakehouse restore {kept} --yes"]
     lake.run("restore", to=kept, yes=True)
     check_beforehand(SPEC, lake.settings)

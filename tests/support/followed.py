@@ -55,6 +55,7 @@ CODES: Mapping[str, frozenset[int]] = {
     "python -m spark_jobs.entrypoint checks run --tables sales,units": frozenset({0, 2}),
     # Nothing is ingested any more while pages are followed, so a table may be older than it promises.
     "python -m spark_jobs.entrypoint freshness": frozenset({0, 2}),
+    ".venv/bin/lakehouse quality freshness": frozenset({0, 2}),
 }
 """Exit codes that a page says a command has; of all others it is 0."""
 
@@ -65,6 +66,9 @@ _KAFKA = "the slice live runs it"
 _OWN_TABLES = "needs a table of the reader's own; the slice company does the same with its lake"
 _OWN_MART = "needs a mart of the reader's own; tests/e2e/stack/test_planned_changes_dag.py does the same"
 _RECORD = "names one record of the reader's own; tests/spark_jobs/jobs/quarantine does the same"
+_INCIDENT = (
+    "needs the incident; tests/plugins/lakehouse_page/test_runbooks.py and tests/laws/test_runbooks.py follow it"
+)
 _ITSELF = "would run itself"
 LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     # By the beginning of a command; "" is the whole chapter.
@@ -121,6 +125,19 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/quarantine.md", "Replay records"): {"": _RECORD},
     ("docs/runbooks/clock.md", '"has not come yet"'): {
         "": "needs a mart of a time to come; tests/spark_jobs/storage/test_clocks.py does the same"
+    },
+    **{
+        (f"docs/runbooks/{name}.md", title): {"": _INCIDENT}
+        for name, title in (
+            ("catalog", "The catalog is stale"),
+            ("consumer", "A consumer is behind, or has lost its place"),
+            ("dead-driver", "A driver died"),
+            ("full-disk", "The disk is full"),
+            ("quarantine", "The quarantine is flooded"),
+            ("small-files", "Small files pile up"),
+            ("stuck-instant", "An instant is stuck"),
+            ("table-version", "A table has another version"),
+        )
     },
     ("docs/schemas.md", "When columns change"): {"": _OWN_TABLES},
     ("docs/schemas.md", "Changes that a person makes"): {"": _OWN_TABLES},

@@ -117,7 +117,7 @@ def check_kept(settings: Settings) -> Iterator[Finding]:
             ailment=Ailment.KEPT_ROWS,
             what=f"a repair was cut off: rows of {', '.join(commits) or 'no commit'} are not in the table; ingest, "
             f"erasures and all that rewrites wait",
-            then="doctor repair commits them again; an unfinished restore goes first",
+            then="lakehouse doctor repair commits them again; an unfinished restore goes first",
         )
 
 

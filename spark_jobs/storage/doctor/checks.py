@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.checkpoints import needed_from
-from spark_jobs.contracts.clocks import is_ahead, machine_now
 from spark_jobs.contracts.errors import TableVersionError
 from spark_jobs.contracts.lake_errors import CommitTimesError
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.services import ServiceTargets
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.storage.clocks import CLOCK_KEY, commits_ahead
 from spark_jobs.storage.consumers import ConsumerState, checkpoint_key
 from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.doctor.timelines import check_timeline, is_old
 from spark_jobs.storage.erasures import Pending
 from spark_jobs.storage.filesystem import Filesystem
 from spark_jobs.storage.options import METADATA_PREFIX
@@ -27,12 +25,8 @@ from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import TABLE_VERSION, Timeline
 from spark_jobs.storage.undeclared_tables import find_undeclared_tables
 
-GRACE = timedelta(hours=1)
-"""What is younger may still be at work."""
 _LOCK, _LOCKS = ".hoodie/lock", ".hoodie/.locks"
 _METADATA = ".hoodie/metadata"
-_LONG = 2
-"""A timeline is long when it has so many times the commits at which it should be archived."""
 
 
 def check_version(timeline: Timeline) -> Iterator[Finding]:
@@ -46,7 +40,7 @@ def check_version(timeline: Timeline) -> Iterator[Finding]:
             ailment=Ailment.TIMES,
             what=f"the files of {len(error.instants)} commits are younger than the commits: the lake was copied "
             f"without the times of its files, and Hudi would read and restore it wrong",
-            then=f"doctor repair sets them right{lost}; docs/moving.md says how a lake is moved",
+            then=f"lakehouse doctor repair sets them right{lost}; docs/moving.md says how a lake is moved",
         )
     except TableVersionError as error:
         yield Finding(
@@ -59,9 +53,13 @@ def check_version(timeline: Timeline) -> Iterator[Finding]:
 
 def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> Iterator[Finding]:
     """Findings from a table's own folder."""
+    yield from check_timeline(state.timeline, targets, clock)
+    yield from check_listing(state, clock)
+
+
+def check_listing(state: TableState, clock: datetime) -> Iterator[Finding]:
+    """What a listing of all its files shows, and its timeline alone does not."""
     files = Filesystem(state.timeline.path)
-    yield from _pending(state.timeline)
-    yield from _ahead(state.timeline)
     yield from _orphans(state, clock)
     yield from _markers(state.timeline, files, clock)
     yield from _locks(state.timeline, files, clock)
@@ -71,13 +69,6 @@ def check_table(state: TableState, targets: ServiceTargets, clock: datetime) -> 
             ailment=Ailment.METADATA_TABLE,
             what="has a metadata table that no writer here keeps up: who reads by it misses files",
             then="drop it: CALL delete_metadata_table(table => …)",
-        )
-    if (commits := len(state.timeline.writes)) > _LONG * targets.archive_commits:
-        yield Finding(
-            table=state.layout.name,
-            ailment=Ailment.TIMELINE,
-            what=f"has {commits} commits on its timeline, which every reader and writer lists",
-            then=f"services run --table {state.layout.name} --service archive; if that keeps them: consumers list",
         )
 
 
@@ -118,7 +109,8 @@ def check_erasure(pending: Pending | None) -> Iterator[Finding]:
             table="",
             ailment=Ailment.ERASURE,
             what=f"that of one {pending.role} was cut off: older states may still name them, and ingest waits",
-            then="run the same erase once more with --yes; if it cannot end (its message says why), with --give-up",
+            then="run the same lakehouse lake erase once more with --yes; if it cannot end (its message says why), "
+            "with --give-up",
         )
 
 
@@ -131,7 +123,7 @@ def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Ite
             ailment=Ailment.LOST_RESTORE,
             what=f"the restore to {pending.savepoint} that began at {pending.begun} did not end, and that savepoint is "
             f"gone",
-            then="doctor repair forgets it, and ends it for each table in which it was cut off",
+            then="lakehouse doctor repair forgets it, and ends it for each table in which it was cut off",
             paths=(f"{Filesystem(settings.base_path).root}/{RESTORES}/{PENDING}",),
         )
     elif pending:
@@ -140,7 +132,7 @@ def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Ite
             ailment=Ailment.PENDING_RESTORE,
             what=f"the restore to {pending.savepoint} that began at {pending.begun} did not end: some tables are as "
             f"they were then and some are not; erasures, savepoints and other restores wait for it",
-            then=f"restore --to {pending.savepoint} --yes",
+            then=f"lakehouse restore {pending.savepoint} --yes",
         )
     for table, timeline in timelines.items():
         for instant in timeline.pending_restores:
@@ -150,9 +142,9 @@ def check_restores(timelines: Mapping[str, Timeline], settings: Settings) -> Ite
                 ailment=Ailment.PENDING_RESTORE if savepoint else Ailment.LOST_RESTORE,
                 what=f"a restore that began at {instant} did not end: no job can write the table"
                 + ("" if savepoint else ", and no savepoint is left that leads there"),
-                then=f"restore --to {savepoint} --yes"
+                then=f"lakehouse restore {savepoint} --yes"
                 if savepoint
-                else "doctor repair ends it for this table alone; the next jobs bring it up to date",
+                else "lakehouse doctor repair ends it for this table alone; the next jobs bring it up to date",
             )
 
 
@@ -178,48 +170,8 @@ def check_temporary(base_path: str, clock: datetime) -> Iterator[Finding]:
             table="",
             ailment=Ailment.TEMPORARY,
             what=f"{len(old)} files that a process was writing when it died",
-            then="doctor repair removes them",
+            then="lakehouse doctor repair removes them",
             paths=tuple(old),
-        )
-
-
-def _pending(timeline: Timeline) -> Iterator[Finding]:
-    for instant in timeline.unfinished:
-        held = "; consumers wait below it" if instant in timeline.pending_writes else ""
-        yield Finding(
-            table=timeline.table,
-            ailment=Ailment.PENDING_WRITE,
-            what=f"a write of {instant} did not end{held}",
-            then="the next job that writes the table waits for it or rolls it back; doctor repair does so now",
-        )
-    for instant, action in timeline.pending_plans.items():
-        yield Finding(
-            table=timeline.table,
-            ailment=Ailment.PENDING_PLAN,
-            what=f"a {'compaction' if action == 'compaction' else 'clustering'} planned at {instant} did not end",
-            then="the next run of table_services carries it out; doctor repair does so now",
-        )
-
-
-def _ahead(timeline: Timeline) -> Iterator[Finding]:
-    """By this machine's clock, as writers judge it: that of the run may be any earlier one."""
-    now = machine_now()
-    ahead = commits_ahead(timeline, now)
-    if ahead:
-        times = ", ".join(write.time for write in ahead)
-        yield Finding(
-            table=timeline.table,
-            ailment=Ailment.AHEAD,
-            what=f"{times} is later than now: it hides every commit before that time, so nothing writes the table",
-            then="correct the clock of this machine; when it is right, doctor repair (docs/runbooks/clock.md)",
-        )
-    text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY)
-    if text and not ahead and is_ahead(parse_clock(text), now):
-        yield Finding(
-            table=timeline.table,
-            ailment=Ailment.MART_AHEAD,
-            what=f"was refreshed for {text}, which has not come yet: its window is empty until then",
-            then=f"mart --layer … --mart {timeline.table} --full (docs/runbooks/clock.md)",
         )
 
 
@@ -240,7 +192,7 @@ def _orphans(state: TableState, clock: datetime) -> Iterator[Finding]:
             ailment=Ailment.ORPHAN,
             what=f"{len(orphans)} files of no commit ({sum(file.size for file in orphans):,} bytes): of a writer that "
             f"was rolled back while it slept. Readers that list files would count their rows twice once it is archived",
-            then="doctor repair removes them",
+            then="lakehouse doctor repair removes them",
             paths=tuple(file.path for file in orphans),
         )
 
@@ -254,7 +206,7 @@ def _markers(timeline: Timeline, files: Filesystem, clock: datetime) -> Iterator
             table=timeline.table,
             ailment=Ailment.MARKERS,
             what=f"markers of {len(old)} writes that ended",
-            then="doctor repair removes them",
+            then="lakehouse doctor repair removes them",
             paths=tuple(f"{files.root}/{folder}" for folder in old),
         )
 
@@ -268,11 +220,6 @@ def _locks(timeline: Timeline, files: Filesystem, clock: datetime) -> Iterator[F
             table=timeline.table,
             ailment=Ailment.LOCK,
             what="a lock file of another kind of writer, and nothing is being written: who uses it waits for ever",
-            then="doctor repair removes it",
+            then="lakehouse doctor repair removes it",
             paths=tuple(old),
         )
-
-
-def is_old(changed_ns: int, clock: datetime) -> bool:
-    """True for a file that no process can still be writing."""
-    return clock.timestamp() - changed_ns / 1e9 > GRACE.total_seconds()

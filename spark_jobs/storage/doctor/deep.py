@@ -8,8 +8,8 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.doctor.checks import is_old
 from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.doctor.timelines import is_old
 from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.time_travel import cleaned_up_to
 
@@ -29,7 +29,8 @@ def check_deep(spark: SparkSession, state: TableState, clock: datetime) -> Itera
             table=table,
             ailment=Ailment.DUPLICATES,
             what=f"keys that are in it more than once: {', '.join(str(row[key]) for row in twice[:_SHOWN])}{more}",
-            then="look for files of no commit (doctor check); else make the table again from what it is made of",
+            then="look for files of no commit (lakehouse doctor check); else make the table again from what it is "
+            "made of",
         )
     earliest = cleaned_up_to(spark, state.timeline)
     left = [file for file in state.superseded(earliest) if is_old(file.modified_ns, clock)] if earliest else []
@@ -38,6 +39,6 @@ def check_deep(spark: SparkSession, state: TableState, clock: datetime) -> Itera
             table=table,
             ailment=Ailment.UNCLEANED,
             what=f"{len(left)} files that a clean should have removed ({sum(file.size for file in left):,} bytes)",
-            then="doctor repair removes them; look whether the user may delete there",
+            then="lakehouse doctor repair removes them; look whether the user may delete there",
             paths=tuple(file.path for file in left),
         )

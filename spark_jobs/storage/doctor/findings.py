@@ -13,7 +13,9 @@ class Ailment(StrEnum):
     VERSION = "table version"
     TIMES = "file times"
     PENDING_WRITE = "pending write"
+    DEAD_WRITER = "dead writer"
     PENDING_PLAN = "pending plan"
+    PENDING_SERVICE = "pending service"
     PENDING_RESTORE = "pending restore"
     LOST_RESTORE = "restore without a savepoint"
     ERASURE = "unfinished erasure"
@@ -32,16 +34,45 @@ class Ailment(StrEnum):
     KEPT_ROWS = "unfinished repair"
     MART_AHEAD = "mart ahead"
     UNDECLARED_TABLE = "undeclared table"
+    UNREADABLE = "unreadable"
+    SOURCE = "unreadable source"
+    SILENT = "late source"
+    BEHIND = "behind"
+    QUARANTINE = "quarantine flood"
+    CONSUMER_BEHIND = "consumer behind"
+    SMALL_FILES = "small files"
+    CATALOG = "stale catalog"
+    DISK = "full disk"
 
 
 _REPAIRS = {
     Ailment.PENDING_WRITE: "rolls it back, once the heartbeat of its writer has ended",
+    Ailment.DEAD_WRITER: "rolls it back",
     Ailment.PENDING_PLAN: "carries it out",
     Ailment.TIMES: "sets the times of the commits' files; where times cannot be set, as in an object store, removes "
     "the files of older states and every savepoint that has the table",
     Ailment.LOST_RESTORE: "ends it for this table alone",
     Ailment.AHEAD: "takes these commits off; of log, quarantine and results of quality it commits their rows again",
     Ailment.KEPT_ROWS: "commits them again",
+}
+_RUNBOOKS = {
+    Ailment.PENDING_WRITE: "stuck-instant",
+    Ailment.PENDING_PLAN: "stuck-instant",
+    Ailment.PENDING_SERVICE: "stuck-instant",
+    Ailment.DEAD_WRITER: "dead-driver",
+    Ailment.VERSION: "table-version",
+    Ailment.CONSUMER: "consumer",
+    Ailment.CONSUMER_BEHIND: "consumer",
+    Ailment.HELD: "held",
+    Ailment.AHEAD: "clock",
+    Ailment.MART_AHEAD: "clock",
+    Ailment.SILENT: "freshness",
+    Ailment.BEHIND: "freshness",
+    Ailment.QUARANTINE: "quarantine",
+    Ailment.SMALL_FILES: "small-files",
+    Ailment.CATALOG: "catalog",
+    Ailment.DISK: "full-disk",
+    Ailment.SOURCE: "troubleshooting",
 }
 _MOST_NAMED = 3
 
@@ -55,6 +86,11 @@ class Finding:
     what: str
     then: str
     paths: tuple[str, ...] = ()
+
+    @property
+    def runbook(self) -> str:
+        """The page of docs/runbooks that says what to do, without its ending."""
+        return _RUNBOOKS.get(self.ailment, "doctor")
 
     @property
     def is_repairable(self) -> bool:

@@ -51,7 +51,7 @@ def test_an_empty_lake_is_shown_with_all_its_tables(page: Page, tmp_path: Path):
 def test_the_lake_shows_what_is_the_matter(page: Page, tmp_path: Path):
     seen_lake(tmp_path)
     text = " ".join(get(page(), "/lakes/sales").split())
-    assert "is held since 2026-01-01T00:00:00Z: id (id not null): 1 of 5 rows broke it" in text
+    assert "held since 2026-01-01T00:00:00Z, readers keep the state before: id (id not null): 1 of 5 rows" in text
     assert "1 expectation failed" in text
     assert 'lost: <span class="bad">lost</span>' in text
     assert "1 commit behind, the oldest of" in text

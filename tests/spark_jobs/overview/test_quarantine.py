@@ -33,6 +33,7 @@ def row(number: int, *, reason: str = "not_json", state: str | None = None) -> d
 def lake(tmp_path: Path) -> SeenLake:
     lake = SeenLake(tmp_path)
     lake.write(lake.spec.quarantine, 1, action="deltacommit")
+    lake.table(lake.spec.quarantine).base("f-0", int(minute(1)))
     return lake
 
 
@@ -70,7 +71,7 @@ def test_every_record_is_counted_once(states: list[str | None]):
 def test_a_large_quarantine_is_left_to_the_job(lake: SeenLake, monkeypatch: pytest.MonkeyPatch):
     lake.table(lake.spec.quarantine).base("f-0", int(minute(1)), size=quarantine.MOST_BYTES + 1)
     monkeypatch.setattr(quarantine, "_rows", lambda *_: pytest.fail("it was read"))
-    assert look(lake).instead == "the quarantine is too large to be counted here; run: quarantine list"
+    assert look(lake).instead == "the quarantine is too large to be counted here; run: lakehouse quarantine list"
 
 
 def test_a_quarantine_that_was_never_made_is_empty(tmp_path: Path):

@@ -75,7 +75,7 @@ def made(tmp_path: Path) -> Made:
 
 def test_a_restore_is_named_with_the_command_that_ends_it(made: Made):
     assert made.found() == []
-    command = "restore --to day --yes"
+    command = "lakehouse restore day --yes"
     made.cut_off(4, 3)
     assert made.found() == [("units", Ailment.PENDING_RESTORE, command, False)]
     Restores(made.settings).begin(PendingRestore(savepoint="day", begun="2026-01-01T00:00:00Z"))
@@ -91,7 +91,7 @@ def test_one_whose_savepoint_is_gone_is_ended_by_the_repair(made: Made):
     made.lose_savepoint()
     ((table, ailment, then, is_repairable),) = made.found()
     assert (table, ailment, is_repairable) == ("units", Ailment.LOST_RESTORE, True)
-    assert then.startswith("doctor repair ends it")
+    assert then.startswith("lakehouse doctor repair ends it")
     made.engine.calls.clear()
     end_lost_restore(made.services)
     assert [call[0] for call in made.engine.calls] == ["create_savepoint", "rollback_to_savepoint", "delete_savepoint"]

@@ -43,7 +43,7 @@ def run(argv: list[str]) -> int:
     folder = RunFolder(run_path(os.environ) / "up")
     if folder.find("api-server") is None or not set(names) <= set(PICTURES):
         raise SetupError(f"pictures are taken of what make up left running, and are called {', '.join(PICTURES)}")
-    with _browser() as browser:
+    with open_browser() as browser:
         airflow = AirflowHome(folder)
         _sign_in(browser, airflow)
         for name in names:
@@ -57,7 +57,8 @@ def run(argv: list[str]) -> int:
 
 
 @contextmanager
-def _browser() -> Iterator[Chrome]:
+def open_browser() -> Iterator[Chrome]:
+    """Chromium without a window, until the block ends; SetupError where it is not installed."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from spark_jobs.contracts.settings import PROJECT_ROOT
-
-
-@contextmanager
-def airflow_app() -> Iterator[FastAPI]:
-    """What ``airflow api-server`` serves, with the plugins of this project."""
-    from airflow import plugins_manager, settings
-    from airflow.api_fastapi import app as airflow_app
-
-    before, settings.PLUGINS_FOLDER = settings.PLUGINS_FOLDER, str(PROJECT_ROOT / "plugins")
-    _forget_plugins(plugins_manager)
-    try:
-        yield airflow_app.create_app("core")
-    finally:
-        settings.PLUGINS_FOLDER = before
-        _forget_plugins(plugins_manager)
-
-
-def _forget_plugins(plugins_manager: Any) -> None:
-    for name in ("_get_plugins", "get_fastapi_plugins", "_get_ui_plugins"):
-        getattr(plugins_manager, name).cache_clear()
+from tests.support.airflow_pages import airflow_app, make_tables, session_of
 
 
 @pytest.fixture(scope="session")
 def airflow_tables() -> None:
     """The tables of Airflow's database."""
-    from airflow import settings
-    from airflow.models import import_all_models
-    from airflow.models.base import Base
-
-    import_all_models()
-    Base.metadata.create_all(settings.engine)
+    make_tables()
 
 
 @pytest.fixture(scope="session")
@@ -54,13 +28,7 @@ def served(airflow_tables: None) -> Iterator[FastAPI]:
 @pytest.fixture(scope="session")
 def token_of(served: FastAPI) -> Callable[[str | None], str]:
     """The token of a session of a user with this role."""
-    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-
-    def token(role: str | None) -> str:
-        user = SimpleAuthManagerUser(username="someone", role=role)
-        return str(served.state.auth_manager.generate_jwt(user))
-
-    return token
+    return partial(session_of, served)
 
 
 @pytest.fixture

@@ -1,0 +1,74 @@
+"""Airflow's API server app with the plugins of this project, on the database of ``AIRFLOW_HOME``; and it served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+from fastapi import FastAPI
+
+from local_stack.servers.ports import free_port
+from local_stack.servers.services import LOOPBACK
+from spark_jobs.contracts.settings import PROJECT_ROOT
+
+
+@contextmanager
+def airflow_app() -> Iterator[FastAPI]:
+    """What ``airflow api-server`` serves."""
+    from airflow import plugins_manager, settings
+    from airflow.api_fastapi import app as airflow_app
+
+    before, settings.PLUGINS_FOLDER = settings.PLUGINS_FOLDER, str(PROJECT_ROOT / "plugins")
+    _forget_plugins(plugins_manager)
+    try:
+        yield airflow_app.create_app("core")
+    finally:
+        settings.PLUGINS_FOLDER = before
+        _forget_plugins(plugins_manager)
+
+
+def _forget_plugins(plugins_manager: Any) -> None:
+    for name in ("_get_plugins", "get_fastapi_plugins", "_get_ui_plugins"):
+        getattr(plugins_manager, name).cache_clear()
+
+
+def make_tables() -> None:
+    """Make the tables of Airflow's database."""
+    from airflow import settings
+    from airflow.models import import_all_models
+    from airflow.models.base import Base
+
+    import_all_models()
+    Base.metadata.create_all(settings.engine)
+
+
+def session_of(app: FastAPI, role: str | None) -> str:
+    """The token of a session of a user with this role."""
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    user = SimpleAuthManagerUser(username="someone", role=role)
+    return str(app.state.auth_manager.generate_jwt(user))
+
+
+@contextmanager
+def served_pages() -> Iterator[tuple[str, str]]:
+    """The lake page on a port, until the block ends: its address, and a session that may see all of it."""
+    import uvicorn
+
+    from lakehouse_page.app import PREFIX, make_app
+
+    make_tables()
+    with airflow_app() as airflow:
+        app = FastAPI()
+        app.mount(PREFIX, make_app())
+        port = free_port()
+        server = uvicorn.Server(uvicorn.Config(app, host=LOOPBACK, port=port, log_level="error"))
+        thread = Thread(target=server.run, daemon=True)
+        thread.start()
+        try:
+            yield f"http://{LOOPBACK}:{port}{PREFIX}", session_of(airflow, "OP")
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -19,6 +19,7 @@ from spark_jobs.overview.cache import CACHE, LakeCache
 from spark_jobs.overview.lake import totals_of
 from spark_jobs.storage.layouts import quarantine_layout
 from spark_jobs.storage.rust_reader import rust_table
+from spark_jobs.storage.s3 import is_s3
 from spark_jobs.storage.timeline import Timeline
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -127,8 +128,8 @@ def kinds_of_rows(rows: Sequence[Mapping[str, Any]]) -> list[QuarantineKind]:
 
 
 def _unfit(spec: LakeSpec, timeline: Timeline, cache: LakeCache) -> str:
-    if not timeline.is_local:
-        return "the quarantine of a lake on an object store is not read here"
+    if not (timeline.is_local or is_s3(timeline.path)):
+        return "the quarantine of a lake on this storage is not read here"
     if totals_of(cache.files(quarantine_layout(spec), timeline)).bytes > MOST_BYTES:
         return "the quarantine is too large to be counted here"
     if find_spec("hudi") is None:

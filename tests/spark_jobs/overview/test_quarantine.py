@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from spark_jobs.overview import quarantine
 from spark_jobs.overview.cache import LakeCache
 from spark_jobs.overview.quarantine import QuarantineOverview, quarantine_overview
+from tests.support.glue_api import running_glue
+from tests.support.incidents import catalog_of, write_quarantine
 from tests.support.seen_lakes import SeenLake, minute
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,6 +75,33 @@ def test_a_large_quarantine_is_left_to_the_job(lake: SeenLake, monkeypatch: pyte
     lake.table(lake.spec.quarantine).base("f-0", int(minute(1)), size=quarantine.MOST_BYTES + 1)
     monkeypatch.setattr(quarantine, "_rows", lambda *_: pytest.fail("it was read"))
     assert look(lake).instead == "the quarantine is too large to be counted here; run: lakehouse quarantine list"
+
+
+def test_the_quarantine_of_a_lake_on_s3_is_counted_within_the_same_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lake = SeenLake(tmp_path)
+    write_quarantine(lake, 3)
+    with running_glue() as api, catalog_of(api, monkeypatch), monkeypatch.context() as store:
+        store.setenv("AWS_ENDPOINT_URL_S3", api.url)
+        upload(tmp_path / "lake", "shop")
+        settings = replace(lake.settings, base_path="s3a://shop/lake")
+        found = quarantine_overview(lake.spec, settings, with_records=True, cache=LakeCache())
+        assert [(kind.reason, kind.state, kind.records) for kind in found.kinds] == [("not_json", "open", 3)]
+        assert [record.raw for record in found.records] == ["{"] * 3
+        store.setattr(quarantine, "MOST_BYTES", 10)
+        assert "too large" in quarantine_overview(lake.spec, settings, cache=LakeCache()).instead
+
+
+def upload(folder: Path, bucket: str) -> None:
+    """All files of a folder, below its name."""
+    import boto3
+
+    client: Any = boto3.client("s3")
+    client.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    for path in folder.rglob("*"):
+        if path.is_file():
+            client.put_object(Bucket=bucket, Key=f"lake/{path.relative_to(folder)}", Body=path.read_bytes())
 
 
 def test_a_quarantine_that_was_never_made_is_empty(tmp_path: Path):

@@ -21,6 +21,7 @@ from lakehouse_page.search import Found, find
 from lakehouse_page.words import ago, at, lag_of, size, span
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.lake_docs.look import BASE
 from spark_jobs.lake_spec.descriptions import comments_of, described
 from spark_jobs.lake_spec.naming import columns_of_people
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -72,7 +73,7 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
 
 
 def _style() -> Response:
-    return Response((_HERE / "style.css").read_text(encoding="utf-8"), media_type="text/css")
+    return Response(BASE + (_HERE / "style.css").read_text(encoding="utf-8"), media_type="text/css")
 
 
 class _Pages:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lakehouse_page.words import at, lag_of, size
+from spark_jobs.lake_docs.curves import curve, cut
 from spark_jobs.overview.models import CommitKind, CommitOverview, Edge, LakeOverview, NodeKind, TableKind
 from spark_jobs.overview.states import state_of
 
@@ -38,12 +39,12 @@ class Box:
     @property
     def label(self) -> str:
         """What fits into the box."""
-        return _cut(self.name, 24)
+        return cut(self.name, 24)
 
     @property
     def small(self) -> str:
         """As many of its words as fit there."""
-        return _cut(self.words, 30)
+        return cut(self.words, 30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,18 +149,10 @@ def _columns(seen: LakeOverview) -> dict[str, int]:
 
 def _line(edge: Edge, boxes: Mapping[str, Box], now: datetime) -> Line:
     start, end = boxes[edge.source], boxes[edge.target]
-    x1, y1, x2, y2 = start.x + WIDTH, start.y + HEIGHT // 2, end.x, end.y + HEIGHT // 2
-    if x2 <= x1:  # of one column: around the right side
-        path = f"M{x1} {y1} C{x1 + GAP_X // 2} {y1} {x1 + GAP_X // 2} {y2} {end.x + WIDTH} {y2}"
-    else:
-        half = (x1 + x2) // 2
-        path = f"M{x1} {y1} C{half} {y1} {half} {y2} {x2} {y2}"
+    begin, to = (start.x + WIDTH, start.y + HEIGHT // 2), (end.x, end.y + HEIGHT // 2)
+    path = curve(begin, to, width=WIDTH, bend=GAP_X // 2)
     colour, words = lag_of(edge, now)
     return Line(path=path, colour=colour, words=f"{edge.source} to {edge.target}: {words}" if words else "")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _height(count: int, most: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from spark_jobs.lake_docs.curves import curve, cut
 from spark_jobs.lake_docs.facts import LakeDoc
 from spark_jobs.lake_docs.markup import Markup, element, joined
 from spark_jobs.lake_docs.relations import Relation
@@ -126,26 +127,16 @@ def _svg(title: str, boxes: Mapping[str, _Box], edges: Sequence[tuple[_Box, str,
 
 
 def _line(start: _Box, column: str, end: _Box, words: str) -> Markup:
-    x1, y1, x2, y2 = start.x + _WIDTH, start.middle(column), end.x, end.middle()
-    half = _GAP_X // 2
-    if x2 <= x1:  # of one column, or to the left: around the right side
-        x2 = end.x + _WIDTH
-        path = f"M{x1} {y1} C{x1 + half} {y1} {x2 + half} {y2} {x2} {y2}"
-    else:
-        path = f"M{x1} {y1} C{x1 + half} {y1} {x2 - half} {y2} {x2} {y2}"
-    return element("path", element("title", words), d=path)
+    begin, to = (start.x + _WIDTH, start.middle(column)), (end.x, end.middle())
+    return element("path", element("title", words), d=curve(begin, to, width=_WIDTH, bend=_GAP_X // 2))
 
 
 def _drawn(box: _Box) -> Markup:
-    title = element("text", _short(box.title), x=box.x + _PAD, y=box.y + _LINE, class_="title")
+    title = element("text", cut(box.title, _MOST_LABEL), x=box.x + _PAD, y=box.y + _LINE, class_="title")
     head = element("a", title, href=box.link) if box.link else title
     frame = element("rect", element("title", box.title), x=box.x, y=box.y, width=_WIDTH, height=box.height, rx=4)
     lines = [
-        element("text", _short(line), x=box.x + _PAD, y=box.y + _LINE * (at + 1))
+        element("text", cut(line, _MOST_LABEL), x=box.x + _PAD, y=box.y + _LINE * (at + 1))
         for at, line in enumerate(box.lines, 1)
     ]
     return joined((frame, head, *lines))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST_LABEL else f"{text[: _MOST_LABEL - 1]}…"

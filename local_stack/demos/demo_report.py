@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from local_stack.demos.lake_view import Rows, TableView
@@ -72,8 +73,10 @@ ANSWERS = (
 )
 
 
-def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Settings, now: datetime) -> str:
-    """The whole report as text."""
+def build_report(
+    spec: LakeSpec, views: Mapping[str, TableView], settings: Settings, now: datetime, pictures: Path
+) -> str:
+    """The whole report as text; ``pictures`` is the file of the job ``report``."""
     parts = [
         f"{len(views[spec.log].rust):,} events in the log",
         "",
@@ -82,7 +85,7 @@ def build_report(spec: LakeSpec, views: Mapping[str, TableView], settings: Setti
     for answer in ANSWERS:
         if answer.mart in views:
             parts += ["", _answer(answer, spec, views)]
-    return "\n".join([*parts, "", _next_steps(spec, settings)])
+    return "\n".join([*parts, "", _next_steps(spec, settings, pictures)])
 
 
 def build_quality(validated: JobResult, quarantined: Rows) -> str:
@@ -163,13 +166,14 @@ def _names(table: str, key: str, columns: Sequence[str], views: Mapping[str, Tab
     return {row[key]: row[name] for row in views[table].live} if name in columns else {}
 
 
-def _next_steps(spec: LakeSpec, settings: Settings) -> str:
+def _next_steps(spec: LakeSpec, settings: Settings, pictures: Path) -> str:
     table = spec.tables[0].name
     path = settings.table_path(table)
     read = f"import hudi; print(hudi.HudiTableBuilder.from_base_uri('{path}').build().read())"
     return "\n".join(
         [
             "Where to look next",
+            f"  pictures of it      {pictures}",
             f"  the lake            {settings.base_path}",
             f"  what arrived        {settings.landing_path}",
             f"  what is served      {'LAKEHOUSE_SERVING_URL' if settings.serving_url else settings.table_path(FILE)}",

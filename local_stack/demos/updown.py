@@ -56,7 +56,14 @@ def _down(path: Path) -> int:
 
 def _print_login(airflow: AirflowHome, *, says: str) -> None:
     login = f"user {USER}, password {airflow.secrets.password}"
-    print(f"Airflow {says} at {airflow.url}\n  {login}\n  make down stops it", flush=True)
+    lines = (
+        f"Airflow {says} at {airflow.url}",
+        f"  {login}",
+        f"  the lake as it is   {airflow.url}/lakehouse/",
+        "  pictures of it      .venv/bin/lakehouse report --output data/report.html --overwrite",
+        "  make down stops it",
+    )
+    print("\n".join(lines), flush=True)
 
 
 def _is_empty(landing_path: str) -> bool:

@@ -205,6 +205,7 @@ VERBS = (
     _plan("doctor", "repair", "doctor", "repair", help_="those that can be repaired safely"),
     Verb(group="docs", name="build", job="docs", action="build", help="write the docs of the lake, a page a table"),
     Verb(group="", name="metrics", job="metrics", ends=Ends.LISTED),
+    Verb(group="", name="report", job="report", help="business pictures of the lake's views, as one HTML file"),
     Verb(
         group="",
         name="query",

@@ -65,6 +65,8 @@ class Settings:
     """The folder of the views that `query` and `views` know (docs/catalogs.md)."""
     checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
     """The folder of the checks that `checks run` runs (docs/checks.md)."""
+    reports_path: str = str(PROJECT_ROOT / "include" / "reports")
+    """The folder that says what `report` shows of each lake: ``<lake>.yaml`` (docs/report.md)."""
     rules_path: str = str(PROJECT_ROOT / "include" / "rules")
     """The folder of the versions of business rules (docs/rules.md)."""
     spark_remote: str = field(default="", repr=False)

@@ -43,6 +43,7 @@ JOBS = {
     "freshness": "how old each table is, and whether it keeps its promise; without Spark",
     "publish": "tables held back because their newest batch failed an expectation, and accepting a batch",
     "docs": "tables, columns, owners, expectations and lineage of the lake as a static site; without Spark",
+    "report": "business pictures of the lake's views as one HTML file, with how new what is shown is",
     "query": "SQL over the lake's tables and views, printed as a table or written to Parquet or CSV",
 }
 """Each has its options in a module of this package, and what it does in one of the same name in ``spark_jobs/jobs``."""

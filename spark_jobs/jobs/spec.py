@@ -1,7 +1,7 @@
 """spec: check the lake spec. ``spec check`` reports every mistake in it by file and line.
 
 It looks at the spec, at each mart and whether its mode is right for its SQL, at each version of the business rules when
-a mart uses them, and at each expectation.
+a mart uses them, at each expectation, and, when these are right, at what the lake's report shows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from spark_jobs.lake_spec.table_patterns import TablePattern
 from spark_jobs.lake_spec.table_sources import ORIGIN
 from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.spec_files.lake_check import check_lake
+from spark_jobs.spec_files.report_file import check_report
 
 _HEAD = ("mart", "layer", "mode", "reads", "grain", "result")
 _TABLES = ("table", "from", "key", "columns", "nulls", "deletes", "partition", "result")
@@ -36,10 +37,12 @@ def run(context: JobContext[SpecOptions]) -> JobResult:
     """
     settings = context.settings
     checked = check_lake(_as_written(Path(settings.lake_spec)), str(_as_written(Path(settings.rules_path))))
-    if checked.mistakes or checked.spec is None:
-        print("\n".join(checked.mistakes))
-        raise _refusal(checked.mistakes)
-    spec = checked.spec
+    spec, mistakes = checked.spec, checked.mistakes
+    if not mistakes and spec is not None:
+        mistakes = check_report(str(_as_written(Path(settings.reports_path))), spec, settings.views_path)
+    if mistakes or spec is None:
+        print("\n".join(mistakes))
+        raise _refusal(mistakes)
     print(
         format_table(
             _TABLES,

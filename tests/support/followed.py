@@ -22,6 +22,7 @@ FOLLOWED: Mapping[str, tuple[str, ...]] = {
     "docs/runbooks/freshness.md": ("A table is older than it promises",),
     "docs/runbooks/held.md": ("A batch was held back",),
     "docs/lake-docs.md": ("The docs of a lake",),
+    "docs/report.md": ("The report: a lake's pictures in one file", "People"),
     "docs/export.md": ("Exports: rows as files for other programs",),
     "docs/services.md": ("Table services", "Consumers and the timeline"),
     "docs/time-travel.md": (

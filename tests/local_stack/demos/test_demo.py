@@ -106,7 +106,7 @@ def test_the_report_shows_answers_of_the_layers_that_ran() -> None:
     views = {
         name: TableView(name=name, spark=r, rust=r, instant=Instant("20260302093000000")) for name, r in rows.items()
     }
-    report = build_report(spec, views, Settings(), datetime(2026, 3, 2, 9, 31, tzinfo=UTC))
+    report = build_report(spec, views, Settings(), datetime(2026, 3, 2, 9, 31, tzinfo=UTC), Path("made.html"))
     lines = [" ".join(line.split()) for line in report.splitlines()]
     at = lines.index("Slow: agents by their success (slow_agent_success)")
     assert lines[at + 3 : at + 6] == ["2026-02 3 4 1 0.7 3", "2026-02 Anna 4 1 0.5 3", "… and 1 more"]

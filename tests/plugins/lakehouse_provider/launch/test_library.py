@@ -19,7 +19,7 @@ from spark_jobs.contracts.secrets import find_secrets
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
 from spark_jobs.job_options.registry import JOBS, LOCAL_JOBS
 
-AT_RUN_TIME = ("lakes", "marts", "expectations", "rules", "sql")
+AT_RUN_TIME = ("lakes", "marts", "expectations", "rules", "reports", "sql")
 READ_ALL = """
 import json, sys
 opened = []
@@ -169,7 +169,7 @@ def test_a_driver_elsewhere_is_sent_the_settings_and_the_files_of_its_lake(tmp_p
 
 HERE = {"spark_remote", "spark_master", "jars_path", "driver_memory"}
 """Of this machine alone."""
-SHIPPED = {"lake_spec", "views_path", "checks_path", "rules_path"}
+SHIPPED = {"lake_spec", "views_path", "checks_path", "reports_path", "rules_path"}
 """Files in the zip, where the defaults look."""
 SECRET = {"serving_url", "jdbc_url", "jdbc_password", "kafka_properties", "spark_remote"}
 VALUES = {

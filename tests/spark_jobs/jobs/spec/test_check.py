@@ -118,6 +118,19 @@ def test_rules_that_no_mart_uses_are_looked_at_too(monkeypatch, capsys, tmp_path
     assert main(["spec", "check"]) == 0
 
 
+def test_the_report_of_the_lake_is_looked_at_too(monkeypatch, capsys, tmp_path):
+    text = (INCLUDE / "reports" / "company.yaml").read_text(encoding="utf-8")
+    (tmp_path / "company.yaml").write_text(text.replace("chart: number", "chart: pie"), encoding="utf-8")
+    monkeypatch.setenv("LAKEHOUSE_LAKE_SPEC", str(INCLUDE / "lakes" / "company.yaml"))
+    assert main(["spec", "check"]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("LAKEHOUSE_REPORTS_PATH", str(tmp_path))
+    assert main(["spec", "check"]) == 2
+    printed = capsys.readouterr()
+    assert f"{tmp_path}/company.yaml:6: picture Revenue of the shop: chart 'pie' is unknown" in printed.out
+    assert "company.yaml:6" in printed.err
+
+
 def test_it_needs_neither_java_nor_jars(tmp_path):
     result = run_well("spec", "check", environment={"JAVA_HOME": str(tmp_path), "LAKEHOUSE_JARS_PATH": str(tmp_path)})
     assert (result.job, result.status, result.tables) == ("spec", "done", ())

@@ -22,7 +22,7 @@ from local_stack.demos.company_check import compare, format_comparison
 from local_stack.demos.company_data import Company, by_topic, land
 from local_stack.demos.demo import INGEST_CRON, Steps
 from local_stack.demos.demo_data import DemoFolders
-from local_stack.demos.job_command import run_job
+from local_stack.demos.job_command import run_job, write_report
 from local_stack.demos.lake_view import read_with_rust
 from local_stack.errors import SetupError
 from local_stack.lakes import make_lakes, of_one_lake
@@ -127,6 +127,7 @@ def run(argv: list[str]) -> int:
     )
     with stack.folder.stopping():
         _follow(lake, stack)
+    say(f"pictures of the lake: {write_report(folders.base, environ)}")
     for line in lake.wrong:
         say(f"WRONG {line}")
     steps.report("done: every step gave what it must" if not lake.wrong else f"{len(lake.wrong)} differences")

@@ -11,14 +11,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from local_stack.console import say
 from local_stack.demos.chain import Chain
 from local_stack.demos.correction import choose_correction, land_correction
 from local_stack.demos.demo_data import TOPIC, Arrivals, DemoFolders, build_parser
 from local_stack.demos.demo_report import build_quality, build_report
-from local_stack.demos.job_command import run_job
+from local_stack.demos.job_command import write_report
 from local_stack.demos.lake_view import check_lake, rows_of, view_lake
 from local_stack.demos.layer_changes import build_changes, check_correction, read_marts
 from local_stack.demos.truth_check import Truth
@@ -94,7 +93,8 @@ def run(argv: list[str]) -> int:
         validated = stack.airflow.api.result(QUALITY, chain.run_once(QUALITY), "validate")
         steps.report("checked; stopping Spark and Airflow")
     quality = JobResult.from_json(json.dumps(validated))
-    pictures = _write_report(folders, environ)
+    # Names are made up, so that all agents are named.
+    pictures = write_report(folders.base, environ, "agent")
     print(f"\n{build_report(spec, views, settings, datetime.now(UTC), pictures)}", flush=True)
     print(f"\nOne correction through all layers: {correction}\n", flush=True)
     print(f"{build_changes(spec, correction, before, after)}\n", flush=True)
@@ -103,13 +103,6 @@ def run(argv: list[str]) -> int:
         say(f"WRONG {line}")
     steps.report(f"the tables are NOT what they should be: {len(wrong)} differences" if wrong else ALL_IS_WELL)
     return NOT_THE_TRUTH if wrong else 0
-
-
-def _write_report(folders: DemoFolders, environ: Mapping[str, str]) -> Path:
-    """The lake's report, beside the lake; names are made up, so that all agents are named."""
-    path = folders.base.parent / "report.html"
-    run_job(["report", "--output", str(path), "--overwrite", "--people", "agent"], environ)
-    return path
 
 
 def _take_in(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from local_stack.errors import SetupError, find_reason
 from local_stack.layout import PROJECT_ROOT
@@ -31,3 +32,11 @@ def run_job(words: Sequence[str], environ: Mapping[str, str] = os.environ, *, is
     if is_shown:
         print("\n".join(shown), flush=True)
     return JobResult.from_json(result)
+
+
+def write_report(lake: Path, environ: Mapping[str, str], *people: str) -> Path:
+    """The report of a lake, beside its folder; SetupError when it cannot be written. Of ``people`` names are shown."""
+    path = lake.parent / "report.html"
+    shown = ["--people", ",".join(people)] if people else []
+    run_job(["report", "--output", str(path), "--overwrite", *shown], environ)
+    return path

@@ -70,8 +70,8 @@ def page_of(report: Report) -> str:
 
 def _about(report: Report) -> str:
     instants = [i for page in report.pictures for each in page for i in each.instants.values() if i]
-    as_of = f"as of {_time(max(instants), report)}" if instants else "nothing was made yet"
-    return f"lake {report.lake}, {as_of}"
+    newest = f"newest commit {_time(max(instants), report)}" if instants else "nothing was made yet"
+    return f"lake {report.lake}, {newest}; each picture says as of when it is"
 
 
 def _foot(report: Report) -> str:
@@ -129,8 +129,8 @@ def _content(picture: Picture, name: str) -> Iterator[Markup]:
 def _notes(series: Series, spec: PictureSpec) -> Iterator[str]:
     if series.newest:
         yield f"{spec.newest} {series.newest}"
-    if series.others and spec.chart is Chart.COLUMNS:
-        yield f"{series.others} older not shown"
+    if series.others and spec.chart is not Chart.BARS:
+        yield f"{series.others} {'older' if spec.chart is Chart.COLUMNS else 'more'} not shown"
     if series.missing:
         yield f"{series.missing} rows without a value"
 

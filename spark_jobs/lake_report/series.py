@@ -41,7 +41,7 @@ class Series:
         points: as they are shown.
         every: those and the others, for the table beside the picture.
         newest: of a picture of the newest rows, the value that they have.
-        others: how many labels the last bar is of, or how many older columns are not shown.
+        others: how many labels the last bar is of, or how many older columns or later steps are not shown.
         missing: rows that have no value.
     """
 
@@ -110,8 +110,9 @@ def series_of(answer: Answer, picture: PictureSpec, *, time_zone: str, hide: Hid
         return " · ".join(parts)
 
     if picture.chart is Chart.FUNNEL:
-        points = _funnel(sums, picture, shown)
-        return Series(points=points, every=points, newest=words, missing=missing)
+        every = _funnel(sums, picture, shown)
+        kept, beyond = every[: picture.limit], len(every[picture.limit :])
+        return Series(points=kept, every=every, newest=words, others=beyond, missing=missing)
     return _bars(sums, picture, shown, words, missing)
 
 
@@ -188,7 +189,7 @@ def _funnel(sums: Mapping[Any, _Sum], picture: PictureSpec, shown: Callable[[Any
     """By their places, those without one last."""
     known = sorted((key for key in sums if sums[key].place is not None), key=lambda key: sums[key].place)
     order = [*known, *sorted((key for key in sums if sums[key].place is None), key=str)]
-    values = {key: sums[key].result(picture) for key in order[: picture.limit]}
+    values = {key: sums[key].result(picture) for key in order}
     first = next((value for value in values.values() if value is not None), None)
     return tuple(
         Point(label=shown(key), value=value, share=100 * value / first if first and value is not None else None)

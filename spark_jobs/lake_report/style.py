@@ -43,5 +43,6 @@ svg .grid { stroke: var(--line); }
 svg .axis { stroke: var(--soft); }
 @media print { :root { --back: #ffffff; --text: #000000; --soft: #444444; --line: #bbbbbb; --link: #000000;
   --bar: #2a6fb5; --below: #b3501e; --bad: #b3261e; } nav { display: none; }
-  svg .bar { print-color-adjust: exact; } }
+  svg .bar { print-color-adjust: exact; } summary { display: none; }
+  details::details-content { content-visibility: visible; block-size: auto; } }
 """

@@ -115,6 +115,10 @@ class PictureSpec:
                 yield ContractError(f"{what}: {name} is for chart {of}; take it out", at=(name,))
             if is_needed and not is_given and chart is of:
                 yield ContractError(f"{what}: chart {of} needs {name}; add it")
+        if self.most and chart is Chart.NUMBER:
+            yield ContractError(f"{what}: most is for bars and columns; take it out", at=("most",))
+        if self.per and self.unit:
+            yield ContractError(f"{what}: a share is in percent, so unit has no meaning; take it out", at=("unit",))
         if self.per and chart is Chart.FUNNEL:
             yield ContractError(f"{what}: a funnel shows shares of its first step; take per out", at=("per",))
 

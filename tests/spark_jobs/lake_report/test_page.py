@@ -125,7 +125,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ROWS)
 def test_whatever_the_values_are_the_page_is_whole_and_has_no_script_and_no_other_host(rows: list[Any]):
     text = page(rows)
@@ -143,7 +143,7 @@ def test_whatever_the_values_are_the_page_is_whole_and_has_no_script_and_no_othe
     assert "@import" not in STYLE
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(ROWS)
 def test_each_picture_has_a_title_and_a_table_with_the_same_values(rows: list[Any]):
     root = Tree(page(rows)).root
@@ -217,7 +217,7 @@ def test_what_is_late_is_said_above_the_pictures_and_at_each():
 def test_it_says_as_of_when_and_is_known_as_a_report():
     text = page([("a", "2026-01-01", 1)])
     assert MARK in text[:400]
-    assert "lake sales, as of 2026-01-01 11:02:03" in text
+    assert "lake sales, newest commit 2026-01-01 11:02:03" in text
     assert "made 2026-01-01 12:00:00; times are of UTC" in text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.contracts.answers import Answer
@@ -47,6 +47,7 @@ def is_known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(LABELS, VALUES), max_size=60), st.integers(1, 8))
 def test_bars_are_the_sums_by_label_and_no_value_is_lost(rows: list[tuple[Any, Any]], most: int):
     series = shown(rows, picture(Chart.BARS, label=("who",), most=most))
@@ -66,6 +67,7 @@ def test_bars_are_the_sums_by_label_and_no_value_is_lost(rows: list[tuple[Any, A
     assert series.missing == sum(not is_known(value) for _, value in rows)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=30))
 def test_a_share_is_of_the_rows_that_have_both_values_and_of_nothing_it_is_none(rows: list[tuple[Any, Any]]):
     (point,) = shown(rows, picture(Chart.NUMBER, per="of_all")).points
@@ -74,6 +76,7 @@ def test_a_share_is_of_the_rows_that_have_both_values_and_of_nothing_it_is_none(
     assert point.value == (100 * sum(value for value, _ in both) / whole if whole else None)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(-9, 9)), max_size=40), st.integers(1, 100))
 def test_hours_without_rows_are_zero_and_the_newest_are_shown(rows: list[tuple[int, int]], most: int):
     start = at(2026, 3, 27, 22)  # noon and night, over the hour that summer time leaves out
@@ -146,6 +149,8 @@ def test_a_funnel_keeps_its_order_and_shares_are_of_its_first_step():
     found = [(point.label, point.value, point.share) for point in series.points]
     expected = (("Lead", 40, "100"), ("Visit", 0, "0"), ("Offer", 10, "25"), ("?", 3, "7.5"))
     assert found == [(label, Fraction(value), Fraction(share)) for label, value, share in expected]
+    short = shown(rows, picture(Chart.FUNNEL, label=("step",), order="place", most=1))
+    assert (len(short.points), len(short.every), short.others) == (1, 4, 3)
     nothing = shown([("Lead", 0, 1), ("Visit", 2, 2)], picture(Chart.FUNNEL, label=("step",), order="place"))
     assert [point.share for point in nothing.points] == [None, None]
 
@@ -168,6 +173,7 @@ def test_labels_of_several_columns_stay_apart():
     assert [point.label for point in series.points] == [f"{NOT_KNOWN} · EUR", "a · USD", "a · EUR"]
 
 
+@settings(max_examples=40)
 @given(
     st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**30), max_value=10**30),
     st.integers(0, 6),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
 from spark_jobs.contracts.errors import raise_all
@@ -30,7 +30,7 @@ def report_of(declared: ReportSpec, reader: ViewReader, now: datetime, *, people
     spec = reader.spec
     hidden = People.of(declared, reader.views, spec, shown=people)
     raise_all(hidden.mistakes(declared))
-    rows = {view: reader.read(view, columns) for view, columns in _columns(declared.pictures).items()}
+    rows = {view: reader.read(view, columns) for view, columns in columns_of(declared).items()}
     # Looked at after the rows were read: what came meanwhile counts as missing in them.
     sources = Sources(spec=spec, seen=lake_overview(spec, reader.settings, now))
 
@@ -48,10 +48,10 @@ def report_of(declared: ReportSpec, reader: ViewReader, now: datetime, *, people
     )
 
 
-def _columns(pictures: Sequence[PictureSpec]) -> dict[str, tuple[str, ...]]:
+def columns_of(declared: ReportSpec) -> dict[str, tuple[str, ...]]:
     """Of each view the columns that any picture needs."""
     found: dict[str, dict[str, None]] = {}
-    for each in pictures:
+    for each in declared.pictures:
         found.setdefault(each.view, {}).update(dict.fromkeys(each.columns))
     return {view: tuple(columns) for view, columns in found.items()}
 

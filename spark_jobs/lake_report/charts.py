@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from spark_jobs.lake_docs.markup import Markup, element, joined
 from spark_jobs.lake_report.numbers import ticks_of, write_number, write_short
@@ -14,7 +16,8 @@ _ROW, _BAR, _TEXT = 44, 16, 15
 """Of a bar: the height of all of it, of the bar, and where its text is."""
 _TOP, _PLOT, _BOTTOM, _LEFT = 14, 170, 24, 13
 """Of columns: heights above, of the plot and below; the part of the width that the axis has, in percent."""
-_MOST_LABEL = 34
+_LINE, _LEAST_LABEL = 44, 8
+"""Characters of a label and its value that a phone has side by side, and those that a label has at least."""
 _MOST_TIMES = 4
 
 
@@ -51,9 +54,11 @@ def _bars(points: Sequence[Point], picture: PictureSpec) -> tuple[Markup, int]:
 
 def _bar(point: Point, at: int, low: Fraction, high: Fraction, picture: PictureSpec) -> Markup:
     top = at * _ROW
+    value = value_of(point, picture)
+    label = _short(point.label, max(_LEAST_LABEL, _LINE - len(value)))
     parts = [
-        element("text", _short(point.label), x="0", y=top + _TEXT, class_="label"),
-        element("text", value_of(point, picture), x="100%", y=top + _TEXT, text_anchor="end"),
+        element("text", label, x="0", y=top + _TEXT, class_="label"),
+        element("text", value, x="100%", y=top + _TEXT, text_anchor="end"),
     ]
     if point.value is not None and high > low:
         start = _percent(min(point.value, Fraction(0)) - low, high - low)
@@ -112,5 +117,8 @@ def _percent(part: Fraction, whole: Fraction) -> str:
     return f"{float(100 * part / whole):.3f}%" if whole else "0%"
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= _MOST_LABEL else f"{label[: _MOST_LABEL - 1]}…"
+def _short(label: str, most: int) -> str:
+    """As much of the label as has room; the table has all of it. Wide characters have the room of two."""
+    widths = accumulate(2 if east_asian_width(each) in "WF" else 1 for each in label)
+    fitting = sum(width <= most for width in widths)
+    return label if fitting == len(label) else f"{label[: fitting - 1]}…"

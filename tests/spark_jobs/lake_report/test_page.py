@@ -190,6 +190,16 @@ def test_bars_and_columns_below_zero_begin_at_it():
     assert ends[0][1] - ends[0][0] == pytest.approx(3 * (ends[1][1] - ends[1][0]), abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("x" * 60, f"{'x' * 32}…"), ("x" * 33, "x" * 33), ("名" * 30, f"{'名' * 15}…"), ("名" * 16, "名" * 16)],
+)
+def test_a_label_leaves_room_for_its_value_on_a_phone(name: str, shown: str):
+    root = Tree(page([(name, "2026-01-01", 123456)])).root  # "123,456 EUR" leaves 33 of 44 characters
+    label, value = root.named("figure")[1].named("svg")[0].named("text")
+    assert (label.text, value.text) == (shown, "123,456 EUR")
+
+
 def test_an_empty_view_has_pictures_that_say_so():
     root = Tree(page([])).root
     figures = [each.whole_text for each in root.named("figure")]

@@ -9,7 +9,8 @@ Once a day, from the event history of every sale, partitioned by month:
 - `slow_milestones`, `slow_agent_performance`: what each agent's month counts under the business rules of its version.
 
 A run takes in what was committed since the last one: a correction to data months old rewrites the months it touches and
-no others.
+no others. Then `serve` copies units, agents' success and their performance to the serving store, as in
+`fast_layer` (`docs/serving.md`).
 
 - **Safe to retry:** what was read is recorded in the commits; the same rows again make no commit.
 - **Today's results now:** trigger the DAG; it need not wait for midnight.
@@ -26,7 +27,7 @@ from airflow.sdk import dag
 
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, clock_schedule
-from lakehouse_provider.tasks import mart_task, quality_task
+from lakehouse_provider.tasks import served_layer
 
 LAYER = "slow"
 
@@ -45,7 +46,7 @@ def slow_layer(lake: Lake) -> None:
         params=DATE_PARAMS,
     )
     def tasks() -> None:
-        mart_task(lake.assets, LAYER) >> quality_task(lake.assets, lake.assets.layer(LAYER))
+        served_layer(lake, LAYER)
 
     tasks()
 

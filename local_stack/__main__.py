@@ -30,6 +30,7 @@ COMMANDS = {
     ),
     "bucket": Command("servers.bucket", "make a bucket on the S3 server, unless it is there"),
     "sbom": Command("install.sbom", "write the list of every package and jar, with the day each was released"),
+    "dashboards": Command("install.superset_dashboards", "write Superset's dashboards as the ZIP that it imports"),
     "demo": Command("demos.demo", "run the whole pipeline through Airflow on generated data and check the result"),
     "company": Command("demos.company", "a company's databases, files and sales in one lake; every step is checked"),
     "cloud": Command("demos.cloud", "the same on an S3 server, with a Hive metastore, Trino, Glue and Athena's client"),

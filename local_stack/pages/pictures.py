@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from local_stack.console import say
 from local_stack.errors import SetupError
 from local_stack.layout import PROJECT_ROOT
+from local_stack.pages.browser import find as _find
+from local_stack.pages.browser import open_browser as _browser
+from local_stack.pages.browser import settle as _settle
 from local_stack.servers.airflow_home import USER, AirflowHome
 from local_stack.servers.services import RunFolder, run_path
 from spark_jobs.contracts.dag_ids import DAG_IDS
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Show = Callable[["Chrome", AirflowHome], None]
 IMAGES = PROJECT_ROOT / "docs" / "images"
-WAIT_SECONDS = 60.0
 WIDE, HIGH, TALL = (1440, 940), (1440, 1300), (1180, 1560)
 """Sizes of the browser's window; it takes some of the height for itself."""
 
@@ -43,7 +42,7 @@ def run(argv: list[str]) -> int:
     folder = RunFolder(run_path(os.environ) / "up")
     if folder.find("api-server") is None or not set(names) <= set(PICTURES):
         raise SetupError(f"pictures are taken of what make up left running, and are called {', '.join(PICTURES)}")
-    with open_browser() as browser:
+    with _browser() as browser:
         airflow = AirflowHome(folder)
         _sign_in(browser, airflow)
         for name in names:
@@ -54,26 +53,6 @@ def run(argv: list[str]) -> int:
             browser.save_screenshot(str(IMAGES / f"{name}.png"))
             say(f"pictures: {name}.png")
     return 0
-
-
-@contextmanager
-def open_browser() -> Iterator[Chrome]:
-    """Chromium without a window, until the block ends; SetupError where it is not installed."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    driver, browser = shutil.which("chromedriver"), shutil.which("chromium")
-    if not driver or not browser:
-        raise SetupError("Chromium is not installed; Debian: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--lang=en-US"):
-        options.add_argument(argument)
-    chrome = webdriver.Chrome(options=options, service=Service(driver))
-    try:
-        yield chrome
-    finally:
-        chrome.quit()
 
 
 def _sign_in(browser: Chrome, airflow: AirflowHome) -> None:
@@ -158,29 +137,6 @@ def _show_data_docs(browser: Chrome, airflow: AirflowHome) -> None:
     if not page.exists():
         raise SetupError(f"there is no {page}; run data_quality first")
     browser.get(page.as_uri())
-
-
-def _find(browser: Chrome, path: str) -> Any:
-    from selenium.common.exceptions import WebDriverException
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.expected_conditions import element_to_be_clickable
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    wait = WebDriverWait(browser, WAIT_SECONDS, ignored_exceptions=[WebDriverException])  # a page on its way to another
-    return wait.until(element_to_be_clickable((By.XPATH, path)))
-
-
-def _settle(browser: Chrome) -> None:
-    """Wait until the page looks the same for a second: what scripts request comes late and moves things.
-
-    A page with something at work on it never does; ten seconds are enough then.
-    """
-    looks = b""
-    for _ in range(10):
-        time.sleep(1)
-        before, looks = looks, browser.get_screenshot_as_png()
-        if looks == before:
-            return
 
 
 PICTURES: dict[str, tuple[tuple[int, int], Show]] = {

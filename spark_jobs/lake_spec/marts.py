@@ -142,6 +142,8 @@ class MartSpec(Described):
     """Of a stitch mart: its cache's cut is moved when more commits than this came after it."""
     freshness: FreshnessPromise | None = None
     """What it promises instead of what the lake does for all tables."""
+    served: bool = True
+    """``serve`` copies it to the serving store."""
 
     def __post_init__(self) -> None:
         raise_all(self._mistakes())
@@ -168,7 +170,7 @@ class MartSpec(Described):
         Commits of earlier releases have nothing else (:mod:`spark_jobs.lake_spec.definitions`): it must not change.
         """
         facts = asdict(self)
-        for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness", *DESCRIBING):
+        for name in ("layer", "type", "buckets", "max_commits_after_cut", "freshness", "served", *DESCRIBING):
             del facts[name]
         for read in facts["reads"]:
             if not read["at"]:  # which earlier releases do not have

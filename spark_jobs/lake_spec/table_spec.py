@@ -66,7 +66,8 @@ class TableSpec(Described):
 
     ``is_found`` says that no entry declares it: it was made because a pattern has its table at the source.
     ``nulls`` is what null means in its columns; None for the source's rule. ``null_columns`` are the exceptions.
-    With ``history`` a table beside it keeps every event about its rows.
+    With ``history`` a table beside it keeps every event about its rows. With ``served`` the serving store has its rows
+    beside the marts, so that dashboards join names that are the newest.
     """
 
     name: str
@@ -89,6 +90,7 @@ class TableSpec(Described):
     found: tuple[str, ...] = ()
     is_found: bool = False
     history: bool = False
+    served: bool = False
     has_default_deletes: bool = field(default=False, init=False, repr=False, compare=False)
     """True when its entry does not declare ``deletes``."""
     names_beside: Mapping[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from spark_jobs.lake_spec.marts import CELL_ID
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.table_spec import TECHNICAL
+from spark_jobs.lake_spec.table_spec import TECHNICAL, TableSpec
 from spark_jobs.lake_spec.versions import OF_AN_EVENT, history_columns
 
 
@@ -28,6 +28,11 @@ def shown_columns(table: str, stored: Iterable[str], spec: LakeSpec) -> tuple[st
         return (*declared.key, *(name for name in declared.columns if name in names))
     own = TECHNICAL if declared is not None else ()
     return tuple(name for name in names if not is_technical(name) and name not in own)
+
+
+def served_tables(spec: LakeSpec) -> tuple[TableSpec, ...]:
+    """Tables whose rows the serving store has beside the marts."""
+    return tuple(table for table in spec.tables if table.served)
 
 
 def hides_deleted(table: str, spec: LakeSpec) -> bool:

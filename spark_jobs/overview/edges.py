@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from spark_jobs.contracts.instants import BEGINNING, moment_of
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.visible import served_tables
 from spark_jobs.overview.kinds import STORE, files_of, kinds_of
 from spark_jobs.overview.models import Edge, NodeKind, TableKind
 from spark_jobs.quality.freshness import FreshnessOfLake
@@ -59,9 +60,10 @@ def _edge(freshness: FreshnessOfLake, timelines: Mapping[str, Timeline], source:
 
 def _of_store(freshness: FreshnessOfLake, timelines: Mapping[str, Timeline]) -> Iterator[Edge]:
     served = ServedPlaces(freshness.settings)
-    for mart in freshness.spec.marts:
-        timeline = timelines.get(mart.name)
-        if timeline and timeline.writes and (place := served.read(mart.name)):
+    marts, tables = freshness.spec.marts, served_tables(freshness.spec)
+    for name in (*(mart.name for mart in marts), *(table.name for table in tables)):
+        timeline = timelines.get(name)
+        if timeline and timeline.writes and (place := served.read(name)):
             yield _to_reader(STORE, place, timeline, NodeKind.STORE)
 
 

@@ -12,14 +12,15 @@ from spark_jobs.lake_spec.visible import hides_deleted, shown_columns
 
 def visible_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
     """Stored rows of a table, as its readers see them: no tombstones, no ``<column>_order``, no technical columns."""
-    return _live_rows(rows_df, table, spec).select(*shown_columns(table, rows_df.columns, spec))
+    return live_rows(rows_df, table, spec).select(*shown_columns(table, rows_df.columns, spec))
 
 
 def rows_to_check(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
     """The same, for expectations: rows of a table at the source with ``row_key`` too, which is unique."""
     key = [ROW_KEY] if spec.mirror(table) else []
-    return _live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))
+    return live_rows(rows_df, table, spec).select(*key, *shown_columns(table, rows_df.columns, spec))
 
 
-def _live_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
+def live_rows(rows_df: DataFrame, table: str, spec: LakeSpec) -> DataFrame:
+    """Stored rows of a table that are not ``is_deleted``, with all columns that they are stored with."""
     return rows_df.where(~F.col(IS_DELETED)) if hides_deleted(table, spec) else rows_df

@@ -80,7 +80,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
             {"stitch": "mart", **SERVED, **CHECKED},
             ["sales/sales", "sales/sales_log/split"],
         ),
-        ("slow_layer", {"slow": "mart", **CHECKED}, []),
+        ("slow_layer", {"slow": "mart", **SERVED, **CHECKED}, []),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
         ("apply_changes", {"plan": "plan", "preview": "preview", "approve": None, "apply": "apply"}, []),
         ("undo_changes", {"plan": "undo", "approve": None, "apply": "undo"}, []),
@@ -145,7 +145,7 @@ def test_a_layers_task_writes_its_marts_and_reads_its_dates(parsed: dict[str, An
     assert task["inlets"] == sorted(asset.name for asset in assets.layer_sources(layer))
 
 
-@pytest.mark.parametrize("layer", ["fast", "stitch"])
+@pytest.mark.parametrize("layer", LAYERS)
 def test_live_answers_are_served_also_when_the_layer_had_nothing_to_do_or_failed(
     parsed: dict[str, Any], layer: str
 ) -> None:

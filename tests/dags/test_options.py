@@ -100,6 +100,7 @@ def test_without_a_form_no_job_is_given_what_no_one_chose(parsed: dict[str, Any]
         "stitch_layer.stitch": ["--layer=stitch"],
         "stitch_layer.serve": ["--layer=stitch"],
         "slow_layer.slow": ["--layer=slow"],
+        "slow_layer.serve": ["--layer=slow"],
         "recompute.plan": ["--layer=slow"],
         "recompute.apply": ["--layer=slow", "--yes"],
         "apply_changes.plan": ["--keep"],

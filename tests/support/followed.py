@@ -31,6 +31,7 @@ FOLLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "docs/erasure.md": ("Erasure: one person removed from the whole lake",),
     "docs/runbooks/doctor.md": ("What the doctor finds",),
+    "docs/dashboards.md": ("In a Superset of your own",),
     "docs/testing.md": ("Planted bugs",),
 }
 OWN_VALUES: Mapping[str, str] = {

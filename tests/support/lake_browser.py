@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from local_stack.pages.pictures import open_browser
+from local_stack.pages.browser import open_browser
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

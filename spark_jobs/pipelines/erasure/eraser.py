@@ -28,7 +28,7 @@ from spark_jobs.pipelines.erasure.unreached import find_unreached, forget_versio
 from spark_jobs.pipelines.ingestion.run import IngestOutcome, ingest_new
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.tables import targets_of
-from spark_jobs.pipelines.serving import serve_marts
+from spark_jobs.pipelines.serving import Served, serve_marts
 from spark_jobs.quality.holds import Holds
 from spark_jobs.sources.delivery import LEDGER_KEY
 from spark_jobs.sources.discovery import checkpoints, read_ledger
@@ -235,10 +235,12 @@ class Eraser(Search):
                 log.info("%s: older states are gone (%d of %d tables)", table, at, len(self.touched))
 
     def _serve(self) -> None:
-        """Serve the touched marts that the store has."""
+        """Serve the touched marts and tables that the store has."""
         if (store := self._store()) is None:
             return
-        if served := [mart for mart in self._marts() if store.served(mart.name)]:
+        tables = (table for table in self.context.spec.tables if table.name in self.touched)
+        known: tuple[Served, ...] = (*self._marts(), *tables)
+        if served := [each for each in known if store.served(each.name)]:
             held = Holds(self.context.settings).held()
             serve_marts(self.context, served, store, held)
         store.vacuum()

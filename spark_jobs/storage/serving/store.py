@@ -50,6 +50,11 @@ class ServingStore:
         with self._sessions.open() as connection, connection.begin():
             return self._tables.read(connection, mart)[0]
 
+    def names(self) -> frozenset[str]:
+        """Marts and tables that the store has, as its record says."""
+        with self._sessions.open() as connection, connection.begin():
+            return frozenset(self._tables.names(connection))
+
     def vacuum(self) -> None:
         """Take rows that were deleted out of the database's files as well."""
         self._sessions.vacuum()

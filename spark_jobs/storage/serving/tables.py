@@ -71,6 +71,10 @@ class ServingTables:
         facts |= {"column_types": json.loads(found["column_types"]), "is_keyed": ROW_KEY in columns}
         return ServedMart(**{**found, **facts}), columns
 
+    def names(self, connection: Connection) -> list[str]:
+        """The marts and tables in the record."""
+        return [str(name) for (name,) in connection.execute(self.record.select().with_only_columns(self.record.c.mart))]
+
     def write(self, connection: Connection, served: ServedMart) -> None:
         """Put the record of a mart in the place of the one there is."""
         times = {name: getattr(served, name) for name in ("true_at", "clock", "served_at")}

@@ -23,18 +23,26 @@ from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import serve as job
+from spark_jobs.lake_spec.naming import columns_of_people
 from spark_jobs.lake_spec.specs import LakeSpec
+from spark_jobs.lake_spec.visible import served_tables
+from spark_jobs.pipelines.serving import serve_marts
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.consumers import ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import mart_layout
 from spark_jobs.storage.lease import hold_tables
+from spark_jobs.storage.serving.address import parse_address
+from spark_jobs.storage.serving.store import ServingStore
 from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.writer import commit
 from tests.support.commands import init, run, run_well
 from tests.support.contexts import CLOCK, context_of, run_in
+from tests.support.envelopes import line, sqlserver
 from tests.support.lakes import Lake
 
 MART, EMPTY = "fast_daily_deals", "fast_hourly_events"
+NAMES = ("units", "projects", "statuses")
+"""Tables that are served beside the marts of any layer."""
 COLUMNS = (
     "cell_id string, day string, project_id bigint, agent_id bigint, deals bigint, contract_total decimal(38,4), "
     "contract_total__count bigint, _hoodie_is_deleted boolean"
@@ -72,10 +80,10 @@ def test_the_newest_commit_is_served_once(lake: Lake):
     one = write(lake, FIRST, is_first=True)
     result = lake.run("serve", layer=["fast"])
     by_mart = {outcome.table: outcome for outcome in result.tables}
-    assert set(by_mart) == {MART, EMPTY}
+    assert set(by_mart) == {MART, EMPTY, *NAMES}
     assert (by_mart[MART].instant, by_mart[MART].rows, by_mart[MART].is_committed) == (one, 3, True)
     assert (by_mart[EMPTY].instant, by_mart[EMPTY].is_committed) == (None, False)
-    assert result.messages == (f"{EMPTY} has no commit yet: nothing to serve",)
+    assert set(result.messages) == {f"{name} has no commit yet: nothing to serve" for name in (EMPTY, *NAMES)}
     assert result.status == DONE
     assert served(lake) == ({one}, [(1, 1), (2, 2), (3, 3)])
     columns = [row[1] for row in query(lake, f"PRAGMA table_info({MART})")]
@@ -158,7 +166,7 @@ def test_every_mart_of_every_layer_is_served_and_no_cache(spec: LakeSpec, layers
     def names_of(**options: Any) -> list[str]:
         return [mart.name for mart in job._marts_of(context_of("serve", Settings(), spec=spec, **options))]
 
-    expected = {mart.name for mart in spec.marts if mart.layer in layers} - set(spec.caches)
+    expected = {mart.name for mart in spec.marts if mart.layer in layers and mart.served} - set(spec.caches)
     assert expected
     for given in (layers, [",".join(layers)], [*layers, *layers]):
         assert set(names_of(layer=given)) == expected
@@ -167,6 +175,63 @@ def test_every_mart_of_every_layer_is_served_and_no_cache(spec: LakeSpec, layers
             assert names_of(layer=given, mart=[mart]) == [mart]
         assert set(names_of(layer=given, mart=sorted(expected))) == expected
         assert set(names_of(layer=given, mart=[",".join(expected)])) == expected
+
+
+def test_tables_with_names_come_with_every_layer_and_none_with_named_marts(spec: LakeSpec):
+    def names_of(**options: Any) -> list[str]:
+        return [table.name for table in job._tables_of(context_of("serve", Settings(), spec=spec, **options))]
+
+    assert sorted(names_of(layer=["slow"])) == sorted(names_of(layer=["fast,stitch"])) == sorted(NAMES)
+    assert names_of(layer=["fast"], mart=[MART]) == []
+
+
+def test_people_and_rows_of_single_sales_stay_in_the_lake(spec: LakeSpec):
+    assert {mart.name for mart in spec.marts if not mart.served} == {
+        "slow_sale_paths",
+        "slow_milestones",
+        "slow_customer_demand",
+    }
+    for table in served_tables(spec):
+        assert not columns_of_people(spec, table.name) & {*table.columns}, "all its columns are in the store"
+
+
+def test_what_is_in_the_store_and_not_served_any_more_is_named(spec: LakeSpec):
+    context = context_of("serve", Settings(), spec=spec, layer=["fast"])
+    there = {MART, "slow_milestones", "agents", "of_another_lake"}
+    assert [line.split(" ")[0] for line in job._left_behind(context, there)] == ["slow_milestones", "agents"]
+    assert job._left_behind(context, {MART, *NAMES}) == []
+
+
+@pytest.mark.hudi
+def test_a_table_is_served_as_it_is_now_without_deleted_rows_and_names_of_people(lake: Lake):
+    """A name changes and a sale is deleted; agents are served for this test, and only their numbers arrive."""
+    spec = load_lake_spec(lake.settings.lake_spec)
+    tables = tuple(replace(table, served=table.name in ("projects", "agents", "sales")) for table in spec.tables)
+    spec = replace(spec, tables=tables, marts=())
+
+    def serve_tables() -> dict[str, list[Any]]:
+        context = context_of("serve", lake.settings, spark=lake.spark, clock=CLOCK, spec=spec, layer=["fast"])
+        store = ServingStore(parse_address(lake.settings), wait_seconds=60)
+        serve_marts(context, served_tables(spec), store, ())
+        columns = {each.name: (each.key_column, *each.columns) for each in served_tables(spec)}
+        columns["agents"] = ("agent_id",)
+        return {name: query(lake, f"SELECT {', '.join(those)} FROM {name}") for name, those in columns.items()}
+
+    def event(op: str, place: int, name: str) -> bytes:
+        row = {"SaleId": 1, "AgentId": 7, "AgentName": "Ann", "ProjectId": 3, "ProjectName": name, "UnitId": 5}
+        return line(sqlserver(op, row, place))
+
+    lake.land("1.jsonl", [event("c", 1, "Old")])
+    lake.run("ingest")
+    lake.run("split")
+    first = serve_tables()
+    assert (first["projects"], first["agents"], len(first["sales"])) == ([(3, "Old")], [(7,)], 1)
+    assert [row[1] for row in query(lake, "PRAGMA table_info(agents)")] == ["agent_id", "row__key"]
+    lake.land("2.jsonl", [event("u", 2, "New"), event("d", 3, "New")])
+    lake.run("ingest")
+    lake.run("split")
+    second = serve_tables()
+    assert (second["projects"], second["agents"], second["sales"]) == ([(3, "New")], [(7,)], [])
 
 
 @pytest.mark.spark

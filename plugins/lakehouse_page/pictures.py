@@ -44,7 +44,7 @@ class Box:
     @property
     def small(self) -> str:
         """As many of its words as fit there."""
-        return cut(self.words, 30)
+        return cut(self.words, 26)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

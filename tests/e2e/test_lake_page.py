@@ -20,7 +20,7 @@ from tests.support.lake_browser import (
 )
 from tests.support.shown_lakes import SHOWN, variables_of
 
-pytestmark = [pytest.mark.services]
+pytestmark = [pytest.mark.services, pytest.mark.slice(name="airflow")]
 PAGES = (
     ("failed", "/lakes/sales"),
     ("failed", "/lakes/sales/tables/units"),
@@ -37,12 +37,9 @@ PAGES = (
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Opens a page of a lake in one browser, whose server finds the lake that was chosen last."""
-    from lakehouse_page import lakes as page_lakes
-
     folder = tmp_path_factory.mktemp("shown")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIRFLOW_HOME", str(folder / "airflow"))
-        patch.setattr(page_lakes, "_SECONDS", 0.0)
         from tests.support.airflow_pages import served_pages
 
         made: dict[str, Path] = {}

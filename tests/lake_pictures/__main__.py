@@ -54,15 +54,15 @@ def main(argv: list[str]) -> int:
         from tests.support.airflow_pages import served_pages
 
         lakes = {name: SHOWN[name](Path(folder) / name) for name in {PICTURES[each].lake for each in names}}
-        for name in names:
-            picture = PICTURES[name]
-            os.environ.pop("LAKEHOUSE_LAKE_SPEC", None)
-            os.environ.update(variables_of(lakes[picture.lake]))
-            with served_pages() as (address, token), lake_browser(address, token) as browser:
+        with served_pages() as (address, token), lake_browser(address, token) as browser:
+            for name in names:
+                picture = PICTURES[name]
+                os.environ.pop("LAKEHOUSE_LAKE_SPEC", None)
+                os.environ.update(variables_of(lakes[picture.lake]))
                 set_look(browser, is_dark=picture.is_dark, size=picture.size)
                 browser.get(f"{address}/lakes/sales{picture.page}")
                 (IMAGES / f"{name}.png").write_bytes(take_picture(browser, most_height=picture.most_height))
-            print(f"lake pictures: {name}.png", flush=True)
+                print(f"lake pictures: {name}.png", flush=True)
     return 0
 
 

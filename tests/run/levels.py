@@ -21,7 +21,7 @@ CHECK = f"not slice and not ({_ANY_ENGINE})"
 SHORT = f"not slice and ({_ANY_ENGINE})"
 """With Spark, Hudi, servers or Airflow: what `make test` runs after `make check`."""
 SLICES = {
-    "airflow": "alerts out of a running Airflow; two lakes in one; the stack started, started again and stopped",
+    "airflow": "alerts out of a running Airflow; two lakes in one; the stack up and down; the lake page in Chromium",
     "airflow-approvals": "recompute, changed marts and erase with their approvals, in a running Airflow",
     "airflow-backfills": "backfills, also beside scheduled runs, and a killed task, in a running Airflow",
     "cloud": "jobs and the whole pipeline on an S3 server, their rights, a metastore, Trino and Athena's client",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from threading import Thread
 from typing import Any
 
@@ -54,15 +56,19 @@ def session_of(app: FastAPI, role: str | None) -> str:
 
 @contextmanager
 def served_pages() -> Iterator[tuple[str, str]]:
-    """The lake page on a port, until the block ends: its address, and a session that may see all of it."""
+    """The lake page on a port, until the block ends: its address, and a session that may see all of it.
+
+    It reads settings and lake spec at each request.
+    """
     import uvicorn
 
     from lakehouse_page.app import PREFIX, make_app
+    from lakehouse_page.lakes import ShownLakes
 
     make_tables()
     with airflow_app() as airflow:
         app = FastAPI()
-        app.mount(PREFIX, make_app())
+        app.mount(PREFIX, make_app(ShownLakes(clock=partial(next, count(0.0, 60.0)))))
         port = free_port()
         server = uvicorn.Server(uvicorn.Config(app, host=LOOPBACK, port=port, log_level="error"))
         thread = Thread(target=server.run, daemon=True)

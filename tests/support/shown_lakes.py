@@ -78,6 +78,7 @@ def expired(folder: Path) -> SeenLake:
 
 def many(folder: Path) -> SeenLake:
     """Two hundred tables."""
+    folder.mkdir(parents=True, exist_ok=True)
     document = read_shipped_spec()
     first = document["tables"][0]
     shipped = len(SPEC.table_names)

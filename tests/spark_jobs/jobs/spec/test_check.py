@@ -6,6 +6,7 @@ processes, and what is wrong in this one.
 
 from __future__ import annotations
 
+import re
 import json
 import shutil
 from collections.abc import Callable
@@ -204,7 +205,8 @@ def test_lines_are_in_the_order_of_files_and_lines(lake, refused: Refused):
     path.write_text(text)
     lines, _ = refused(lake)
     assert [line.split(":")[0] for line in lines] == [str(path)] * 3
-    assert [int(line.split(":")[1]) for line in lines] == [6, 46, 93]
+    wrong = [at for at, line in enumerate(text.splitlines(), 1) if re.search("Mars|key: house|archive: 240", line)]
+    assert [int(line.split(":")[1]) for line in lines] == wrong
     assert all("; " in line for line in lines)
 
 

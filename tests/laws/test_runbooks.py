@@ -25,7 +25,7 @@ from tests.support.lakes import SpecLake, copy_lake
 from tests.support.schedules import build_schedule
 from tests.support.service_lakes import HUNGRY, make_service_lake
 
-pytestmark = pytest.mark.hudi
+pytestmark = [pytest.mark.hudi, pytest.mark.slice(name="jobs")]
 TARGETS = {**HUNGRY, "cluster_small_files": 1, "archive_commits": 240, "keep_commits": 10}
 
 

@@ -41,7 +41,7 @@ SLICES = {
     "faults-stops-2": "the same in services and restores",
     "faults-weather": "requests to an object store fail, late or half-way, beside tables, jobs and two writers",
     "faults-zombies": "writers and services paused or killed while their retry works",
-    "jobs": "more cases of single jobs: erase, restore, quarantine, resync, mirrors, where Kafka's topics begin",
+    "jobs": "more cases of single jobs: erase, restore, quarantine, resync, mirrors, Kafka's beginnings; runbooks",
     "laws": "more seeds of the laws: deliveries in any order, runs that die, processes that are killed",
     "laws-marts": "more seeds of the laws of marts",
     "live": "SQL statements followed from a database through Debezium, Kafka and Airflow into the lake",

@@ -45,7 +45,10 @@ def findings_of_reading(reading: LakeReading) -> list[Finding]:
     usable = {name: line for name, line in reading.timelines.items() if name not in reading.problems}
     return [
         *_unreadable(reading),
-        *chain.from_iterable(check_timeline(line, targets[name], reading.now) for name, line in usable.items()),
+        *chain.from_iterable(
+            check_timeline(line, targets[name], reading.now, may_have_clock=name in spec.mart_names)
+            for name, line in usable.items()
+        ),
         *check_consumers(usable, reading.consumers),
         *check_lag(places_of(reading.consumers, usable), targets),
         *(_held(hold) for hold in reading.held.values()),

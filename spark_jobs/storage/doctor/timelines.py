@@ -25,11 +25,16 @@ _LONG = 2
 _NEXT_WRITER = "the next job that writes the table waits for it or rolls it back; lakehouse doctor repair does so now"
 
 
-def check_timeline(timeline: Timeline, targets: ServiceTargets, clock: datetime) -> Iterator[Finding]:
-    """Findings from a table's timeline alone, and from the heartbeats of what it has unfinished."""
+def check_timeline(
+    timeline: Timeline, targets: ServiceTargets, clock: datetime, *, may_have_clock: bool = True
+) -> Iterator[Finding]:
+    """Findings from a table's timeline alone, and from the heartbeats of what it has unfinished.
+
+    Commits of a table that cannot have the clock of a mart are not read for it.
+    """
     yield from _unfinished(timeline)
     yield from _plans(timeline, clock)
-    yield from _ahead(timeline)
+    yield from _ahead(timeline, may_have_clock=may_have_clock)
     if (commits := len(timeline.writes)) > _LONG * targets.archive_commits:
         yield Finding(
             table=timeline.table,
@@ -50,10 +55,9 @@ def _unfinished(timeline: Timeline) -> Iterator[Finding]:
 
     A heartbeat that goes on is of a writer at work, for as long as a write may take.
     """
-    heartbeats = Heartbeats(timeline.table, timeline.path)
     for instant in timeline.unfinished:
         held = "; consumers wait below it" if instant in timeline.pending_writes else ""
-        age = heartbeats.age(instant)
+        age = Heartbeats(timeline.table, timeline.path).age(instant)
         if age == float("inf"):
             ailment, what = Ailment.PENDING_WRITE, f"a write of {instant} did not end, and has no heartbeat{held}"
         elif age > heartbeat_seconds():
@@ -94,7 +98,7 @@ def _plans(timeline: Timeline, clock: datetime) -> Iterator[Finding]:
             )
 
 
-def _ahead(timeline: Timeline) -> Iterator[Finding]:
+def _ahead(timeline: Timeline, *, may_have_clock: bool) -> Iterator[Finding]:
     """By this machine's clock, as writers judge it: that of the run may be any earlier one."""
     now = machine_now()
     ahead = commits_ahead(timeline, now)
@@ -106,7 +110,7 @@ def _ahead(timeline: Timeline) -> Iterator[Finding]:
             what=f"{times} is later than now: it hides every commit before that time, so nothing writes the table",
             then="correct the clock of this machine; when it is right, lakehouse doctor repair",
         )
-    text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY)
+    text = timeline.newest_metadata(METADATA_PREFIX + CLOCK_KEY) if may_have_clock else None
     if text and not ahead and is_ahead(parse_clock(text), now):
         yield Finding(
             table=timeline.table,

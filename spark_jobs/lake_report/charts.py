@@ -38,8 +38,7 @@ def chart_of(series: Series, picture: PictureSpec, name: str) -> Markup:
 
 def value_of(point: Point, picture: PictureSpec) -> str:
     """The value of a point for people."""
-    text = write_number(point.value, picture.digits, "%" if picture.per else picture.unit)
-    return f"{text} ({write_number(point.share, 1, '%')})" if point.share is not None else text
+    return write_number(point.value, picture.digits, "%" if picture.per else picture.unit)
 
 
 def _bars(points: Sequence[Point], picture: PictureSpec) -> tuple[Markup, int]:

@@ -138,7 +138,6 @@ def _notes(series: Series, spec: PictureSpec) -> Iterator[str]:
 def _table(series: Series, spec: PictureSpec) -> Markup:
     value = f"{spec.value} per {spec.per}" if spec.per else spec.value
     header = [" · ".join(spec.label), f"{value} ({spec.unit})" if spec.unit else value]
-    header += ["of the first"] if spec.chart is Chart.FUNNEL else []
     head = element(
         "tr", *(element("th", text, scope="col", class_="value" if at else None) for at, text in enumerate(header))
     )
@@ -151,10 +150,8 @@ def _table(series: Series, spec: PictureSpec) -> Markup:
 
 
 def _line(point: Point, spec: PictureSpec) -> Markup:
-    values = [write_number(point.value, spec.digits, "%" if spec.per else "")]
-    values += [write_number(point.share, 1, "%")] if spec.chart is Chart.FUNNEL else []
-    cells = (element("td", text, class_="value") for text in values)
-    return element("tr", element("th", point.label, scope="row", dir="auto"), *cells)
+    value = write_number(point.value, spec.digits, "%" if spec.per else "")
+    return element("tr", element("th", point.label, scope="row", dir="auto"), element("td", value, class_="value"))
 
 
 def _origin(picture: Picture, report: Report) -> Iterator[Markup]:

@@ -26,11 +26,10 @@ Hide = Callable[[str, object], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One label; ``value`` is None where nothing is known, such as a share of nothing. ``share`` is of the first."""
+    """One label; ``value`` is None where nothing is known, such as a share of nothing."""
 
     label: str
     value: Fraction | None
-    share: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +188,7 @@ def _funnel(sums: Mapping[Any, _Sum], picture: PictureSpec, shown: Callable[[Any
     """By their places, those without one last."""
     known = sorted((key for key in sums if sums[key].place is not None), key=lambda key: sums[key].place)
     order = [*known, *sorted((key for key in sums if sums[key].place is None), key=str)]
-    values = {key: sums[key].result(picture) for key in order}
-    first = next((value for value in values.values() if value is not None), None)
-    return tuple(
-        Point(label=shown(key), value=value, share=100 * value / first if first and value is not None else None)
-        for key, value in values.items()
-    )
+    return tuple(Point(label=shown(key), value=sums[key].result(picture)) for key in order)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], picture: PictureSpec, time_zone: str, newest: str) -> Series:

@@ -25,7 +25,7 @@ class Chart(StrEnum):
     COLUMNS = "columns"
     """A column for each step of time, the newest last; steps without rows are 0."""
     FUNNEL = "funnel"
-    """A bar for each label in its order, each with its share of the first."""
+    """A bar for each label, in the order of another column."""
 
 
 class Step(StrEnum):
@@ -109,18 +109,16 @@ class PictureSpec:
             yield ContractError(f"{what}: chart {chart} {'has no' if self.label else 'needs a'} label; {way}")
         if chart is Chart.COLUMNS and len(self.label) > 1:
             yield ContractError(f"{what}: chart columns has one label, the time; name one column", at=("label",))
-        for name, of, is_needed in (("step", Chart.COLUMNS, True), ("order", Chart.FUNNEL, True)):
+        for name, of in (("step", Chart.COLUMNS), ("order", Chart.FUNNEL)):
             is_given = bool(getattr(self, name))
             if is_given and chart is not of:
                 yield ContractError(f"{what}: {name} is for chart {of}; take it out", at=(name,))
-            if is_needed and not is_given and chart is of:
+            if not is_given and chart is of:
                 yield ContractError(f"{what}: chart {of} needs {name}; add it")
         if self.most and chart is Chart.NUMBER:
             yield ContractError(f"{what}: most is for bars and columns; take it out", at=("most",))
         if self.per and self.unit:
             yield ContractError(f"{what}: a share is in percent, so unit has no meaning; take it out", at=("unit",))
-        if self.per and chart is Chart.FUNNEL:
-            yield ContractError(f"{what}: a funnel shows shares of its first step; take per out", at=("per",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

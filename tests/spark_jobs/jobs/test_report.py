@@ -28,7 +28,7 @@ def test_an_empty_lake_has_a_report_that_names_what_is_not_made_yet(
     path = tmp_path / "report.html"
     result = run_in(context_of("report", lake.settings, clock=NOW, output=str(path)))
     assert (result.status, result.counters["late"]) == (DONE, 0)
-    assert result.counters["not_made"] == result.counters["pictures"] == 13
+    assert result.counters["not_made"] == result.counters["pictures"] == 14
     assert result.messages[0].startswith("not made yet: agents, fast_daily_deals, fast_hourly_events")
     assert f"report of lake sales: {path}" in capsys.readouterr().out
     page = path.read_text(encoding="utf-8")

@@ -118,7 +118,6 @@ def test_the_path_is_a_setting():
         ("label: [agent_name]", "label: []", 12, "chart bars needs a label"),
         ("per: sales", "per: sale", 18, "has no column 'sale'; write 'sales'"),
         ("order: status_id, ", "", 20, "chart funnel needs order; add it"),
-        ("value: sales}", "value: sales, per: sales}", 20, "a funnel shows shares of its first step"),
         ("    pictures:", "    pictures: []\n    picture:", 5, "unknown entries"),
     ],
 )

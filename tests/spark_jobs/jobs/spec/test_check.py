@@ -6,8 +6,8 @@ processes, and what is wrong in this one.
 
 from __future__ import annotations
 
-import re
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path

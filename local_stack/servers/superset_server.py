@@ -140,7 +140,8 @@ class SupersetApi:
 
 def _request(url: str, headers: Mapping[str, str], body: object = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json", **headers})
+    kind = {"Content-Type": "application/json"} if data else {}  # Superset refuses a GET that says so and has no body
+    request = urllib.request.Request(url, data=data, headers={**kind, **headers})
     with urllib.request.urlopen(request, timeout=120) as answer:
         found: dict[str, Any] = json.load(answer)
     return found

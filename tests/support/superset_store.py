@@ -84,7 +84,7 @@ def make_rows(seed: int) -> dict[str, Rows]:
                 "unit_id": unit,
                 "sales": rng.randrange(1, 9),
                 "agents": rng.randrange(1, 5),
-                "mean_steps": amount(8),
+                "mean_steps": amount(4),
                 "days_on_market": rng.randrange(99),
                 "signed_sales": rng.randrange(2),
                 "difficulty_rank": rank,

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pymysql
+
+# Superset knows MySQL's column types by another driver's module, whose parts PyMySQL has under the same names.
+pymysql.install_as_MySQLdb()
+
 
 def read_secret(name: str) -> str:
     """The text of one secret."""

@@ -83,7 +83,9 @@ def shown(api: SupersetApi, chart: dict[str, Any], number: int) -> list[tuple[An
 
 
 def exact(column: str, value: Any) -> Any:
-    """SQLite has decimals as text."""
+    """SQLite has decimals and times as text."""
+    if isinstance(value, str) and column == "true_at":
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
     return Decimal(value) if isinstance(value, str) and isinstance(TYPES.get(column), T.DecimalType) else value
 
 

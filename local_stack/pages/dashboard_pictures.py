@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 DEMO = PROJECT_ROOT / "data" / "demo" / "lake"
-SIZE = (1440, 1800)
+SIZE = (1440, 2000)
 
 
 def run(argv: list[str]) -> int:

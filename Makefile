@@ -14,7 +14,7 @@ LOCK := $(VENV)/uv pip compile --quiet --generate-hashes --python-version 3.11 -
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo company cloud live up down secrets test check check-types check-tests test-all test-slice test-report mutants bench faults soak lock format clean
+.PHONY: help setup demo company cloud live up down secrets dist test check check-types check-tests test-all test-slice test-report mutants bench faults soak lock format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -60,6 +60,9 @@ check-rules:
 
 check-tests:
 	$(VENV)/python -m tests.run check
+
+dist: setup  ## two wheels in dist/, to be installed where an Airflow is: the library with its command, the Airflow provider
+	@$(VENV)/python -m local_stack dist
 
 test: check  ## what every change must pass: `make check`, then the tests with Spark, Hudi, servers and Airflow
 	$(JAVA) $(VENV)/python -m tests.run short
@@ -121,6 +124,6 @@ format: setup  ## put the code into its form
 
 clean:  ## remove caches and what demo and tests made; keeps .venv/ and the jars
 	-@test ! -d .run || test ! -x $(VENV)/python || $(VENV)/python -m local_stack down
-	rm -rf data .run .ivy .test-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
+	rm -rf data dist .run .ivy .test-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
 	rm -rf spark-warehouse metastore_db derby.log
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contracts.jars import find_jars
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.session import build_session_options, find_jars, use_java_17
+from spark_jobs.session import build_session_options, use_java_17
 
 PEER_JARS = PROJECT_ROOT / ".jars-bench"
 CORES = 2

@@ -29,6 +29,7 @@ COMMANDS = {
         "install.secrets_folder", "make the secrets that docker-compose.yaml reads and that are missing"
     ),
     "bucket": Command("servers.bucket", "make a bucket on the S3 server, unless it is there"),
+    "dist": Command("install.wheels", "build the wheels of the library and of the Airflow provider into dist/"),
     "sbom": Command("install.sbom", "write the list of every package and jar, with the day each was released"),
     "dashboards": Command("install.superset_dashboards", "write Superset's dashboards as the ZIP that it imports"),
     "demo": Command("demos.demo", "run the whole pipeline through Airflow on generated data and check the result"),

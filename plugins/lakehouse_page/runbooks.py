@@ -8,9 +8,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.shipped import CHECKOUT
 
-FOLDER = PROJECT_ROOT / "docs" / "runbooks"
+FOLDER = CHECKOUT / "docs" / "runbooks" if CHECKOUT else Path(__file__).parent / "runbook_pages"
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
 _LINK = re.compile(r'<a href="(?P<target>[^"]*)">')
 _RUNBOOK = re.compile(r"(?P<name>[a-z-]+)\.md(?P<anchor>#[\w-]+)?")

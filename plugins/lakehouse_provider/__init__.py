@@ -9,7 +9,5 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
-
 if find_spec("spark_jobs") is None:  # a checkout that is not on the path: spark_jobs is beside plugins/
-    sys.path.append(str(PROJECT_ROOT))
+    sys.path.append(str(Path(__file__).resolve().parents[2]))

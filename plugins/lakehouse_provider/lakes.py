@@ -24,9 +24,9 @@ from spark_jobs.contracts.errors import ContractError, LakehouseError, SettingsE
 from spark_jobs.contracts.lakes import (
     BASE_PATH,
     DEFAULT_LAKE,
-    DEFAULT_PLACES,
     LAKES,
     LANDING_PATH,
+    default_place,
     lake_environment,
     lake_files,
     variables_by_lake,
@@ -174,8 +174,8 @@ def load_lake(name: str, environment: Mapping[str, str]) -> Lake:
 
 def _check_home(spec: LakeSpec, settings: Settings, environment: Mapping[str, str]) -> None:
     """SettingsError when a lake that was alone has its tables where it would no longer be looked for."""
-    alone = environment.get(BASE_PATH) or DEFAULT_PLACES[BASE_PATH]
-    if "://" in alone or f"{BASE_PATH}__{spec.lake.upper()}" in environment:
+    alone = environment.get(BASE_PATH) or default_place(BASE_PATH)
+    if not alone or "://" in alone or f"{BASE_PATH}__{spec.lake.upper()}" in environment:
         return
     if Path(alone, spec.log, ".hoodie").is_dir() and not Path(settings.table_path(spec.log)).exists():
         name = spec.lake.upper()

@@ -15,13 +15,14 @@ from pathlib import Path
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import one_of, show, show_path
+from spark_jobs.contracts.shipped import CHECKOUT
 
 DEFAULT_LAKE = "sales"
 """The lake of a job that names none; its DAGs are called as they are where it is the only one."""
 LAKES, LAKE, LAKE_SPEC = "LAKEHOUSE_LAKES", "LAKEHOUSE_LAKE", "LAKEHOUSE_LAKE_SPEC"
 BASE_PATH, LANDING_PATH = "LAKEHOUSE_BASE_PATH", "LAKEHOUSE_LANDING_PATH"
-_DATA = Path(__file__).resolve().parents[2] / "data"
-DEFAULT_PLACES: Mapping[str, str] = {BASE_PATH: str(_DATA / "lake"), LANDING_PATH: str(_DATA / "landing")}
+PLACES: Mapping[str, str] = {BASE_PATH: "lake", LANDING_PATH: "landing"}
+"""Where a lake is and where its files arrive, with the folder's name below the project's ``data/``."""
 _OF_ONE_LAKE = ("CATALOG_DATABASE", "SERVING_URL", "JDBC_URL", "JDBC_USER", "JDBC_PASSWORD")
 """Settings that name something of one lake: without a lake's name they are those of the default lake, not of all."""
 _BY_LAKE = re.compile(r"(LAKEHOUSE_[A-Z0-9]+(?:_[A-Z0-9]+)*)__([A-Z][A-Z0-9_]*)")
@@ -71,7 +72,7 @@ def lake_environment(environment: Mapping[str, str], lake: str = "") -> Mapping[
         raise SettingsError(
             f"{show_path(files[name])}:1: a lake spec is called as its lake, of a-z, 0-9 and _; rename the file"
         )
-    places = {variable: _places(environment, variable, list(files)) for variable in DEFAULT_PLACES}
+    places = {variable: _places(environment, variable, list(files)) for variable in PLACES}
     _check_places(name, places)
     by_lake = {text: found.groups() for text in environment if (found := _BY_LAKE.fullmatch(text))}
     strange = {f"LAKEHOUSE_{setting}" for setting in _OF_ONE_LAKE if name != DEFAULT_LAKE}
@@ -83,6 +84,18 @@ def lake_environment(environment: Mapping[str, str], lake: str = "") -> Mapping[
         **{variable: of_lakes[name] for variable, of_lakes in places.items()},
         LAKE_SPEC: str(files[name]),
     }
+
+
+def place_of(environment: Mapping[str, str], variable: str) -> str:
+    """What ``variable`` says, else its default; SettingsError outside a project's folder, where there is none."""
+    if place := environment.get(variable) or default_place(variable):
+        return place
+    raise SettingsError(f"{variable} is not set, and outside the project's folder it has no default; set it")
+
+
+def default_place(variable: str) -> str:
+    """Below the project's folder; "" outside of one: a lake is never put beside installed packages."""
+    return str(CHECKOUT / "data" / PLACES[variable]) if CHECKOUT else ""
 
 
 def variables_by_lake(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -97,8 +110,9 @@ def variables_by_lake(environment: Mapping[str, str]) -> dict[str, tuple[str, st
 
 def _places(environment: Mapping[str, str], variable: str, names: Sequence[str]) -> dict[str, str]:
     """Where each lake is: where its own variable says, else in a folder of its name."""
-    root = (environment.get(variable) or DEFAULT_PLACES[variable]).rstrip("/")
-    return {name: environment.get(f"{variable}__{name.upper()}") or f"{root}/{name}" for name in names}
+    given = {name: environment.get(f"{variable}__{name.upper()}") for name in names}
+    root = "" if all(given.values()) else place_of(environment, variable).rstrip("/")
+    return {name: place or f"{root}/{name}" for name, place in given.items()}
 
 
 def _check_places(lake: str, places: Mapping[str, Mapping[str, str]]) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 from spark_jobs.contracts.catalogs import GLUE, METASTORE, form_of
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.identifiers import check_identifier
-from spark_jobs.contracts.lakes import BASE_PATH, DEFAULT_PLACES, LANDING_PATH, lake_environment
+from spark_jobs.contracts.lakes import BASE_PATH, LANDING_PATH, PLACES, default_place, lake_environment, place_of
 from spark_jobs.contracts.names import show
 from spark_jobs.contracts.secrets import without_secrets
-from spark_jobs.contracts.shipped import FOLDER, unpack_shipped
+from spark_jobs.contracts.shipped import CHECKOUT, SHIPPED, unpack_shipped
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
-"""The project's folder; the zip itself where the library runs from one."""
+"""The folder that has the library: a checkout's or the environment's for packages; or the zip that it runs from."""
 PREFIX = "LAKEHOUSE_"
 _MEMORY = re.compile(r"[0-9]{1,6}[mg]")
 _NUMBER = re.compile(r"[0-9]{1,12}")
@@ -38,9 +38,9 @@ class Settings:
     Paths may be local or URIs that Spark and pyarrow both know (``s3a://`` is read by pyarrow as ``s3://``).
     """
 
-    base_path: str = DEFAULT_PLACES[BASE_PATH]
+    base_path: str = default_place(BASE_PATH)
     """Where the tables are, each at ``<base>/<table>``."""
-    landing_path: str = DEFAULT_PLACES[LANDING_PATH]
+    landing_path: str = default_place(LANDING_PATH)
     """Where files of events arrive, at ``<landing>/<topic>/`` (docs/tables.md)."""
     kafka_servers: str = ""
     """Kafka's brokers as ``host:port,host:port``: `ingest` reads their topics beside the landing path
@@ -59,23 +59,24 @@ class Settings:
     """The user's password; never shown."""
     jdbc_timeout_seconds: int = 600
     """How long `snapshot` waits for a database that is silent, and for the answer to a question about a table."""
-    lake_spec: str = str(PROJECT_ROOT / "include" / "lakes" / "sales.yaml")
+    lake_spec: str = str(SHIPPED / "lakes" / "sales.yaml")
     """The file that declares the lake (docs/tables.md)."""
-    views_path: str = str(PROJECT_ROOT / "include" / "sql" / "views")
+    views_path: str = str(SHIPPED / "sql" / "views")
     """The folder of the views that `query` and `views` know (docs/catalogs.md)."""
-    checks_path: str = str(PROJECT_ROOT / "include" / "sql" / "checks")
+    checks_path: str = str(SHIPPED / "sql" / "checks")
     """The folder of the checks that `checks run` runs (docs/checks.md)."""
-    reports_path: str = str(PROJECT_ROOT / "include" / "reports")
+    reports_path: str = str(SHIPPED / "reports")
     """The folder that says what `report` shows of each lake: ``<lake>.yaml`` (docs/report.md)."""
-    rules_path: str = str(PROJECT_ROOT / "include" / "rules")
+    rules_path: str = str(SHIPPED / "rules")
     """The folder of the versions of business rules (docs/rules.md)."""
     spark_remote: str = field(default="", repr=False)
     """A Spark Connect server as ``sc://host:port``; it may hold a token, so it is never shown. Empty: Spark runs in the
     job's own process."""
     spark_master: str = "local[*]"
     """The master of a session in the job's own process."""
-    jars_path: str = str(PROJECT_ROOT / ".jars")
-    """The folder of the jars that Spark is started with: Hudi, Spark Connect, Kafka, S3."""
+    jars_path: str = str(CHECKOUT / ".jars") if CHECKOUT else ""
+    """The folder of the jars that Spark is started with: Hudi, Spark Connect, S3, drivers of databases
+    (docs/existing-airflow.md)."""
     driver_memory: str = "4g"
     """The memory of the driver of a session that a job starts."""
     shuffle_partitions: int = 2
@@ -199,12 +200,10 @@ class Settings:
                 values[setting.name] = int(text)
             else:
                 values[setting.name] = _absolute(text) if setting.name.endswith(("_path", "lake_spec")) else text
+        for variable in PLACES:
+            place_of(environment, variable)
         if PROJECT_ROOT.is_file():
             values = {**_unpacked_defaults(), **values}
-            if missing := [name for name in ("base_path", "landing_path") if name not in values]:
-                raise SettingsError(
-                    f"{PREFIX}{missing[0].upper()} is not set, and the zip has no default for it; set it"
-                )
         return cls(**values)
 
     def table_path(self, table: str) -> str:
@@ -213,10 +212,9 @@ class Settings:
 
 
 def shipped_defaults() -> dict[str, Path]:
-    """The settings whose defaults are the lake's files, each with its default's place below the project's folder."""
+    """The settings whose defaults are the lake's files, each with its default's place, from ``include/`` on."""
     defaults = {setting.name: Path(setting.default) for setting in fields(Settings) if isinstance(setting.default, str)}
-    folder = PROJECT_ROOT / FOLDER
-    return {name: path.relative_to(PROJECT_ROOT) for name, path in defaults.items() if path.is_relative_to(folder)}
+    return {name: path.relative_to(SHIPPED.parent) for name, path in defaults.items() if path.is_relative_to(SHIPPED)}
 
 
 def _unpacked_defaults() -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""The lake's files inside the zip that is sent to a driver elsewhere: the specs and SQL that a job reads when it runs.
+"""Where the library finds the files that come with it: lake specs, SQL, rules, profiles of engines.
 
-They have the same paths in the zip as in the project folder, so the defaults of the settings are true in both. Readers
-need files, so a process that runs from the zip unpacks them once, into a folder of its own.
+In a checkout they are in the project's ``include/``, in an environment in the package's, where the wheel has them. In
+the zip that is sent to a driver elsewhere they have the same names. Readers need files, so a process that runs from the
+zip unpacks them once, into a folder of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from pathlib import Path
 from spark_jobs.contracts.errors import SettingsError
 
 FOLDER = "include"
+_LIBRARY = Path(__file__).resolve().parents[1]
+CHECKOUT: Path | None = _LIBRARY.parent if (_LIBRARY.parent / "local_stack").is_dir() else None
+"""The project's folder, where the library runs from one; None where it is installed, and in the zip."""
+SHIPPED = (CHECKOUT or _LIBRARY) / FOLDER
+"""The folder of these files."""
 
 
 @cache

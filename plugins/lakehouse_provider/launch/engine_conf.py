@@ -10,14 +10,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.job_command import ConnectionFacts
 from spark_jobs.contracts.errors import ContractError, SettingsError
 from spark_jobs.contracts.session_rules import own_settings
 from spark_jobs.contracts.settings import PREFIX
+from spark_jobs.contracts.shipped import SHIPPED
 from spark_jobs.spec_files.documents import mapping, read_document
 
-PROFILES = PROJECT_ROOT / "include" / "engines"
+PROFILES = SHIPPED / "engines"
 UTC = "-Duser.timezone=UTC"
 _DEFAULTS = {
     "spark.driver.extraJavaOptions": f"{UTC} -XX:+UseParallelGC -XX:ReservedCodeCacheSize=512m",

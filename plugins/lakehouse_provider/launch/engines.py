@@ -15,10 +15,9 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
-from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.emr_request import build_emr_command
 from lakehouse_provider.launch.engine_conf import LaunchEngine, engine_of
-from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
+from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand, python_path
 from lakehouse_provider.launch.submission import CLUSTER, Submission, deploy_mode
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.job_options.registry import LOCAL_JOBS
@@ -63,7 +62,12 @@ def build_job_command(
         attempt: a name that no other try of any task has; a new one when it is left out.
     """
     secrets, attempt = secrets or {}, attempt or str(uuid4())
-    environment = {**environment, "PYTHONPATH": _python_path(environment), "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **environment,
+        "PYTHONPATH": python_path(*environment.get("PYTHONPATH", "").split(":")),
+        "TZ": "UTC",
+        "PYTHONUNBUFFERED": "1",
+    }
     if connection.conn_type == SPARK_CONNECT:
         environment["LAKEHOUSE_SPARK_REMOTE"] = connect_url(connection)
         command = (sys.executable, "-m", "spark_jobs.entrypoint", *job_line)
@@ -124,8 +128,3 @@ def _check_secrets(connection: ConnectionFacts, secrets: Mapping[str, str]) -> N
                 f"connection {connection.conn_id}: this job needs {name}, and a driver elsewhere is sent no secrets; "
                 f"let its cluster set the variable (docs/cluster.md, Secrets), or give the task a connection of its own"
             )
-
-
-def _python_path(environment: Mapping[str, str]) -> str:
-    parts = [str(PROJECT_ROOT), *environment.get("PYTHONPATH", "").split(":")]
-    return ":".join(dict.fromkeys(part for part in parts if part))

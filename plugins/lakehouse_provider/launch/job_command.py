@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from spark_jobs.contracts.shipped import CHECKOUT
+
 
 class ConnectionFacts(Protocol):
     """What is read of an Airflow connection."""
@@ -26,3 +28,12 @@ class JobCommand:
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     afterwards: tuple[str, ...] = ()
+
+
+def python_path(*more: str) -> str:
+    """``PYTHONPATH`` of a job's process: the project's folders, and ``more``.
+
+    Installed packages need none, and a folder of them that is named there would hide the standard library's modules.
+    """
+    own = [str(CHECKOUT), str(CHECKOUT / "plugins")] if CHECKOUT else []
+    return ":".join(dict.fromkeys(part for part in (*own, *more) if part))

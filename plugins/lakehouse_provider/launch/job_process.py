@@ -15,9 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import IO
 
-from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.job_command import JobCommand
 from lakehouse_provider.launch.launcher import STOPPED
+from spark_jobs.contracts.shipped import CHECKOUT
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 STOP_SECONDS = 15
@@ -87,7 +87,7 @@ class JobProcess:
         process = self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), afterwards, *self._command.arguments],
             env=dict(self._command.environment),
-            cwd=PROJECT_ROOT,
+            cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

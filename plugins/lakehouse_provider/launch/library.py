@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
-from lakehouse_provider import PROJECT_ROOT
 from spark_jobs.contracts.errors import SettingsError
-from spark_jobs.contracts.settings import PREFIX, Settings, shipped_defaults
+from spark_jobs.contracts.settings import PREFIX, PROJECT_ROOT, Settings, shipped_defaults
 from spark_jobs.contracts.shipped import FOLDER
 from spark_jobs.job_options.registry import LOCAL_JOBS
 from spark_jobs.spec_files.documents import read_document

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from lakehouse_provider import PROJECT_ROOT
 from lakehouse_provider.launch.engine_conf import LaunchEngine, build_conf, engine_of
-from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand
+from lakehouse_provider.launch.job_command import ConnectionFacts, JobCommand, python_path
 from lakehouse_provider.launch.library import (
     ENTRYPOINT,
     aws_places,
@@ -25,6 +24,7 @@ from lakehouse_provider.launch.library import (
 )
 from lakehouse_provider.launch.secret_conf import split_secrets, write_properties
 from spark_jobs.contracts.errors import SettingsError
+from spark_jobs.contracts.jars import find_jars
 from spark_jobs.contracts.settings import PREFIX, Settings
 
 CLIENT = "client"
@@ -94,14 +94,14 @@ class Submission:
         line = (*self._line(CLUSTER, conf), "--result-path", results, *self.job_line)
         return JobCommand(
             arguments=(*waiter, "run", "--results", results, *ending, "--", *line),
-            environment={**self.environment, "PYTHONPATH": f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}"},
+            environment={**self.environment, "PYTHONPATH": python_path()},
             afterwards=(*waiter, "kill", *ending),
         )
 
     def _line(self, mode: str, conf: Mapping[str, str]) -> tuple[str, ...]:
         settings = Settings.from_environment(self.environment)
         sized = {"spark.driver.memory": settings.driver_memory, **conf}
-        jars = find_jars(self.connection, settings)
+        jars = jars_of(self.connection, settings)
         submit = self._binary("spark-submit")
         memory = sized.pop("spark.driver.memory")
         shown, secret = split_secrets(sized)
@@ -167,17 +167,14 @@ def results_place(connection: ConnectionFacts, environment: Mapping[str, str], a
     return f"{folder}/{attempt}.json"
 
 
-def find_jars(connection: ConnectionFacts, settings: Settings) -> list[str]:
-    """What goes along as jars: ``jars`` of the connection, else those of the project; none where they are provided."""
+def jars_of(connection: ConnectionFacts, settings: Settings) -> list[str]:
+    """What goes along as jars: ``jars`` of the connection, else those here; none where they are provided."""
     given = connection.extra_dejson.get("jars")
     if given == PROVIDED:
         return []
     if given:
         return [str(jar).strip() for jar in (given if isinstance(given, list) else str(given).split(","))]
-    jars = sorted(str(jar) for jar in Path(settings.jars_path).glob("*.jar"))
-    if not jars:
-        raise SettingsError(f"no jars in {settings.jars_path}; run make setup or set LAKEHOUSE_JARS_PATH")
-    return jars
+    return find_jars(settings)
 
 
 def _spark_submit() -> Path:
@@ -185,6 +182,6 @@ def _spark_submit() -> Path:
     found = find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
         raise SettingsError(
-            "pyspark is not installed beside Airflow; run make setup, or name spark-binary in the connection's extra"
+            "pyspark is not installed beside Airflow; install it, or name spark-binary in the connection's extra"
         )
     return Path(found.submodule_search_locations[0]) / "bin" / "spark-submit"

@@ -102,6 +102,7 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         packing.writestr("include/lakes/sales.yaml", "lake: of_the_zip\n")
         packing.writestr("include/rules/v1.yaml", "version: v1\n")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("spark_jobs.contracts.lakes.CHECKOUT", None)
     spec = importlib.util.spec_from_file_location("packed_settings", module.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -143,5 +144,5 @@ def test_in_a_zip_there_is_no_default_for_where_the_lake_is(packed: ModuleType, 
     given = environment(**{each: place for each, place in PLACES.items() if each != name})
     with pytest.raises(SettingsError) as caught:
         packed.Settings.from_environment(given)
-    message = f"LAKEHOUSE_{name.upper()} is not set, and the zip has no default for it; set it"
+    message = f"LAKEHOUSE_{name.upper()} is not set, and outside the project's folder it has no default; set it"
     assert str(caught.value) == message

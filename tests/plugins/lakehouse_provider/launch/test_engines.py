@@ -20,7 +20,7 @@ from tests.support.connections import Facts
 def jars(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "jars"
     folder.mkdir()
-    for name in ("b.jar", "a.jar", "note.txt"):
+    for name in ("hudi.jar", "a.jar", "note.txt"):
         (folder / name).touch()
     return {"LAKEHOUSE_JARS_PATH": str(folder), "LAKEHOUSE_DRIVER_MEMORY": "1g"}
 
@@ -36,7 +36,7 @@ def test_spark_connect_runs_a_client_with_the_servers_address(tmp_path: Path) ->
     assert remote.startswith("sc://127.0.0.1:15002/;session_id=")
     assert Settings.from_environment(command.environment).spark_remote == remote
     assert command.afterwards[:2] == (sys.executable, "-c")
-    assert command.environment["PYTHONPATH"] == f"{PROJECT_ROOT}:/x"
+    assert command.environment["PYTHONPATH"] == f"{PROJECT_ROOT}:{PROJECT_ROOT / 'plugins'}:/x"
     assert command.environment["HOME"] == "/h"
 
 
@@ -63,7 +63,7 @@ def test_spark_submit_gets_master_zip_and_jars(tmp_path: Path, jars: dict[str, s
     assert Path(line[0]).name == "spark-submit"
     assert options["--master"] == "spark://m:7077"
     assert options["--driver-memory"] == "1g"
-    assert [Path(jar).name for jar in options["--jars"].split(",")] == ["a.jar", "b.jar"]
+    assert [Path(jar).name for jar in options["--jars"].split(",")] == ["a.jar", "hudi.jar"]
     assert zipfile.is_zipfile(options["--py-files"])
     assert "spark.x=1" in line
     assert line[-4:] == [str(PROJECT_ROOT / "spark_jobs" / "entrypoint.py"), "ingest", "--clock", "T"]
@@ -125,7 +125,7 @@ def test_what_is_not_in_the_zip_is_refused_unless_it_runs_here(tmp_path: Path, j
 
 
 def test_spark_submit_without_jars_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"no jars in .*; run make setup"):
+    with pytest.raises(SettingsError, match=r"no Hudi jar in .*; run: make setup"):
         build(Facts("spark", host="local[1]"), tmp_path, {"LAKEHOUSE_JARS_PATH": str(tmp_path)})
 
 
@@ -133,7 +133,7 @@ def test_without_pyspark_here_the_connection_has_to_name_a_spark_submit(
     tmp_path: Path, jars: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(SettingsError, match="pyspark is not installed beside Airflow; run make setup, or name spark-b"):
+    with pytest.raises(SettingsError, match="pyspark is not installed beside Airflow; install it, or name spark-b"):
         build(Facts("spark", host="local[1]"), tmp_path, jars)
     named = Facts("spark", host="local[1]", extra_dejson={"spark-binary": "/opt/spark/bin/spark-submit"})
     assert build(named, tmp_path, jars).arguments[0] == "/opt/spark/bin/spark-submit"

@@ -104,7 +104,7 @@ def test_the_zip_has_no_default_for_where_the_lake_is(tmp_path: Path) -> None:
     done = subprocess.run(line, cwd=tmp_path, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True)
     assert (done.returncode, done.stderr.strip()) == (
         2,
-        "error: LAKEHOUSE_BASE_PATH is not set, and the zip has no default for it; set it",
+        "error: LAKEHOUSE_BASE_PATH is not set, and outside the project's folder it has no default; set it",
     )
 
 

@@ -141,7 +141,7 @@ def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
     script.write_text(f'#!/bin/sh\n{{ printf "%s\\n" "$@"; echo; env; }} > {call_file}\nexit 2\n', encoding="utf-8")
     script.chmod(0o755)
     jars.mkdir()
-    (jars / "a.jar").touch()
+    (jars / "hudi.jar").touch()
     connection = {"conn_type": "spark", "host": "local[1]", "extra": {"spark-binary": str(script)}}
     monkeypatch.setenv("AIRFLOW_CONN_LAKEHOUSE_SPARK", json.dumps(connection))
     monkeypatch.setenv("LAKEHOUSE_JARS_PATH", str(jars))

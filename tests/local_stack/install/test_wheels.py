@@ -22,7 +22,13 @@ from local_stack.install.wheels import build_wheels, write_constraints
 from local_stack.layout import PROJECT_ROOT
 
 LIBRARY, PROVIDER = "sales_lakehouse", "airflow_provider_sales_lakehouse"
-OF_AIRFLOW = {"apache-airflow", "apache-airflow-providers-apache-spark", "apache-airflow-providers-apprise", "pendulum"}
+OF_AIRFLOW = {
+    "apache-airflow",
+    "apache-airflow-providers-apache-spark",
+    "apache-airflow-providers-apprise",
+    "markdown-it-py",
+    "pendulum",
+}
 """Of requirements.in what the provider asks for; the library all others."""
 OF_CONTAINERS = {"asyncpg"}
 """The driver of the database of docker-compose.yaml's own Airflow."""
@@ -42,6 +48,8 @@ from jsonschema import validate
 import airflow
 found = {{each.group: each.load() for group in ("apache_airflow_provider", "airflow.plugins")
          for each in entry_points(group=group) if "lakehouse" in each.value}}
+from lakehouse_page.runbooks import find_runbook
+assert "<h1>" in find_runbook("doctor", "")
 info = found["apache_airflow_provider"]()
 validate(info, json.loads(Path(airflow.__file__).with_name("provider_info.schema.json").read_text()))
 print(json.dumps([info, found["airflow.plugins"].name, sys.modules["lakehouse_plugin"].__file__]))
@@ -100,6 +108,7 @@ def test_each_wheel_has_all_of_its_packages_and_nothing_else(wheels: dict[str, P
     assert packed(PROVIDER) == {
         *files("plugins/lakehouse_provider", "lakehouse_provider/"),
         *files("plugins/lakehouse_page", "lakehouse_page/"),
+        *files("docs/runbooks", "lakehouse_page/runbook_pages/"),
         *files("dags", "lakehouse_provider/dags/"),
         "lakehouse_plugin/__init__.py",
     }

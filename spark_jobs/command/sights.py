@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.lake_spec.described import Described
-from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail
+from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail, TableOverview
 from spark_jobs.overview.states import state_of
+from spark_jobs.sql_analysis.column_readers import ColumnReader
+from spark_jobs.sql_analysis.lineage import ColumnInput
 
 _LIST = ("table", "kind", "newest change", "commits", "files", "MB", "state")
 _STEPS = ("instant", "what", "state", "rows", "MB", "seconds")
@@ -68,6 +70,16 @@ def table_lines(seen: TableDetail, about: Described, now: datetime) -> Iterator[
         for each in seen.schema_steps
     ]
     yield from _part("columns changed", ("instant", "added", "removed", "other type"), changed)
+
+
+def column_lines(
+    facts: Mapping[str, str], inputs: Sequence[ColumnInput], readers: Sequence[ColumnReader]
+) -> Iterator[str]:
+    """One column: what it is, the columns whose values are in it, and who reads it."""
+    made_of = ", ".join(f"{each.table}.{each.column}{' at the source' * each.is_source}" for each in inputs)
+    yield format_table(("", facts["column"]), [("type", facts["type"]), ("made of", made_of or "-")])
+    read = [(each.name, each.kind, each.column or "names it alone", each.reads) for each in readers]
+    yield from _part("read by", ("reader", "kind", "has it as", "reads"), read)
 
 
 def step_lines(steps: Sequence[CommitOverview]) -> Iterator[str]:

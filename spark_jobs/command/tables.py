@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,8 +14,8 @@ import typer
 from spark_jobs.command.execution import WIDTH, carry_out
 from spark_jobs.command.grammar import Ends, Verb
 from spark_jobs.command.report import say
-from spark_jobs.command.sights import lake_lines, run_lines, step_lines, table_lines
-from spark_jobs.command.words import in_new_words
+from spark_jobs.command.sights import column_lines, lake_lines, run_lines, step_lines, table_lines
+from spark_jobs.command.words import PROGRAM, in_new_words
 from spark_jobs.contracts.clocks import machine_now
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import one_of, show
@@ -25,8 +26,12 @@ from spark_jobs.entrypoint import run_to_its_end
 from spark_jobs.lake_spec.descriptions import described
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.lake import lake_overview
-from spark_jobs.overview.runs import run_overview
+from spark_jobs.overview.models import RunOverview
+from spark_jobs.overview.runs import newest_run, run_overview
 from spark_jobs.overview.tables import table_commits, table_overview
+from spark_jobs.spec_files.views import load_views
+from spark_jobs.sql_analysis.column_readers import column_readers
+from spark_jobs.sql_analysis.lineage import lineage_of
 from spark_jobs.storage.lake_names import open_lake
 from spark_jobs.storage.lake_specs import read_lake_spec
 
@@ -55,12 +60,29 @@ def list_tables(*, as_json: Json = False) -> None:
     _show(look, as_json=as_json)
 
 
-def show_table(table: Table, *, as_json: Json = False) -> None:
-    """One table."""
+def show_table(
+    table: Table,
+    *,
+    column: Annotated[
+        str, typer.Option("--column", help="this column: what it is made of, and who reads it", metavar="NAME")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """One table, or one of its columns."""
 
     def look(spec: LakeSpec, settings: Settings, now: datetime) -> tuple[Any, Iterator[str]]:
         seen = table_overview(spec, settings, _known(table, spec), now)
-        return seen, table_lines(seen, described(spec, table), now)
+        if not column:
+            return seen, table_lines(seen, described(spec, table), now)
+        types = dict(seen.columns)
+        if column not in types:
+            raise ContractError(f"{table} has no column {show(column)}; {one_of(column, sorted(types))}")
+        inputs = lineage_of(spec, table).columns.get(column, ())
+        views = {view.name: view.text for view in load_views(Path(settings.views_path))}
+        readers = column_readers(spec, table, column, views=views)
+        facts = {"table": table, "column": column, "type": types[column]}
+        shown = facts | {"made_of": [*map(asdict, inputs)], "readers": [*map(asdict, readers)]}
+        return shown, column_lines(facts, inputs, readers)
 
     _show(look, as_json=as_json)
 
@@ -81,18 +103,27 @@ def show_timeline(
 
 
 def explain(
-    run: Annotated[str, typer.Argument(help="an instant, or the key of a write, as table timeline has them")],
+    run: Annotated[
+        str, typer.Argument(help="an instant or the key of a write, as table timeline has them, or a table: its newest")
+    ],
     *,
     table: Annotated[str, typer.Option("--table", help="where it is looked for (default: everywhere)")] = "",
     as_json: Json = False,
 ) -> None:
-    """What one run did."""
+    """What one run did; then the command that shows the rows which it changed."""
+    found: list[RunOverview] = []
 
     def look(spec: LakeSpec, settings: Settings, now: datetime) -> tuple[Any, Iterator[str]]:
-        seen = run_overview(spec, settings, run, table=_known(table, spec) if table else "")
-        return seen, run_lines(seen)
+        name, which = (_known(table, spec) if table else ""), run
+        if run in spec.table_names and name in ("", run):
+            name, which = run, newest_run(spec, settings, run)
+        found.append(run_overview(spec, settings, which, table=name))
+        return found[0], run_lines(found[0])
 
     _show(look, as_json=as_json)
+    if found[0].before and not as_json:
+        commit = found[0].commit
+        say(f"next: {PROGRAM} table diff {commit.table} --from {found[0].before} --to {commit.instant}")
 
 
 def export(
@@ -121,8 +152,7 @@ def _show(look: Callable[[LakeSpec, Settings, datetime], tuple[Any, Iterator[str
         open_lake(spec.lake, settings, may_name=False)
         seen, lines = look(spec, settings, machine_now())
         if as_json:
-            values = [asdict(each) for each in seen] if isinstance(seen, list) else asdict(seen)
-            print(json.dumps(values, default=str, ensure_ascii=False), flush=True)
+            print(json.dumps(_plain(seen), default=str, ensure_ascii=False), flush=True)
         else:
             with tables_within(WIDTH):
                 for line in lines:
@@ -133,6 +163,12 @@ def _show(look: Callable[[LakeSpec, Settings, datetime], tuple[Any, Iterator[str
     if outcome.exit_code:
         say(in_new_words(outcome.line))
         raise typer.Exit(outcome.exit_code)
+
+
+def _plain(seen: Any) -> Any:
+    if isinstance(seen, list):
+        return [asdict(each) for each in seen]
+    return seen if isinstance(seen, dict) else asdict(seen)
 
 
 def _known(table: str, spec: LakeSpec) -> str:

@@ -231,10 +231,12 @@ class ReadWindow:
 class RunOverview:
     """One run that wrote a table: its commit, what it read, what others that went to the same places wrote with it.
 
-    ``held`` are the holds of tables that read the same sources and were kept out.
+    ``held`` are the holds of tables that read the same sources and were kept out. ``before`` is the table's write
+    before this one; None where the timeline has none.
     """
 
     commit: CommitOverview
     read: Sequence[ReadWindow]
     beside: Sequence[CommitOverview]
     held: Sequence[Hold]
+    before: Instant | None

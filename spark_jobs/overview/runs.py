@@ -67,7 +67,19 @@ def run_overview(
         read=tuple(_windows(timelines[name], commit)),
         beside=tuple(_beside(spec, timelines, commit)),
         held=tuple(hold for hold in Holds(settings).held() if _is_beside(spec, name, hold.table)),
+        before=next((write.time for write in reversed(timelines[name].writes) if write.time < instant), None),
     )
+
+
+def newest_run(spec: LakeSpec, settings: Settings, table: str, *, cache: LakeCache = CACHE) -> Instant:
+    """The instant of the newest write of a table, services left out; ContractError when nothing was written yet."""
+    spec.check_has(table)
+    timeline = cache.timeline(table, settings.table_path(table))
+    timeline.check_readable()
+    found = next((write.time for write in reversed(timeline.writes) if not timeline.is_service(write)), None)
+    if found is None:
+        raise ContractError(f"nothing was written to {table} yet; run the job that makes it")
+    return found
 
 
 def _find(timeline: Timeline, run: str) -> list[tuple[str, Instant]]:

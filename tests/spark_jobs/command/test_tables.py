@@ -54,6 +54,42 @@ def test_a_run_is_explained_by_its_instant(capsys: pytest.CaptureFixture[str]) -
     assert minute(3) in shown
 
 
+@pytest.mark.usefixtures("lake")
+def test_the_newest_run_of_a_table_is_explained_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "units"]) == 0
+    shown = capsys.readouterr()
+    assert f" at {minute(4)}\n" in shown.out
+    assert shown.err == f"next: lakehouse table diff units --from {minute(2)} --to {minute(4)}\n"
+    assert run(["explain", "sales"]) == 0
+    assert capsys.readouterr().err == "", "nothing was written before"
+    assert run(["explain", "units", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["before"] == minute(2)
+    assert shown.err == ""
+    assert run(["explain", "agents"]) == 2
+    assert capsys.readouterr().err == "error: nothing was written to agents yet; run the job that makes it\n"
+
+
+def test_a_column_is_shown_with_who_reads_it(lake: SeenLake, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "agent_id", "type": ["null", "long"]}]}
+    lake.commit(
+        "sales", 8, extraMetadata={"schema": json.dumps(schema)}, operationType="UPSERT", partitionToWriteStats={}
+    )
+    assert run(["table", "show", "sales", "--column", "agent_id"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [line.split() for line in lines[2:4]] == [["type", "bigint"], ["made", "of", "sales_log.agent_id"]]
+    assert ["deals_of_the_day", "view", "names", "it", "alone", "fast_daily_deals.agent_id"] in [*map(str.split, lines)]
+    assert run(["table", "show", "sales", "--column", "agent_id", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["type"] == "bigint"
+    assert {"kind": "mart", "name": "fast_daily_deals", "column": "agent_id", "reads": "sales.agent_id"} in shown[
+        "readers"
+    ]
+    assert run(["table", "show", "sales", "--column", "agentid"]) == 2
+    assert capsys.readouterr().err == "error: sales has no column 'agentid'; write 'agent_id'\n"
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -9,18 +9,16 @@ from spark_jobs.contracts.results import DONE, JobResult
 
 PROGRAM = "lakehouse"
 _PLAIN = {
-    "preview --plan": "preview",
-    "apply --plan": "apply",
-    "undo --plan": "undo changes",
-    "recompute --undo": "undo recompute",
     "plan --output": "plan --output",
     "plan --keep": "plan --keep",
     "init --adopt": "lake init --adopt",
 }
 _NAMES = {
     **{f"{verb.job} {verb.action}": verb.path for verb in VERBS if verb.action},
+    **{f"{verb.job} {verb.action}".strip() + f" --{verb.argument}": verb.path for verb in VERBS if verb.argument},
     **_PLAIN,
 }
+"""Here an argument is written without its option."""
 _OLD = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _NAMES), key=len, reverse=True))})(?![\w-])")
 
 

@@ -121,7 +121,7 @@ def test_people_see_no_json_and_the_next_command_last(jobs: Jobs, capsys: pytest
     ("error", "code", "line"),
     [
         (TransientError("the lease is taken"), 1, "try again: the lease is taken"),
-        (TerminalError("held: publish accept --table units"), 2, "error: held: lakehouse quality accept --table units"),
+        (TerminalError("held: publish accept --table units"), 2, "error: held: lakehouse quality accept units"),
         (RuntimeError("a bug"), 1, "try again: RuntimeError: a bug"),
     ],
 )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.command.grammar import VERBS, Verb
+from spark_jobs.command.parameters import fields_of
 from spark_jobs.command.words import in_new_words, next_command
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("accept it: publish accept --table units", "accept it: lakehouse quality accept --table units"),
+        ("accept it: publish accept --table units", "accept it: lakehouse quality accept units"),
+        ("run: mart --layer fast --mart deals --full", "run: lakehouse run mart fast --mart deals --full"),
+        ("restore --to day-1 --yes", "lakehouse restore day-1 --yes"),
+        ("source new-epoch --stream 'erp' --yes", "lakehouse source new-epoch 'erp' --yes"),
         (
             "next: preview --plan p.yaml, then: apply --plan p.yaml",
             "next: lakehouse preview p.yaml, then: lakehouse apply p.yaml",
@@ -25,6 +30,15 @@ from spark_jobs.command.words import in_new_words, next_command
 )
 def test_what_is_a_command_beyond_doubt_gets_its_new_name(old: str, new: str) -> None:
     assert in_new_words(old) == new
+
+
+@pytest.mark.parametrize("verb", [each for each in VERBS if each.argument], ids=lambda verb: verb.path)
+def test_a_command_has_its_argument_without_the_option(verb: Verb) -> None:
+    """As its own parser reads it: ``--table units`` is an error where ``units`` is the argument."""
+    old = f"{verb.job} {verb.action} --{verb.argument} x".replace("  ", " ")
+    assert in_new_words(old) == f"lakehouse {verb.path} x"
+    arguments = [each for each in fields_of(verb) if each.name == verb.argument]
+    assert [each.flag for each in arguments] == [f"--{verb.argument}"]
 
 
 def test_the_next_command_is_found_by_how_jobs_begin_the_line() -> None:

@@ -1,7 +1,8 @@
 """README and docs followed as they are written: each page's commands in their order, in one shell, from a fresh clone.
 
 The first page is README, whose first command is `make demo`, with sessions of its own. All others are followed on the
-lake that it leaves, over one Spark Connect server. What is not followed, and why, is in tests/support/followed.py.
+lake that it leaves, over one Spark Connect server. What is not followed, and why, is in tests/support/followed.py. What
+docs/first-hour.md shows of its commands' output is compared with what they print (tests/support/shown.py).
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from local_stack.layout import PROJECT_ROOT
 from local_stack.servers.connect_server import start_connect_server, wait_for_connect_server
 from local_stack.servers.ports import free_port
 from local_stack.servers.services import RunFolder
-from tests.support.documents import groups, tracked
+from tests.support.documents import groups, outputs, tracked
 from tests.support.followed import CODES, FOLLOWED, FUNCTIONS, why_left_out, with_own_values
 from tests.support.git import IDENTITY
 from tests.support.processes import belong_to
+from tests.support.shown import missing
 
 pytestmark = [pytest.mark.e2e, pytest.mark.services, pytest.mark.timeout(2400), pytest.mark.slice(name="documents")]
 
@@ -74,14 +76,24 @@ def script_of(page: str) -> str:
             if not why_left_out(page, group.chapter, command):
                 codes = "|".join(map(str, sorted(CODES.get(command, {0}))))
                 lines += [
-                    f"echo '@@ {group.place}' >&2",
+                    f"echo '@@ {group.place}'",
                     with_own_values(command),
-                    f'case $? in {codes}) ;; *) echo "@@ failed: {group.place}" >&2; exit 1;; esac',
+                    f'case $? in {codes}) ;; *) echo "@@ failed: {group.place}"; exit 1;; esac',
                 ]
     return "\n".join(lines)
 
 
+def printed_by(stdout: str) -> dict[str, str]:
+    """By the place of a group what its commands printed."""
+    _, *parts = re.split(r"^@@ (.+)\n", stdout, flags=re.MULTILINE)
+    found = dict.fromkeys(parts[::2], "")
+    for place, text in zip(parts[::2], parts[1::2], strict=True):
+        found[place] += text
+    return found
+
+
 def follow(page: str, clone: Path, settings: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the page's commands; their results and their messages are in ``stdout``, as a terminal shows them."""
     environ = {
         **without_settings(),
         "PATH": f"{clone}/.venv/bin:{os.environ['PATH']}",
@@ -90,7 +102,13 @@ def follow(page: str, clone: Path, settings: dict[str, str]) -> subprocess.Compl
         **settings,
     }
     return subprocess.run(
-        ["bash", "-c", script_of(page)], cwd=clone, env=environ, capture_output=True, text=True, timeout=2300
+        ["bash", "-c", script_of(page)],
+        cwd=clone,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=2300,
     )
 
 
@@ -106,6 +124,12 @@ def test_a_page_works_as_it_is_written(page: str, clone: Path, request: pytest.F
         }
     before = belong_to(clone / ".run" / "demo")
     done = follow(page, clone, settings)
-    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    assert re.findall(r"^@@ (?!failed)", done.stderr, re.MULTILINE)
+    assert done.returncode == 0, done.stdout[-6000:]
+    printed = printed_by(done.stdout)
+    assert printed
+    wrong = [
+        (each.group.place, missing(each.text, printed[each.group.place], is_yours=each.is_yours))
+        for each in outputs(page)
+    ]
+    assert [(place, lines, printed[place]) for place, lines in wrong if lines] == []
     assert belong_to(clone / ".run" / "demo") == before == [], "what a target started is gone"

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import Never
 
 import pytest
+import typer
 
 from local_stack.__main__ import COMMANDS
+from spark_jobs.command import app, tables
 from spark_jobs.contracts.dag_ids import DAG_IDS, KINDS
 from spark_jobs.contracts.settings import PROJECT_ROOT
 from spark_jobs.entrypoint import parse_arguments
 from tests.house.test_make import TARGETS
-from tests.support.documents import PAGES, groups, inline, words_of
+from tests.support.documents import PAGES, groups, inline, lakehouse_words, words_of
 from tests.support.followed import CODES, FOLLOWED, LEFT_OUT, OWN_VALUES, why_left_out
 
 COMMANDS_OF = {page: [(group, each) for group in groups(page) for each in group.commands] for page in PAGES}
@@ -79,6 +82,22 @@ def test_every_command_line_of_a_job_is_one_that_the_job_takes(page: str) -> Non
         if not words or words == ["--help"]:
             continue
         parse_arguments(words)
+
+
+def test_every_command_line_of_lakehouse_is_one_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read as they are typed, by the command's own parser; what they would do is not done."""
+
+    def end(*_: object, **__: object) -> Never:
+        raise typer.Exit(0)
+
+    for module, name in ((app, "carry_out"), (tables, "carry_out"), (tables, "_show")):
+        monkeypatch.setattr(module, name, end)
+    typed = [words for _, command in EVERY if (words := lakehouse_words(command))]
+    assert len(typed) > 40
+    assert [(words, capsys.readouterr().err) for words in typed if app.run(words)] == []
+    assert app.run(["quarantine", "replay", "--recrod", "0123"]) == 2
 
 
 def test_every_target_program_and_dag_exists() -> None:

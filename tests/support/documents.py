@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from spark_jobs.contracts.settings import PROJECT_ROOT
@@ -21,8 +22,11 @@ PAGES = (
     "CONTRIBUTING.md",
     *sorted(str(path.relative_to(PROJECT_ROOT)) for path in (PROJECT_ROOT / "docs").rglob("*.md")),
 )
-_WORD = r"(?:export|make|python3?|\.venv/bin/\w+|docker|airflow|mkdir|rm|cp|cat|git|pip|apt-get|aws|kubectl)"
+_PROGRAMS = r"lakehouse|docker|airflow|mkdir|rm|cp|cat|sed|touch|sleep|git|pip|apt-get|aws|kubectl"
+_WORD = rf"(?:export|make|python3?|\.venv/bin/\w+|{_PROGRAMS})"
 COMMAND = re.compile(rf"(?:[A-Z_]+=\S* +)*{_WORD}(?=\s|$)")
+_HERE = re.compile(r"<<\s*(['\"]?)(\w+)\1")
+"""The beginning of a here-document, whose lines are no commands."""
 ENTRYPOINT = re.compile(r"(?:python|\.venv/bin/python) -m spark_jobs\.entrypoint (.+)", re.DOTALL)
 
 
@@ -47,6 +51,11 @@ class Group:
         open_ = ""
         for line in self.text.splitlines():
             open_ = f"{open_}\n{line}" if open_ else line
+            if here := _HERE.search(open_):
+                if line == here[2]:
+                    found.append(open_)  # as it is: what is in it are the lines of a file
+                    open_ = ""
+                continue
             if open_.endswith("\\") or _is_open(open_):
                 continue
             words = re.sub(r"\\\n\s*", " ", open_)
@@ -54,6 +63,29 @@ class Group:
             if words.strip() and not words.lstrip().startswith("#"):
                 found.append(_without_comment(words))
         return (*found, *([open_] if open_ else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a page shows that a group of commands prints: a fenced block of ``text`` after the group.
+
+    ``is_yours``: its numbers are those of the reader's lake, and other ones in every lake.
+    """
+
+    group: Group
+    text: str
+    is_yours: bool
+
+
+def outputs(page: str) -> tuple[Output, ...]:
+    """What the page shows of what its commands print, in its order."""
+    text = (PROJECT_ROOT / page).read_text(encoding="utf-8")
+    found: list[Output] = []
+    for block in re.finditer(r"^```text( yours)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, block.start()) + 1
+        of = max((group for group in groups(page) if group.line < line), key=lambda group: group.line)
+        found.append(Output(group=of, text=block[2], is_yours=bool(block[1])))
+    return tuple(found)
 
 
 @cache
@@ -74,6 +106,13 @@ def words_of(command: str) -> list[str]:
     """The words of the entry point's command line in a command, [] when it is of another program."""
     found = ENTRYPOINT.search(command)
     return shlex.split(found.group(1)) if found else []
+
+
+def lakehouse_words(command: str) -> list[str]:
+    """The words after ``lakehouse`` in a command, up to what the shell does with its result; [] without it."""
+    words = shlex.split(command) if "lakehouse " in command and not _HERE.search(command) else []
+    found = next((at for at, word in enumerate(words) if word in ("lakehouse", ".venv/bin/lakehouse")), len(words))
+    return list(takewhile(lambda word: word not in ("|", "||", "&&", ">"), words[found + 1 :]))
 
 
 def _blocks(page: str) -> Iterator[Group]:

@@ -12,6 +12,10 @@ from collections.abc import Mapping
 
 FOLLOWED: Mapping[str, tuple[str, ...]] = {
     "README.md": ("Two commands", "A tour of the result", "Without Airflow", "Change a table"),
+    "docs/first-hour.md": (
+        *("Before you begin", "The demo's lake", "A change comes", "Something bad comes", "A mart of your own"),
+        *("An expectation of your own", "A source of your own", "As of then", "Three questions"),
+    ),
     "docs/command.md": ("The command `lakehouse`", "Queries"),
     "docs/checks.md": ("Checks: rules of the tables, as SQL",),
     "docs/quarantine.md": ("See what there is",),
@@ -112,6 +116,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/export.md", "Exports: rows as files for other programs"): {
         "python -m spark_jobs.entrypoint query --as-of 2026-01-31 --sql": _AWS
     },
+    ("docs/first-hour.md", "Before you begin"): {"make demo": "README's first command, which is followed before"},
     ("docs/lakes.md", "Several lakes in one Airflow"): {"": "leaves Airflow running; tests/e2e/test_lakes.py does it"},
     ("docs/lakes.md", "What each lake has of its own"): {"": _AIRFLOW},
     ("docs/lakes.md", "When a file is broken"): {"": _OWN_TABLES},

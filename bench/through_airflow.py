@@ -138,12 +138,15 @@ def _wait_until_current(spec: LakeSpec, settings: Settings, before: str | None) 
 
 
 def _is_current(spec: LakeSpec, settings: Settings, before: str | None) -> bool:
-    """True when the log has a commit after ``before``, all tables have it, and all marts what they read."""
+    """True when the log has a commit after ``before``, all tables have it, and all marts what they read.
+
+    Not caches: the marts that read them take the rest from the tables.
+    """
     timelines = {name: Timeline(table=name, path=settings.table_path(name)) for name in spec.table_names}
     newest, registry = timelines[spec.log].newest, ConsumerRegistry(settings.base_path)
     if newest is None or newest == before or registry.read(SPLIT).checkpoints.get(spec.log) != newest:
         return False
-    for mart in (mart for mart in spec.marts if mart.layer in LAYERS):
+    for mart in (mart for mart in spec.marts if mart.layer in LAYERS and mart.name not in spec.caches):
         state = registry.read(mart.name)
         for read in mart.reads:
             source = timelines[spec.stored_name(read.table)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.lake_spec.described import Described
-from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail, TableOverview
+from spark_jobs.overview.models import CommitOverview, LakeOverview, RunOverview, TableDetail
 from spark_jobs.overview.states import state_of
 from spark_jobs.sql_analysis.column_readers import ColumnReader
 from spark_jobs.sql_analysis.lineage import ColumnInput

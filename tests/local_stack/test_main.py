@@ -32,7 +32,7 @@ def test_help_names_every_command(capsys):
     assert ended.value.code == 0
     shown = capsys.readouterr().out
     servers, stacks = {"serve", "secrets", "bucket"}, {"demo", "company", "cloud", "live", "up", "down", "airflow"}
-    assert set(COMMANDS) == {"setup", "java-home", "sbom", "dashboards"} | servers | stacks
+    assert set(COMMANDS) == {"setup", "java-home", "sbom", "dashboards", "dist"} | servers | stacks
     assert all(f"  {name} " in shown for name in COMMANDS)
 
 

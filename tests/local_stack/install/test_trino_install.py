@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.errors import SetupError
-from local_stack.install.trino_install import cache_path, install_trino, unpack
+from local_stack.install.trino_install import unpack
 
 
 def add(archive: tarfile.TarFile, name: str, content: bytes = b"", *, link: str = "") -> None:
@@ -37,14 +36,3 @@ def test_links_to_what_is_left_are_files(archive: Path, tmp_path: Path):
     found = {str(file.relative_to(tmp_path / "out")): file.read_bytes() for file in (tmp_path / "out").rglob("*.*")}
     assert found == {"server-1/plugin/hudi/shared.jar": b"shared", "server-1/plugin/hudi/own.jar": b"hudi"}
     assert (tmp_path / "out" / "server-1" / "NOTICE").read_bytes() == b"whose it is"
-
-
-def test_the_cache_is_the_users_unless_it_is_named(tmp_path: Path):
-    assert cache_path({"XDG_CACHE_HOME": "/c"}) == Path("/c/sales-lakehouse")
-    assert cache_path({"XDG_CACHE_HOME": "/c", "LAKEHOUSE_CACHE_PATH": str(tmp_path)}) == tmp_path
-
-
-def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path):
-    (tmp_path / "file").touch()
-    with pytest.raises(SetupError, match=r"cannot be filled .*set LAKEHOUSE_CACHE_PATH"):
-        install_trino({"LAKEHOUSE_CACHE_PATH": str(tmp_path / "file" / "below")})

@@ -107,7 +107,7 @@ def _options(verb: Verb, values: Mapping[str, Any]) -> JobOptions:
         own[ACTION] = verb.action
     own = {**verb.defaults, **own}
     if verb.prints_rows:
-        if own.get("output") and own["format"] == PrintedForm.TABLE:
+        if own.get("output") and own.get("format") == PrintedForm.TABLE:
             own["format"] = ""  # the name of the file says it
         elif values.get(JSON):
             own["format"] = PrintedForm.JSON.value

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from spark_jobs.command import execution
 from spark_jobs.command.app import run
+from spark_jobs.context import JobContext
+from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.storage.lake_names import make_lake
 from tests.support.seen_lakes import SeenLake, minute, seen_lake
 
@@ -115,3 +119,18 @@ def test_no_lake_is_looked_at_where_there_is_none(
     monkeypatch.setenv("LAKEHOUSE_BASE_PATH", str(tmp_path / "nowhere"))
     assert run(["table", "list"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("lake")
+def test_an_export_is_all_rows_in_the_form_that_the_files_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[JobContext[Any]] = []
+
+    def run_job(context: JobContext[Any]) -> JobResult:
+        ran.append(context)
+        return context.result(DONE)
+
+    monkeypatch.setattr(execution, "run_job", run_job)
+    assert run(["table", "export", "units", "--output", "units.csv", "--overwrite"]) == 0
+    (options,) = (context.options for context in ran)
+    assert (options.sql, options.output, options.format) == ("SELECT * FROM `units`", "units.csv", "")
+    assert (options.rows, options.overwrite) == (None, True)

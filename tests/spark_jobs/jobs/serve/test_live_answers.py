@@ -61,9 +61,9 @@ def test_dashboards_see_one_batch_at_a_time_and_its_instant(lake: Lake, places: 
             for place in places:
                 settings = replace(lake.settings, serving_url=place.url)
                 result = run_in(context_of("serve", settings, spark=lake.spark, clock=clock, layer=["fast,stitch"]))
-            for outcome in result.tables:
-                if outcome.table in VALUES:
-                    instants[outcome.table].append(str(outcome.instant))
+            served = {outcome.table: str(outcome.instant) for outcome in result.tables}
+            for mart, known_instants in instants.items():
+                known_instants.append(served[mart])
             if number == 1:
                 for mart, value in VALUES.items():
                     sql = f"SELECT {value}, instant FROM {mart} JOIN served_marts ON mart = '{mart}'"

@@ -28,7 +28,7 @@ from lakehouse_provider.forms import option_param, topics_param
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import START_DATE, backlog_schedule, within
-from lakehouse_provider.tasks import quality_task
+from lakehouse_provider.tasks import CHECKS_WHAT_IS_DUE, quality_task
 from spark_jobs.job_options.ingest import IngestOptions
 
 
@@ -58,6 +58,7 @@ def ingest_sales(lake: Lake) -> None:
             },
             kafka_conn_id=KAFKA_CONN_ID,
             outlets=[*lake.assets.ingested, lake.assets.backlog],
+            idle_followers=CHECKS_WHAT_IS_DUE,
             reminds=(lake.assets[lake.spec.log], lake.assets.split),
             **within(hours=2),
         )

@@ -25,7 +25,7 @@ from lakehouse_provider.forms import table_params
 from lakehouse_provider.lakes import Lake, each_lake
 from lakehouse_provider.operators.job import LakehouseJobOperator
 from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
-from lakehouse_provider.tasks import quality_task
+from lakehouse_provider.tasks import CHECKS_WHAT_IS_DUE, quality_task
 
 
 def split_sales(lake: Lake) -> None:
@@ -49,6 +49,7 @@ def split_sales(lake: Lake) -> None:
             reads_interval=True,
             inlets=[lake.assets[lake.spec.log]],
             outlets=[*lake.assets.tables, *lake.assets.histories, lake.assets.split],
+            idle_followers=CHECKS_WHAT_IS_DUE,
         )
         split >> quality_task(lake.assets, lake.assets.tables)
 

@@ -25,6 +25,8 @@ PORT_VARIABLE = "LAKEHOUSE_UI_PORT"
 DATABASE_VARIABLE = "LAKEHOUSE_AIRFLOW_DB"
 PREFERRED_PORT = 8080
 START_SECONDS = 600.0
+IDLE_SLEEP_SECONDS = 0.2
+"""Between two looks of the scheduler when there was nothing to do: each DAG that waits for data waits for one."""
 USER = "admin"
 _KEYS = "secrets.json"
 
@@ -171,7 +173,7 @@ def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapp
             "instance_name": "Lakehouse",
         },
         "api_auth": {"jwt_secret": keys.jwt},
-        "scheduler": {"enable_health_check": False},
+        "scheduler": {"enable_health_check": False, "scheduler_idle_sleep_time": IDLE_SLEEP_SECONDS},
         "dag_processor": {"parsing_processes": 1, "min_file_process_interval": 120, "refresh_interval": 30},
         "logging": {"base_log_folder": home / "logs", "colored_console_log": False},
         "usage_data_collection": {"enabled": False},

@@ -12,12 +12,18 @@ from lakehouse_provider.assets import table_of
 from lakehouse_provider.connections.serving import SERVING_CONN_ID
 from lakehouse_provider.operators.approval import PlanApprovalOperator
 from lakehouse_provider.operators.job import LakehouseJobOperator
+from spark_jobs.contracts.results import TO_CHECK
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset
 
     from lakehouse_provider.assets import LakeAssets
     from lakehouse_provider.lakes import Lake
+
+
+QUALITY = "quality"
+CHECKS_WHAT_IS_DUE = {QUALITY: TO_CHECK}
+"""For a task that :func:`quality_task` follows: it runs when there is something to check, at most every half hour."""
 
 
 def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobOperator:
@@ -29,6 +35,7 @@ def mart_task(assets: LakeAssets, layer: str, **arguments: Any) -> LakehouseJobO
         reads_interval=True,
         inlets=assets.layer_sources(layer),
         outlets=assets.layer(layer),
+        idle_followers=CHECKS_WHAT_IS_DUE,
     )
 
 
@@ -36,7 +43,7 @@ def quality_task(assets: LakeAssets, tables: Sequence[Asset], **arguments: Any) 
     """Check the expectations on the rows that came since the last check of these tables, and keep the results."""
     names = ",".join(map(table_of, tables))
     return LakehouseJobOperator(
-        task_id="quality",
+        task_id=QUALITY,
         job="validate",
         arguments={"tables": names, "increment": True, **arguments},
         inlets=list(tables),

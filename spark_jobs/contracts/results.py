@@ -12,6 +12,8 @@ from spark_jobs.contracts.instants import Instant
 
 DONE = "done"
 NOTHING_TO_DO = "nothing_to_do"
+TO_CHECK = "tables_to_check"
+"""The counter of tables that ``validate --increment`` would check after the job; at 0 it has nothing to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,12 @@ from spark_jobs.contracts.again import Again
 from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.kafka import Start
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, TableOutcome
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, TO_CHECK, JobResult, TableOutcome
 from spark_jobs.contracts.text_table import format_table
 from spark_jobs.job_options.ingest import IngestOptions
 from spark_jobs.pipelines.ingestion.rereading import Rereading, may_supplement, supplement
 from spark_jobs.pipelines.ingestion.run import ingest_delivery, ingest_new
+from spark_jobs.pipelines.validation import count_to_check
 from spark_jobs.sources.again import HEADER, plan_again
 from spark_jobs.sources.kafka import client_properties
 from spark_jobs.storage.lease import hold_tables
@@ -62,7 +63,8 @@ def run(context: JobContext[IngestOptions]) -> JobResult:
         taken = ingest_new(
             context, max_records=context.options.max_events, accepted=names_of(context.options.accept_loss)
         )
-    return _result(context, taken.outcomes, taken.counters, taken.messages, taken.alerts)
+    counters = {**taken.counters, TO_CHECK: count_to_check(context, taken.outcomes)}
+    return _result(context, taken.outcomes, counters, taken.messages, taken.alerts)
 
 
 def _again(context: JobContext[IngestOptions]) -> JobResult:

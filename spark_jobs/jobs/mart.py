@@ -9,12 +9,13 @@ from spark_jobs.contracts.clocks import MartAheadError
 from spark_jobs.contracts.errors import ContractError, TerminalError
 from spark_jobs.contracts.job_errors import DefinitionChangedError, GateStoppedError, TablesFailedError
 from spark_jobs.contracts.names import show, show_all
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, TO_CHECK, JobResult
 from spark_jobs.job_options.mart import MartOptions
 from spark_jobs.lake_spec.marts import MartSpec
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.layer import LayerRefresh
 from spark_jobs.marts.refresh import RefreshRequest
+from spark_jobs.pipelines.validation import count_to_check
 from spark_jobs.quality.holds import Holds
 
 
@@ -64,7 +65,10 @@ def run(context: JobContext[MartOptions]) -> JobResult:
     result = context.result(
         DONE if any(outcome.is_committed for outcome in outcomes) else NOTHING_TO_DO,
         tables=tuple(outcomes),
-        counters={"rows_written": sum(outcome.rows for outcome in outcomes)},
+        counters={
+            "rows_written": sum(outcome.rows for outcome in outcomes),
+            TO_CHECK: count_to_check(context, outcomes),
+        },
         messages=(
             *(message for refresh in refreshes for message in refresh.messages),
             *(f"{mart}: blocked: {why}" for mart, why in waiting.items()),

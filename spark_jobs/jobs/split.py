@@ -9,7 +9,7 @@ from spark_jobs.contracts.arguments import names_of
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.job_errors import TablesFailedError
 from spark_jobs.contracts.names import show_all
-from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow
+from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, TO_CHECK, JobResult, SourceWindow
 from spark_jobs.job_options.split import SplitOptions
 from spark_jobs.lake_spec.table_sources import matches, parts_of, schema_in
 from spark_jobs.lake_spec.table_spec import TableSpec
@@ -17,6 +17,7 @@ from spark_jobs.pipelines.columns import unresolved_lines
 from spark_jobs.pipelines.merge.engine import Merge
 from spark_jobs.pipelines.merge.merged import MergeOutcome
 from spark_jobs.pipelines.merge.tables import targets_of
+from spark_jobs.pipelines.validation import count_to_check
 from spark_jobs.quality.holds import Holds
 from spark_jobs.storage.lease import hold_tables
 
@@ -68,11 +69,12 @@ def exit_code_of(failed: Mapping[str, Exception]) -> int:
 def _result(context: JobContext[SplitOptions], chosen: tuple[TableSpec, ...], merged: MergeOutcome) -> JobResult:
     spec = context.spec
     window = merged.window
+    outcomes = tuple(merged.outcomes[name] for name in targets_of(chosen))
     return context.result(
         DONE if any(outcome.is_committed for outcome in merged.outcomes.values()) else NOTHING_TO_DO,
-        tables=tuple(merged.outcomes[name] for name in targets_of(chosen)),
+        tables=outcomes,
         source=SourceWindow(table=spec.log, after=window.after, up_to=window.up_to) if window else None,
-        counters={"events_read": merged.events},
+        counters={"events_read": merged.events, TO_CHECK: count_to_check(context, outcomes)},
         messages=(
             *(f"resync: {reason}" for reason in dict.fromkeys(merged.resyncs)),
             *dict.fromkeys(merged.messages),

@@ -70,8 +70,24 @@ class AuditFinding:
 
 def plan_audits(context: AnyContext, tables: Sequence[str], *, is_whole: bool) -> list[Audit]:
     """Which of the tables are checked: all that were made, or for increments those with commits that are due."""
+    return _plan_audits(context, tables, QualityRecord(context.spec, context.settings).checkpoints(), is_whole=is_whole)
+
+
+def count_to_check(context: AnyContext, outcomes: Sequence[TableOutcome]) -> int:
+    """How many of the tables, as a job left them, :func:`plan_audits` would give for an increment.
+
+    So that no process has to be started to find that it has nothing to check.
+    """
+    known = QualityRecord(context.spec, context.settings).checkpoints()
+    checked = {name: known.get(name, AuditCheckpoint()).instant for name in context.spec.validated_tables}
+    moved = [each.table for each in outcomes if each.instant and each.instant != checked.get(each.table, each.instant)]
+    return len(_plan_audits(context, moved, known, is_whole=False))
+
+
+def _plan_audits(
+    context: AnyContext, tables: Sequence[str], known: Mapping[str, AuditCheckpoint], *, is_whole: bool
+) -> list[Audit]:
     spec, settings, audits = context.spec, context.settings, list[Audit]()
-    known = QualityRecord(spec, settings).checkpoints()
     for name in tables:
         last = known.get(name, AuditCheckpoint())
         if not is_whole and not last.is_older_than(spec.quality.every_minutes, context.clock):

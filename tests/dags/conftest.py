@@ -77,6 +77,7 @@ for dag_id, dag in bag.dags.items():
                 "arguments": getattr(task, "arguments", None),
                 "interval": getattr(task, "reads_interval", None),
                 "serving": getattr(task, "serving_conn_id", None),
+                "idle_followers": getattr(task, "idle_followers", {}),
                 "kafka": getattr(task, "kafka_conn_id", None),
                 "source": getattr(task, "source_conn_id", None),
                 "retries": task.retries,

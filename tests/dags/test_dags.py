@@ -177,6 +177,7 @@ def test_what_reads_a_database_knows_the_connection_of_the_form(parsed: dict[str
 def test_a_layers_new_rows_are_checked_when_they_are_there(parsed: dict[str, Any], dag_id: str) -> None:
     tasks = parsed["dags"][dag_id]["tasks"]
     (writer,) = tasks["quality"]["after"]
+    assert tasks[writer]["idle_followers"] == {"quality": "tables_to_check"}, "its job knows whether there are any"
     arguments = tasks["quality"]["arguments"]
     tables = {f"sales/{table}" for table in arguments["tables"].split(",")}
     assert arguments["increment"] is True

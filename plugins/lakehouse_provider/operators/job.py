@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
     AirflowNotFoundException,
     AirflowSkipException,
+    DownstreamTasksSkipped,
 )
 from airflow.sdk.log import mask_secret
 
@@ -69,6 +71,8 @@ class LakehouseJobOperator(BaseOperator):
         ``<kafka_conn_id>_<lake>`` goes before it.
     :param source_conn_id: the connection of the database that a job reads by JDBC, in the same way (templated).
     :param reminds: one of the outlets, which is announced again while the second asset's last event is behind it.
+    :param idle_followers: tasks after this one, each with the counter of the job's result that says how much there is
+        for it; at 0 it is skipped with the end of this one, without a process of its own that finds nothing to do.
     """
 
     template_fields: Sequence[str] = ("arguments", "source_conn_id", "skip_reason")
@@ -89,6 +93,7 @@ class LakehouseJobOperator(BaseOperator):
         kafka_conn_id: str | None = None,
         source_conn_id: str | None = None,
         reminds: tuple[Asset, Asset] | None = None,
+        idle_followers: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -105,6 +110,7 @@ class LakehouseJobOperator(BaseOperator):
         self.kafka_conn_id = kafka_conn_id
         self.source_conn_id = source_conn_id
         self.reminds = reminds
+        self.idle_followers = dict(idle_followers or {})
         self._process: JobProcess | None = None
         self._is_stopped = False
 
@@ -137,6 +143,7 @@ class LakehouseJobOperator(BaseOperator):
         send_decisions(f"{self.dag_id}.{self.task_id}", result.alerts, lake=self.lake)
         self._announce(result, context)
         fields: dict[str, Any] = json.loads(result.to_json())
+        self._skip_followers(result, fields, context)
         return fields
 
     def on_kill(self) -> None:
@@ -215,6 +222,13 @@ class LakehouseJobOperator(BaseOperator):
             self.log.info("%s: %s", outlet.name, planned[outlet.name])
         if self.skips_idle and not planned and result.status == NOTHING_TO_DO:
             raise AirflowSkipException(f"{self.job} had nothing to do")
+
+    def _skip_followers(self, result: JobResult, fields: dict[str, Any], context: Context) -> None:
+        idle = [name for name, counter in self.idle_followers.items() if result.counters.get(counter) == 0]
+        if idle:
+            self.log.info("%s: skipped, there is nothing to do for it", ", ".join(idle))
+            context["ti"].xcom_push(key=BaseXCom.XCOM_RETURN_KEY, value=fields)  # which a task that raises does not
+            raise DownstreamTasksSkipped(tasks=idle)
 
     def _log_causes(self, context: Context) -> None:
         for asset, events in (context.get("triggering_asset_events") or {}).items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import tempfile
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from spark_jobs.context import JobContext
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.instants import NO_INSTANT, Instant, format_instant
+from spark_jobs.contracts.results import TableOutcome
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.jobs import validate
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
-from spark_jobs.pipelines.validation import AuditFinding, Validation, plan_audits
+from spark_jobs.pipelines.validation import AuditFinding, Validation, count_to_check, plan_audits
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import Outcome, Verdict
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -120,3 +123,51 @@ def test_increments_are_checked_of_tables_that_are_due_and_have_commits_since(tm
     new = {audit.table: [write.time for write in audit.timeline.changes_in(audit.new.window)] for audit in audits}
     assert new == ({"units": [at(2)]} if is_increment else {"sales": [], "units": [at(2)], "agents": [at(2)]})
     assert {audit.instant for audit in audits} == {at(2)}
+
+
+@dataclass(frozen=True)
+class Past:
+    """Writes of a table (True: by a service), up to which of them it was checked (0: never), and how long ago."""
+
+    writes: tuple[bool, ...]
+    checked: int
+    minutes: int
+
+    @property
+    def instant(self) -> Instant | None:
+        """As jobs report it: of the newest write that changed rows."""
+        return next((at(number) for number in range(len(self.writes), 0, -1) if not self.writes[number - 1]), None)
+
+    @property
+    def is_to_check(self) -> bool:
+        """There are rows since the last check, and that is long enough ago."""
+        is_due = not self.checked or self.minutes >= SPEC.quality.every_minutes
+        return is_due and not all(self.writes[self.checked :])
+
+
+PASTS = st.lists(st.booleans(), max_size=4).flatmap(
+    lambda writes: st.builds(
+        Past, writes=st.just(tuple(writes)), checked=st.integers(0, len(writes)), minutes=st.sampled_from([0, 29, 30])
+    )
+)
+
+
+@hypothesis_settings(max_examples=50)
+@given(pasts=st.tuples(PASTS, PASTS, PASTS))
+def test_a_job_knows_how_many_of_its_tables_would_be_checked_after_it(pasts: tuple[Past, ...]):
+    """So no task is started to find that it has nothing to do; quarantine, which is never checked, never counts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, outcomes = Path(name), [TableOutcome(table="quarantine", instant=at(1), rows=1, is_committed=True)]
+        known = {}
+        for table, past in zip(TABLES, pasts, strict=True):
+            outcomes.append(TableOutcome(table=table, instant=past.instant, rows=0, is_committed=False))
+            layout = next(each for each in all_layouts(SPEC) if each.name == table)
+            made_table = MadeTable(layout, folder / table)
+            for number, is_service in enumerate(past.writes, start=1):
+                made_table.commits(number, action="commit", operationType="COMPACT" if is_service else "UPSERT")
+            if past.checked:
+                ago = format_clock(CLOCK - timedelta(minutes=past.minutes))
+                known[table] = {"instant": at(past.checked), "at": ago}
+        made(folder, SPEC.quality.table, 9, **{"lakehouse.asked": json.dumps(known)})
+        run = context(Settings(base_path=str(folder)))
+        assert count_to_check(run, outcomes) == sum(past.is_to_check for past in pasts)

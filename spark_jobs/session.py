@@ -28,6 +28,7 @@ from spark_jobs.storage.s3 import endpoint_of, region_of
 
 _JAVA_VERSION = 17
 _CONNECT_PORT = 15002
+_VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 _ARROW_ROWS, _MOST_ARROW_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch", 256
 
 
@@ -216,7 +217,7 @@ class Sessions:
         """Another session of the same engine, with the settings of the run's own."""
         if remote := self._settings.spark_remote:
             address = sibling_address(remote, len(self._siblings) + 1)
-            sibling = SparkSession.builder.remote(address).create()
+            sibling = _as_new(SparkSession.builder.remote(address).create())
         else:
             sibling = self._own.newSession()
         for key in sorted(TUNABLE):
@@ -236,4 +237,10 @@ def _connect(remote: str) -> SparkSession:
         raise TransientError(
             f"no Spark Connect server answers at {without_secrets(remote)} ({error}); start it with: make up"
         ) from error
-    return SparkSession.builder.remote(remote).getOrCreate()
+    return _as_new(SparkSession.builder.remote(remote).getOrCreate())
+
+
+def _as_new(spark: SparkSession) -> SparkSession:
+    """The session of a server, also one that an earlier run has left, without what Hudi's reader sets in it."""
+    spark.conf.unset(_VECTORIZED)
+    return spark

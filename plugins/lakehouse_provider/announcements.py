@@ -35,6 +35,13 @@ def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
     return last
 
 
+def to_look_up(result: JobResult, assets: Sequence[Asset]) -> list[Asset]:
+    """Those of which it matters what was announced: a commit of this very run was not, and a backlog is no state."""
+    committed = {outcome.table for outcome in result.tables if outcome.is_committed}
+    named = [(asset, table_of(asset)) for asset in assets]
+    return [asset for asset, table in named if table not in committed and not table.endswith(f"/{BACKLOG}")]
+
+
 def plan_announcements(
     result: JobResult, assets: Sequence[Asset], last: Mapping[str, Facts], *, run_id: str, is_interval: bool
 ) -> dict[str, Facts]:

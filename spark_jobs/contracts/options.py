@@ -118,6 +118,8 @@ class JobOptions:
     """It writes: a lake of an earlier release gets its name from it."""
     reads_landing: ClassVar[bool] = False
     """Without its landing folder it would find nothing, and report that of all of it."""
+    leaves_session: ClassVar[bool] = False
+    """When it has ended well its session is as it found it, and the next run may go on with it."""
     grows_by_spec: ClassVar[bool] = False
     """The lake spec adds options to those of the class."""
 

@@ -13,6 +13,7 @@ class IngestOptions(JobOptions):
     """How much is read, and what is read once more."""
 
     names_lake: ClassVar[bool] = True
+    leaves_session: ClassVar[bool] = True
     reads_landing: ClassVar[bool] = True
 
     max_events: Annotated[

@@ -15,6 +15,7 @@ class MartOptions(JobOptions):
 
     takes_interval: ClassVar[bool] = True
     names_lake: ClassVar[bool] = True
+    leaves_session: ClassVar[bool] = True
 
     layer: Annotated[str, Option("the layer whose marts are refreshed, such as fast or slow")]
     mart: OneMart = None

@@ -14,6 +14,7 @@ class SplitOptions(JobOptions):
 
     takes_interval: ClassVar[bool] = True
     names_lake: ClassVar[bool] = True
+    leaves_session: ClassVar[bool] = True
 
     databases: Annotated[
         str, Option("only tables of these databases or schemas at the source, such as crm,shop*", metavar="PATTERNS")

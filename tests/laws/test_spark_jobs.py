@@ -68,12 +68,21 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
 
 
 def test_no_job_starts_more_spark_jobs_than_it_did(lake: Lake) -> None:
-    started = dict[str, list[str]]()
+    started, found = dict[str, list[str]](), session_state(lake.spark)
     for job, options in CHAIN:
         with counting_jobs(lake.spark) as jobs:
             result = lake.run(job, **options)
             started[options.get("layer", job)] = jobs.names()
         assert result.status == "done"
-    print(*(f"{name}: {what}" for name, found in started.items() for what in found), sep="\n")
-    counts = {name: len(found) for name, found in started.items()}
+    print(*(f"{name}: {what}" for name, jobs_of in started.items() for what in jobs_of), sep="\n")
+    counts = {name: len(jobs_of) for name, jobs_of in started.items()}
     assert not {name: count for name, count in counts.items() if count > MOST[name]}, counts
+    assert session_state(lake.spark) == found, "a job that leaves its session to the next run leaves nothing in it"
+
+
+def session_state(spark: SparkSession) -> tuple[dict[str, str], list[str], bool]:
+    """Settings, temporary views, and whether no rows are kept; not what is set again when a session is opened."""
+    settings = {row.key: row.value for row in spark.sql("SET").collect()}
+    settings.pop("spark.sql.parquet.enableVectorizedReader", None)
+    views = [each.name for each in spark.catalog.listTables() if each.isTemporary]
+    return settings, views, spark._jsparkSession.sharedState().cacheManager().isEmpty()

@@ -47,6 +47,7 @@ def build_job_command(
     work_path: Path,
     secrets: Mapping[str, str] | None = None,
     attempt: str = "",
+    session: str = "",
 ) -> JobCommand:
     """The command that runs ``JOB --option value …`` on the engine of ``connection``.
 
@@ -60,6 +61,7 @@ def build_job_command(
         work_path: a folder for this run alone; the zip that is sent is made there.
         secrets: variables that this job needs, and that go to a process of this machine only.
         attempt: a name that no other try of any task has; a new one when it is left out.
+        session: the id of the session of a Spark Connect server; a new one when it is left out.
     """
     secrets, attempt = secrets or {}, attempt or str(uuid4())
     environment = {
@@ -69,7 +71,7 @@ def build_job_command(
         "PYTHONUNBUFFERED": "1",
     }
     if connection.conn_type == SPARK_CONNECT:
-        environment["LAKEHOUSE_SPARK_REMOTE"] = connect_url(connection)
+        environment["LAKEHOUSE_SPARK_REMOTE"] = connect_url(connection, session)
         command = (sys.executable, "-m", "spark_jobs.entrypoint", *job_line)
         afterwards = (sys.executable, "-c", INTERRUPT)
         return JobCommand(arguments=command, environment={**environment, **secrets}, afterwards=afterwards)
@@ -95,10 +97,10 @@ def build_job_command(
     )
 
 
-def connect_url(connection: ConnectionFacts) -> str:
+def connect_url(connection: ConnectionFacts, session: str = "") -> str:
     """``sc://host:port`` with the login as user, the password as token and ``use_ssl`` from the extra.
 
-    The session's id is chosen here, new for each call, so that another process can end what runs in the session.
+    The session's id is chosen here, a new one when none is given, so that another process can end what runs in it.
     """
     if connection.extra_dejson.get("engine"):
         raise SettingsError(f"connection {connection.conn_id}: engine is for type {SPARK_SUBMIT!r}; take it out")
@@ -110,7 +112,7 @@ def connect_url(connection: ConnectionFacts) -> str:
     if connection.port:
         address = f"{address}:{connection.port}"
     facts = {
-        "session_id": str(uuid4()),
+        "session_id": session or str(uuid4()),
         "user_id": connection.login,
         "token": connection.password,
         "use_ssl": str(connection.extra_dejson["use_ssl"]).lower() if "use_ssl" in connection.extra_dejson else None,

@@ -22,13 +22,14 @@ from airflow.sdk.exceptions import (
 from airflow.sdk.log import mask_secret
 
 from lakehouse_provider.alerts import send_decisions
-from lakehouse_provider.announcements import plan_announcements, plan_reminder, read_last_facts
+from lakehouse_provider.announcements import plan_announcements, plan_reminder, read_last_facts, to_look_up
 from lakehouse_provider.connections.kafka import KAFKA_VARIABLES, kafka_environment
 from lakehouse_provider.connections.names import find_connection
 from lakehouse_provider.connections.serving import STORE_VARIABLES, store_environment
 from lakehouse_provider.connections.source import SOURCE_VARIABLES, source_environment
-from lakehouse_provider.launch.engines import build_job_command
+from lakehouse_provider.launch.engines import SPARK_CONNECT, build_job_command
 from lakehouse_provider.launch.job_process import JobExit, JobProcess
+from lakehouse_provider.launch.kept_sessions import KeptSession
 from lakehouse_provider.schedules import event_interval
 from spark_jobs.contracts.arguments import format_clock
 from spark_jobs.contracts.errors import ContractError, TerminalError
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from airflow.sdk import Context
+
+    from lakehouse_provider.launch.job_command import ConnectionFacts
 
 DEFAULT_CONN_ID = "lakehouse_spark"
 TERMINAL = TerminalError.exit_code
@@ -125,13 +128,16 @@ class LakehouseJobOperator(BaseOperator):
         with tempfile.TemporaryDirectory(prefix=f"lakehouse-{words[0]}-") as work_path:
             try:
                 environment = lake_environment(os.environ, self.lake)
+                connection = find_connection(self.conn_id, self.lake)
+                session = self._session(connection)
                 command = build_job_command(
-                    find_connection(self.conn_id, self.lake),
+                    connection,
                     [*words, *self._options(context)],
                     environment=environment,
                     work_path=Path(work_path),
                     secrets=self._secrets(environment),
                     attempt=_attempt(context),
+                    session=session.take() if session else "",
                 )
             except TerminalError as error:
                 raise AirflowFailException(str(error)) from error
@@ -139,7 +145,10 @@ class LakehouseJobOperator(BaseOperator):
             self._process = JobProcess(command, log=lambda line: self.log.info("%s", line))
             if self._is_stopped:  # before there was a process to stop
                 self._process.stop()
-            result = self._result(self._process.run())
+            ended = self._process.run()
+            if session and ended.code == 0:
+                session.keep()
+            result = self._result(ended)
         send_decisions(f"{self.dag_id}.{self.task_id}", result.alerts, lake=self.lake)
         self._announce(result, context)
         fields: dict[str, Any] = json.loads(result.to_json())
@@ -191,6 +200,12 @@ class LakehouseJobOperator(BaseOperator):
             mask_secret(secret)
         return found
 
+    def _session(self, connection: ConnectionFacts) -> KeptSession | None:
+        """What this task's last run has left on the server, for a job that leaves it as it was."""
+        if connection.conn_type != SPARK_CONNECT or not options_of(self.job.split()[0]).leaves_session:
+            return None
+        return KeptSession(connection, f"{self.dag_id}.{self.task_id}")
+
     def _result(self, ended: JobExit) -> JobResult:
         if self._is_stopped:
             raise AirflowException(f"{self.job} was stopped with its task")
@@ -209,9 +224,9 @@ class LakehouseJobOperator(BaseOperator):
             self.log.info("%s", message)
         outlets = [outlet for outlet in self.outlets if isinstance(outlet, Asset)]
         is_interval = self.reads_interval and event_interval(context["dag_run"], context["params"]) is not None
-        last = read_last_facts(outlets)
+        last = read_last_facts(to_look_up(result, outlets))  # each is a request, and the next layer waits for it
         planned = plan_announcements(result, outlets, last, run_id=context["run_id"], is_interval=is_interval)
-        if self.reminds:
+        if self.reminds and self.reminds[0].name not in planned:
             source, reader = self.reminds
             split = read_last_facts([reader])[reader.name]
             if facts := plan_reminder(result, source, last[source.name], split, run_id=context["run_id"]):

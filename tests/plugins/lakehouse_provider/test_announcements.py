@@ -7,13 +7,14 @@ not change.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakehouse_provider.announcements import plan_announcements, plan_reminder
+from lakehouse_provider.announcements import plan_announcements, plan_reminder, to_look_up
 from lakehouse_provider.assets import LakeAssets, table_of
 from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.results import DONE, NOTHING_TO_DO, JobResult, SourceWindow, TableOutcome
@@ -174,3 +175,28 @@ def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
     }
     assert ("sales/sales_log/split" in planned) == (up_to > 0 and up_to != split_up_to)
     assert all(facts["run_id"] == "r" and facts["clock"] == result.clock for facts in planned.values())
+
+
+@given(
+    kinds=st.tuples(*[st.sampled_from(["committed", "announced", "not announced", "never made"])] * 3),
+    up_to=st.integers(5, 6),
+    has_more=st.booleans(),
+)
+def test_what_is_not_looked_up_changes_no_announcement(
+    assets: LakeAssets, kinds: tuple[str, ...], up_to: int, has_more: bool
+) -> None:
+    """Of a table that this run committed to, the instant is new; the oracle is what each kind of table means."""
+    numbers = {"committed": 3, "announced": 1, "not announced": 2, "never made": None}
+    tables = dict(zip(("units", "sales", "agents"), kinds, strict=True))
+    outcomes = tuple(outcome(name, numbers[kind], rows=kind == "committed") for name, kind in tables.items())
+    source = SourceWindow(table="sales_log", after=instant(5), up_to=instant(up_to))
+    result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=outcomes, source=source)
+    result = replace(result, counters={"has_more": int(has_more)})
+    outlets = [*assets.tables, assets.split, assets.backlog]
+    looked_up = {asset.name for asset in to_look_up(result, outlets)}
+    known = {name: facts for name, facts in LAST.items() if name in looked_up}
+    expected = {f"sales/{name}" for name, kind in tables.items() if kind in ("committed", "not announced")}
+    expected |= {assets.split.name} if up_to > 5 else set()
+    expected |= {assets.backlog.name} if has_more else set()
+    assert set(plan_announcements(result, outlets, known, run_id="r", is_interval=False)) == expected
+    assert not looked_up & {assets.backlog.name, *(f"sales/{n}" for n, kind in tables.items() if kind == "committed")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 DEFAULT_CONN_ID = "lakehouse_spark"
 TERMINAL = TerminalError.exit_code
+_skipped: Callable[..., AirflowException] = DownstreamTasksSkipped
+"""Airflow's class has no types."""
 
 
 class LakehouseJobOperator(BaseOperator):
@@ -243,7 +245,7 @@ class LakehouseJobOperator(BaseOperator):
         if idle:
             self.log.info("%s: skipped, there is nothing to do for it", ", ".join(idle))
             context["ti"].xcom_push(key=BaseXCom.XCOM_RETURN_KEY, value=fields)  # which a task that raises does not
-            raise DownstreamTasksSkipped(tasks=idle)
+            raise _skipped(tasks=idle)
 
     def _log_causes(self, context: Context) -> None:
         for asset, events in (context.get("triggering_asset_events") or {}).items():

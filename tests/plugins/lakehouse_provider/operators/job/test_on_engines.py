@@ -36,7 +36,10 @@ from tests.support.processes import (
     LIMIT_SECONDS,
     command_line,
     descendants,
+    find_children,
+    find_descendants,
     has_running_thread,
+    read_processes,
     wait_until,
     wait_until_gone,
 )
@@ -114,7 +117,9 @@ def test_the_jobs_give_the_truth_by_spark_connect(server: Service, environment: 
     landing = Path(environment["LAKEHOUSE_LANDING_PATH"]) / TOPIC
     lines = sorted({line for file in landing.glob("*.jsonl") for line in file.read_bytes().splitlines() if line})
     (landing / "again.jsonl").write_bytes(b"\n".join([*lines, b"no record", b"no record"]) + b"\n")
+    before = python_starters(server)
     output, _ = run_operator(environment, "ingest").communicate(timeout=600)
+    assert python_starters(server) == before, "one for each run would stay until the server ends"
     counters = json.loads(output.splitlines()[-1])["counters"]
     assert len(lines) > 50
     assert (counters["events_new"], counters["records_quarantined"]) == (0, 1)
@@ -227,6 +232,15 @@ def test_a_killed_client_leaves_nothing_running_on_the_server(server: Service, f
     process.stop()
     thread.join(LIMIT_SECONDS)
     wait_until(lambda: not has_running_thread(server.pid, EXECUTOR_THREAD), "the server rests")
+
+
+def python_starters(server: Service) -> set[int]:
+    """Processes that start the server's workers of Python, which Spark never ends."""
+    stats = read_processes()
+    workers = {
+        pid for pid in find_descendants(server.pid, find_children(stats)) if "pyspark.daemon" in command_line(pid)
+    }
+    return {pid for pid in workers if int(stats[pid][1]) not in workers}
 
 
 def wait_for_family(pid: int, drivers: set[str]) -> list[int]:

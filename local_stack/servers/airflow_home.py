@@ -27,13 +27,6 @@ PREFERRED_PORT = 8080
 START_SECONDS = 600.0
 IDLE_SLEEP_SECONDS = 0.2
 """Between two looks of the scheduler when there was nothing to do: each DAG that waits for data waits for one."""
-KNOWN_TO_TASKS = (
-    "airflow.dag_processing.dagbag",
-    "airflow.executors.local_executor",
-    "airflow.sdk.execution_time.supervisor",
-    "airflow.sdk.execution_time.task_runner",
-)
-"""Modules of Airflow that each task would import; none of the project's, whose files may change meanwhile."""
 USER = "admin"
 _KEYS = "secrets.json"
 
@@ -180,12 +173,7 @@ def build_environment(home: Path, keys: AirflowSecrets, port: int, environ: Mapp
             "instance_name": "Lakehouse",
         },
         "api_auth": {"jwt_secret": keys.jwt},
-        "scheduler": {
-            "enable_health_check": False,
-            "scheduler_idle_sleep_time": IDLE_SLEEP_SECONDS,
-            "mp_start_method": "forkserver",
-            "mp_forkserver_preload": ",".join(KNOWN_TO_TASKS),
-        },
+        "scheduler": {"enable_health_check": False, "scheduler_idle_sleep_time": IDLE_SLEEP_SECONDS},
         "dag_processor": {"parsing_processes": 1, "min_file_process_interval": 120, "refresh_interval": 30},
         "logging": {"base_log_folder": home / "logs", "colored_console_log": False},
         "usage_data_collection": {"enabled": False},

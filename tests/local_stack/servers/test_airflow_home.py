@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,6 @@ def test_it_listens_on_the_loopback_interface_alone(tmp_path: Path) -> None:
     assert environment["AIRFLOW__API__HOST"] == LOOPBACK
     assert environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] == f"http://{LOOPBACK}:1234/execution/"
     assert environment["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] == "False"
-
-
-def test_what_tasks_have_before_they_begin_is_there_and_airflows(tmp_path: Path) -> None:
-    """A name that is none is skipped without a word; a module of the project would stay as it was before a change."""
-    environment = build_environment(tmp_path, KEYS, 1234, {})
-    assert environment["AIRFLOW__SCHEDULER__MP_START_METHOD"] == "forkserver"
-    modules = environment["AIRFLOW__SCHEDULER__MP_FORKSERVER_PRELOAD"].split(",")
-    assert [name for name in modules if not name.startswith("airflow.") or find_spec(name) is None] == []
 
 
 def test_secrets_are_made_once_and_private(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ def build_session_options(settings: Settings, environ: Mapping[str, str] = os.en
         # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),
+        # Files of tables are named to Spark, of which it lists so many in the driver; on a disk of its own that is all.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "32" if "://" in settings.base_path else "256",
         "spark.driver.memory": settings.driver_memory,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -11,6 +11,7 @@ TUNABLE = frozenset(
         "spark.sql.adaptive.enabled",
         "spark.sql.autoBroadcastJoinThreshold",
         "spark.sql.shuffle.partitions",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold",
         "spark.ui.enabled",
         "spark.ui.showConsoleProgress",
     }

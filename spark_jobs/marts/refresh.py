@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -166,10 +166,10 @@ class Refresh:
         """Into how many parts work over all rows that it reads is to be cut, by the bytes of their files."""
         return ceil(sum(source.bytes for source in self.sources) / BYTES_A_TASK)
 
-    def stored(self) -> DataFrame | None:
-        """The mart's own rows with their technical columns, or None before its first commit."""
+    def stored(self, folders: Collection[str] | None = None) -> DataFrame | None:
+        """The mart's own rows with their technical columns; of ``folders`` at least. None before its first commit."""
         newest = self.timeline.newest
-        return read_table(self.views.spark, self.timeline, newest) if self.timeline.last and newest else None
+        return read_table(self.views.spark, self.timeline, newest, folders) if self.timeline.last and newest else None
 
     def select(self, tables: Mapping[str, DataFrame], months: Mapping[str, str] | None = None) -> DataFrame:
         """The mart's SQL over these tables; of a mart with rules by the version of each month."""

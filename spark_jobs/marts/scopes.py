@@ -181,6 +181,16 @@ def partitions_of(
     return sorted(found) if is_named else None
 
 
+def folders_of(few: Sequence[Any] | None, mart: MartSpec) -> Sequence[str] | None:
+    """The folders (``column=value``) of the mart's own table with all its rows of ``few`` scopes; None for all of it.
+
+    They are known where the scope is a text by which the table is partitioned; what is no plain name the reader sees.
+    """
+    if few is None or mart.scope != mart.partition or not all(isinstance(value, str) for value in few):
+        return None
+    return [f"{mart.partition}={value}" for value in few]
+
+
 def _scopes_looking_up(
     refresh: Refresh, lookup: Source, changes: Changes, window: TimeRange | None
 ) -> Iterator[DataFrame]:

@@ -53,6 +53,8 @@ _LOGICAL: Mapping[tuple[str, str], DataType] = {
     ("long", "timestamp-micros"): TimestampType(),
     ("long", "local-timestamp-micros"): TimestampNTZType(),
 }
+_OF_LISTS = (LongType, IntegerType, StringType, BooleanType, DoubleType, DateType, TimestampType)
+"""Types of elements of which a literal is never null by its type."""
 
 
 class _OtherTypeError(Exception):
@@ -105,6 +107,17 @@ def has_nulls_within(kind: DataType) -> bool:
             return all(field.nullable and has_nulls_within(field.dataType) for field in kind)
         case _:
             return True
+
+
+def is_plain_list(kind: DataType) -> bool:
+    """True for an array whose elements are never null by its type, and are of a plain type themselves."""
+    return isinstance(kind, ArrayType) and not kind.containsNull and isinstance(kind.elementType, _OF_LISTS)
+
+
+def lacks_nulls_of(columns: StructType, table: StructType) -> bool:
+    """True when these columns say too that elements are never null, where those of the table say so."""
+    lists = {field.name for field in table if is_plain_list(field.dataType)}
+    return all(is_plain_list(field.dataType) for field in columns if field.name in lists)
 
 
 def has_types_of(columns: StructType, table: StructType) -> bool:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
+from spark_jobs.storage.commit_columns import is_plain_list
 from spark_jobs.storage.commit_files import NamedFiles
 from spark_jobs.storage.layouts import HUDI_COLUMNS
 
@@ -55,6 +66,38 @@ def read_named_files(
         is_wanted &= F.col(_BY_ROW).isNull()
     files_df = spark.read.schema(read).parquet(*paths).where(is_wanted)
     return files_df.select(*(_as_now(field, read[field.name].dataType) for field in columns))
+
+
+def with_types_of(rows_df: DataFrame, columns: StructType) -> DataFrame:
+    """The rows of files with all ``columns`` of the table; arrays are without nulls by their type where those are.
+
+    In a file they are too, which a plain scan of it does not say (:func:`commit_columns.lacks_nulls_of`).
+    """
+    if not any(is_plain_list(field.dataType) for field in columns):
+        return rows_df
+    kinds = {field.name: field.dataType for field in columns}
+    return rows_df.select(*(_without_nulls(name, kinds[name]) for name in rows_df.columns))
+
+
+def _without_nulls(name: str, kind: DataType) -> Column:
+    if not (isinstance(kind, ArrayType) and is_plain_list(kind)):
+        return F.col(name)
+    never = _literal_of(kind.elementType)
+    return F.transform(name, lambda element: F.coalesce(element, never)).alias(name)
+
+
+def _literal_of(kind: DataType) -> Column:
+    match kind:
+        case StringType():
+            return F.lit("")
+        case BooleanType():
+            return F.lit(False)
+        case DateType():
+            return F.lit(date(1970, 1, 1))
+        case TimestampType():
+            return F.lit(datetime(1970, 1, 1, tzinfo=UTC))
+        case _:
+            return F.lit(0).cast(kind)
 
 
 def _as_now(field: StructField, stored: DataType) -> Column:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,8 +22,9 @@ _NAME = re.compile(r"^(?P<group>[^_./][^_/]*)_[^_/]+_(?P<time>\d{17})\.parquet$"
 _TYPE, _HIVE_STYLE = "hoodie.table.type", "hoodie.datasource.write.hive_style_partitioning"
 _PARTITIONED_BY = "hoodie.table.partition.fields"
 _LOG = ".log."
-_MOST_FOLDERS = 20
+_MOST_FOLDERS = 256
 """Of more the executors list the folders."""
+_SIDE_BY_SIDE = 8
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +47,8 @@ def latest_files(
     if folders is None or not is_hive_style or len(folders) > _MOST_FOLDERS:
         return None
     newest: dict[tuple[str, str], tuple[Instant, str, FileEntry]] = {}
-    for partition in folders:
-        # All below it: a value with a slash in it is a folder in a folder, whose files would be missed.
-        for entry in files.list_files(partition, recursive=bool(partition)):
+    for partition, entries in zip(folders, _listed(files, folders), strict=True):
+        for entry in entries:
             name = entry.path.removeprefix(files.root).strip("/").removeprefix(partition).lstrip("/")
             if name.startswith(".") and _LOG not in name:
                 continue
@@ -64,6 +65,12 @@ def latest_files(
                 newest[partition, group] = time, path, entry
     replaced = {group for group, time in timeline.replaced_groups.items() if time <= as_of}
     return {path: entry for group, (_, path, entry) in newest.items() if group not in replaced}
+
+
+def _listed(files: Filesystem, folders: Sequence[str]) -> list[list[FileEntry]]:
+    """The files of each folder, all below it: a value with a slash in it is a folder in a folder."""
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as threads:
+        return list(threads.map(lambda folder: files.list_files(folder, recursive=bool(folder)), folders))
 
 
 def _folders(timeline: Timeline, files: Filesystem) -> list[str] | None:

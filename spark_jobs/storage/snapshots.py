@@ -11,21 +11,31 @@ import re
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from spark_jobs.contracts.instants import Instant
-from spark_jobs.storage.commit_columns import has_nulls_within, has_types_of, table_columns
+from spark_jobs.storage.commit_columns import (
+    has_nulls_within,
+    has_types_of,
+    is_plain_list,
+    lacks_nulls_of,
+    table_columns,
+)
 from spark_jobs.storage.commit_files import NamedFiles
-from spark_jobs.storage.file_scans import read_named_files
+from spark_jobs.storage.file_scans import read_named_files, with_types_of
 from spark_jobs.storage.filesystem import FileEntry, Filesystem
 from spark_jobs.storage.latest_files import latest_files
 from spark_jobs.storage.reader import read_as_of
 from spark_jobs.storage.timeline import Timeline
 
-MOST_FILES = 32
-"""More paths than this Spark lists in a job (``parallelPartitionDiscovery.threshold``), as Hudi does."""
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_FILES = 256
+"""Of more Hudi finds them, in Spark jobs."""
 _MOST_KNOWN = 10_000
 _PLAIN_FOLDER = re.compile(r"\w+=[\w.-]+")
 """A folder that is named by a value as it is."""
@@ -47,26 +57,30 @@ def read_table(
             of others may be there too.
     """
     if files := _certain_files(timeline, as_of, partitions):
-        return read_named_files(spark, timeline.path, files)
+        return with_types_of(read_named_files(spark, timeline.path, files), files.columns or StructType())
     return read_as_of(spark, timeline.path, as_of)
 
 
 def _certain_files(timeline: Timeline, as_of: Instant, partitions: Collection[str] | None) -> NamedFiles | None:
     """Few files with columns of the table's types; None when there are others, or it is not certain.
 
-    Nor where an array or the like has no nulls by its type: what is read from files would have another type.
+    Nor where something within a type has no nulls, but for plain arrays: what is read from files has another type.
     """
     columns = table_columns(timeline, up_to=as_of) if timeline.holds(as_of) else None
     is_plain = partitions is None or all(map(_PLAIN_FOLDER.fullmatch, partitions))
-    if columns is None or not has_nulls_within(columns) or not is_plain:
+    if columns is None or not all(map(_can_be_scanned, columns)) or not is_plain:
         return None
     found = latest_files(timeline, None if partitions is None else sorted(partitions), as_of=as_of)
     if found is None or len(found) > MOST_FILES:
         return None
     stored = _columns_of(timeline, found.values())
-    if stored is None or not all(has_types_of(each, columns) for each in stored):
+    if stored is None or not all(has_types_of(each, columns) and lacks_nulls_of(each, columns) for each in stored):
         return None
     return NamedFiles(paths=tuple(sorted(found)), stored=columns, columns=columns)
+
+
+def _can_be_scanned(field: StructField) -> bool:
+    return is_plain_list(field.dataType) or has_nulls_within(field.dataType)
 
 
 def _columns_of(timeline: Timeline, entries: Iterable[FileEntry]) -> list[StructType] | None:
@@ -86,8 +100,15 @@ def _columns_of(timeline: Timeline, entries: Iterable[FileEntry]) -> list[Struct
 def _read_columns(root: str, entry: FileEntry) -> StructType:
     """Of a file that never changes."""
     import pyarrow.parquet as pq
-    from pyspark.sql.pandas.types import from_arrow_type
 
     with Filesystem(root).open(entry.path) as file:
         schema = pq.read_schema(file)
-    return StructType([StructField(field.name, from_arrow_type(field.type, True)) for field in schema])
+    return StructType([StructField(field.name, _type_of(field.type)) for field in schema])
+
+
+def _type_of(arrow_type: pa.DataType) -> DataType:
+    """Spark's, for which an array may always have nulls; by Parquet some have none."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    kind = from_arrow_type(arrow_type, True)
+    return ArrayType(kind.elementType, arrow_type.value_field.nullable) if isinstance(kind, ArrayType) else kind

@@ -30,7 +30,7 @@ CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 ALIKE = ("slow_unit_difficulty", "slow_agent_success")
 """Marts that are computed from the same table and by the same scopes as another one."""
-MOST = {"ingest": 10, "split": 11, "stitch": 6, "slow": 32}
+MOST = {"ingest": 10, "split": 11, "stitch": 6, "slow": 23}
 """Two tables are split, both with a feed of changes; stitch is one mart and its cache, the slow layer four marts."""
 NOVEMBER_MS, DAY_MS = 1_762_000_000_000, 24 * 60 * 60 * 1000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from operator import xor
 from urllib.parse import unquote
 
@@ -54,14 +55,19 @@ def is_intact(cache: Refresh, cells_df: DataFrame, partitions: TimeRange | None)
     return known == _checksums(cells_df, cache)
 
 
-def fingerprint_of_files(cache: Refresh, partitions: TimeRange | None) -> str:
-    """Names, sizes and times of the files below these partitions (None for all), and the cache's newest commit."""
+def folders_of(cache: Refresh, partitions: TimeRange | None) -> list[str] | None:
+    """The folders of the cache's table that have cells of these partitions; None for all of the table."""
+    if partitions is None:
+        return None
+    values = {folder: unquote(folder.partition("=")[2]) for folder in Filesystem(cache.timeline.path).folders()}
+    return [folder for folder, value in values.items() if partitions.first <= value <= partitions.last]
+
+
+def fingerprint_of_files(cache: Refresh, folders: Sequence[str] | None) -> str:
+    """Names, sizes and times of the files in these folders (None for all), and the cache's newest commit."""
     files = Filesystem(cache.timeline.path)
-    folders = [""]
-    if partitions is not None:
-        values = {folder: unquote(folder.partition("=")[2]) for folder in files.folders()}
-        folders = [folder for folder, value in values.items() if partitions.first <= value <= partitions.last]
-    found = [(e.path, e.size, e.modified_ns) for folder in folders for e in files.list_files(folder)]
+    listed = [""] if folders is None else folders
+    found = [(e.path, e.size, e.modified_ns) for folder in listed for e in files.list_files(folder)]
     return hashlib.sha256(json.dumps([cache.timeline.newest, found]).encode()).hexdigest()
 
 

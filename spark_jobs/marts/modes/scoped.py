@@ -23,6 +23,7 @@ from spark_jobs.marts.scopes import (
     Scopes,
     changed_scopes,
     entering_scopes,
+    folders_of,
     gather,
     partitions_of,
     scope_of,
@@ -90,7 +91,7 @@ def scoped_full_difference(refresh: Refresh) -> DataFrame:
 
 def recompute(refresh: Refresh, scopes: Scopes, window: TimeRange | None) -> DataFrame:
     """Compute these scopes again and compare them with what is stored of them; what left the window goes."""
-    stored_df = refresh.stored()
+    stored_df = refresh.stored(folders_of(scopes.few, refresh.mart) if window is None else None)
     if stored_df is not None:
         scope = F.col(refresh.mart.scope)
         inside_df = scopes.keep(stored_df, scope)

@@ -22,7 +22,7 @@ from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.computing import compute_full
 from spark_jobs.marts.engine import Engine
 from spark_jobs.marts.modes.aggregate import Aggregate, cell_changes, changed_cells
-from spark_jobs.marts.modes.cache import fingerprint_of_files, is_intact, move_cut, rebuild
+from spark_jobs.marts.modes.cache import fingerprint_of_files, folders_of, is_intact, move_cut, rebuild
 from spark_jobs.marts.modes.mode import Mode
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import ChangesUnknownError
@@ -168,8 +168,9 @@ def _cached_cells(refresh: Refresh, cache: Refresh, window: TimeRange) -> DataFr
     if cache.timeline.newest is None:
         return None
     partitions = _partitions_of_window(refresh, cache, window)
-    files = fingerprint_of_files(cache, partitions)
-    cells_df = read_table(cache.views.spark, cache.timeline, cache.timeline.newest)
+    folders = folders_of(cache, partitions)
+    files = fingerprint_of_files(cache, folders)
+    cells_df = read_table(cache.views.spark, cache.timeline, cache.timeline.newest, folders)
     if partitions is not None:
         cells_df = cells_df.where(partitions.holds(F.col(cache.mart.partition)))
     if refresh.state.notes.get(CHECKED_FILES) != files:

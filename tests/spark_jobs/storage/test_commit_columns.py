@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.types import DataType, StructType
 
-from spark_jobs.storage.commit_columns import columns_of, has_types_of, pack_columns, unpack_columns
+from spark_jobs.storage.commit_columns import (
+    columns_of,
+    has_types_of,
+    is_plain_list,
+    lacks_nulls_of,
+    pack_columns,
+    unpack_columns,
+)
 
 PLAIN: dict[str, Any] = {
     "string": "string",
@@ -90,6 +97,31 @@ def test_columns_are_compared_by_name_and_type_and_not_by_what_may_be_null() -> 
     assert has_types_of(row("b int, more string"), table)
     assert not has_types_of(row("a array<string>, b bigint"), table)
     assert unpack_columns(None) is None
+
+
+ELEMENTS = st.sampled_from([*PLAIN, "array<int>"])
+LISTS = st.dictionaries(st.sampled_from("abc"), st.tuples(ELEMENTS, st.booleans()), max_size=3)
+"""By the name of a column the type of its elements, and whether they may be null."""
+
+
+@given(LISTS, LISTS)
+def test_files_may_not_have_nulls_where_the_table_has_none(
+    table: dict[str, tuple[str, bool]], file: dict[str, tuple[str, bool]]
+) -> None:
+    literal = {"int", "bigint", "double", "string", "boolean", "date", "timestamp"}
+    plain = {name for name, (kind, is_nullable) in table.items() if kind in literal and not is_nullable}
+    assert {field.name for field in lists(table) if is_plain_list(field.dataType)} == plain
+    doubtful = {name for name, (kind, is_nullable) in file.items() if is_nullable or kind not in literal}
+    assert lacks_nulls_of(lists(file), lists(table)) == plain.isdisjoint(doubtful)
+
+
+def lists(columns: dict[str, tuple[str, bool]]) -> StructType:
+    avro: dict[str, Any] = {**PLAIN, "array<int>": {"type": "array", "items": "int"}}
+    items = {name: ["null", avro[kind]] if is_nullable else avro[kind] for name, (kind, is_nullable) in columns.items()}
+    fields = [{"name": name, "type": {"type": "array", "items": of}} for name, of in items.items()]
+    found = columns_of(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    assert isinstance(found, StructType)
+    return found
 
 
 def row(columns: str) -> StructType:

@@ -181,14 +181,14 @@ def partitions_of(
     return sorted(found) if is_named else None
 
 
-def folders_of(few: Sequence[Any] | None, mart: MartSpec) -> Sequence[str] | None:
-    """The folders (``column=value``) of the mart's own table with all its rows of ``few`` scopes; None for all of it.
+def folders_of(values: Sequence[Any] | None, partition: str) -> Sequence[str] | None:
+    """The folders (``column=value``) with all rows that have one of these values of the partition column.
 
-    They are known where the scope is a text by which the table is partitioned; what is no plain name the reader sees.
+    None for all of the table: they are known of texts; which of them are no plain names the reader sees.
     """
-    if few is None or mart.scope != mart.partition or not all(isinstance(value, str) for value in few):
+    if not partition or values is None or not all(isinstance(value, str) for value in values):
         return None
-    return [f"{mart.partition}={value}" for value in few]
+    return [f"{partition}={value}" for value in values]
 
 
 def _scopes_looking_up(

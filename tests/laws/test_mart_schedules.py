@@ -7,8 +7,9 @@ lakes the tables' services run between them: files are merged, cleaned and insta
 Whatever came to its end must be what the oracles make of the log and the tables as they are at that moment.
 
 What is touched are few keys. In two of the lakes more than one or two count as many, which is another way of reading.
-The log is read by the days of its sales, however few days it has; files of that index are lost now and then. In one of
-the lakes tables are read from few files by their names, more are left to Hudi, and full refreshes are cut into parts.
+The log is read by the days of its sales, and of aggregate marts the partitions that are touched, however few there are;
+files of that index are lost now and then. In one of the lakes tables are read from few files by their names, more are
+left to Hudi, and full refreshes are cut into parts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pytest
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.marts import day_index, scopes
 from spark_jobs.marts import refresh as refresh_module
+from spark_jobs.marts.modes import aggregate
 from spark_jobs.storage import snapshots
 from tests.support.crashes import CRASHES, run_and_crash
 from tests.support.lakes import Lake
@@ -48,7 +50,7 @@ ALL_DAYS = Interval(start=datetime(2020, 1, 1, tzinfo=UTC), end=datetime(2030, 1
 """A backfill: all that is there is computed once more."""
 ZONES = ("UTC", "Europe/Paris", "Pacific/Auckland")
 FEW = (200, 1, 2)
-FEW_FILES = (32, 32, 3)
+FEW_FILES = (256, 256, 3)
 BYTES_A_TASK = (2**25, 2**25, 2**15)
 
 
@@ -107,6 +109,7 @@ def finish(lake: Lake, clock: datetime, zone: str) -> None:
 def test_at_every_moment_the_marts_are_the_oracles(spark, tmp_path, monkeypatch, seed, is_whole):
     monkeypatch.setattr(scopes, "_MOST_LITERALS", FEW[seed])
     monkeypatch.setattr(day_index, "LEAST_DAYS", 1)
+    monkeypatch.setattr(aggregate, "LEAST_FOLDERS", 1)
     monkeypatch.setattr(snapshots, "MOST_FILES", FEW_FILES[seed])
     monkeypatch.setattr(refresh_module, "BYTES_A_TASK", BYTES_A_TASK[seed])
     rng, zone = random.Random(f"marts/{seed}"), ZONES[seed]

@@ -91,7 +91,8 @@ def scoped_full_difference(refresh: Refresh) -> DataFrame:
 
 def recompute(refresh: Refresh, scopes: Scopes, window: TimeRange | None) -> DataFrame:
     """Compute these scopes again and compare them with what is stored of them; what left the window goes."""
-    stored_df = refresh.stored(folders_of(scopes.few, refresh.mart) if window is None else None)
+    is_by_scope = window is None and refresh.mart.scope == refresh.mart.partition
+    stored_df = refresh.stored(folders_of(scopes.few, refresh.mart.partition) if is_by_scope else None)
     if stored_df is not None:
         scope = F.col(refresh.mart.scope)
         inside_df = scopes.keep(stored_df, scope)

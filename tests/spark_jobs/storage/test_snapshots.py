@@ -180,13 +180,16 @@ def test_what_is_not_certain_is_read_by_hudi(spark: SparkSession, tmp_path: Path
     assert len(hudis) == 2, "its commit came later"
 
 
-def test_many_files_are_hudis_to_list(
-    spark: SparkSession, tmp_path: Path, hudis: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("most", ["MOST_FILES", "MOST_BYTES"])
+def test_many_files_are_hudis_to_list_and_large_ones_to_read(
+    spark: SparkSession, tmp_path: Path, hudis: list[str], monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
     log = RealLog(spark, Settings(base_path=str(tmp_path)))
     log.append(1)
     instant = log.append(1)
-    monkeypatch.setattr(snapshots, "MOST_FILES", 1)
+    assert_same(spark, log.timeline, instant)
+    assert hudis == []
+    monkeypatch.setattr(snapshots, most, 1)
     assert_same(spark, log.timeline, instant)
     assert len(hudis) == 1
 

@@ -1,4 +1,4 @@
-"""Of the cache of a stitch mart a refresh reads the partitions that its window touches, and no others."""
+"""Of the cache of a stitch mart a refresh reads the partitions that are touched, and no others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.marts.modes import aggregate
 from spark_jobs.storage import snapshots
 from spark_jobs.storage.commit_files import NamedFiles
 from spark_jobs.storage.file_scans import read_named_files
@@ -33,9 +34,10 @@ def deals(days_ago: Collection[int], first: int) -> list[bytes]:
     return found
 
 
-def test_cells_in_partitions_outside_the_window_are_not_read(
+def test_cells_in_partitions_that_are_not_touched_are_not_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Touched by the window, and by what is new when the cut moves."""
     lake, read = make_mart_lake(spark, tmp_path, layers=("stitch",)), list[str]()
 
     def scan(spark: SparkSession, path: str, files: NamedFiles) -> DataFrame:
@@ -43,15 +45,24 @@ def test_cells_in_partitions_outside_the_window_are_not_read(
         return read_named_files(spark, path, files)
 
     monkeypatch.setattr(snapshots, "read_named_files", scan)
+    monkeypatch.setattr(aggregate, "LEAST_FOLDERS", 1)
     # The window begins 364 days ago, in a month in which it has other days too; others are before it, and after it.
-    for number, days in enumerate([(1, 40, 364, 366, 400, 800, -40), (1, 800)]):
-        lake.land(f"{number}.jsonl", deals(days, 1 + 10 * number))
-        lake.run("ingest")
-        lake.run("split")
+    of_window = {"2025-03", "2026-01", "2026-03"}
+    for number, (days, moves, expected) in enumerate(
+        [
+            ((1, 40, 364, 366, 400, 800, -40), False, set[str]()),
+            ((1, 800), False, of_window),
+            ((), True, {*of_window, "2023-12"}),
+        ]
+    ):
+        if days:
+            lake.land(f"{number}.jsonl", deals(days, 1 + 10 * number))
+            lake.run("ingest")
+            lake.run("split")
         read.clear()
-        assert lake.run("mart", clock=NOON, layer="stitch").status == "done"
+        assert lake.run("mart", clock=NOON, layer="stitch", move_cut=moves).status == "done"
         assert_stitch_is_right(lake, NOON, "UTC")
-    months = {name.partition("month=")[2] for name in read if name.startswith("stitch_agent_days")}
-    assert months == {"2025-03", "2026-01", "2026-03"}
+        months = {name.partition("month=")[2] for name in read if name.startswith("stitch_agent_days")}
+        assert months == expected or not number
     totals = cells(lake, "stitch_agent_contracts", "agent_id")
     assert {agent: row["contract_total"] for agent, row in totals.items()} == {5: Decimal("4.0000")}

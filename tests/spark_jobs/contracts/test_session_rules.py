@@ -6,6 +6,7 @@ from spark_jobs.contracts.session_rules import FIXED, TUNABLE, own_settings
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.session import build_session_options
 from spark_jobs.storage.options import build_procedure_options
+from spark_jobs.storage.snapshots import MOST_FILES
 
 EVERYWHERE = {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "http://s3"}
 
@@ -20,3 +21,10 @@ def test_options_of_hudis_procedures_are_fixed_too():
     names = set(build_procedure_options())
     assert names
     assert own_settings([*names, "spark.executor.cores", *TUNABLE]) == sorted(names)
+
+
+def test_files_that_are_named_are_looked_at_in_the_driver_where_that_is_quick() -> None:
+    """On an object store each takes requests, one after another."""
+    key = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    found = {path: build_session_options(Settings(base_path=path), {})[key] for path in ("/lake", "s3a://lake/sales")}
+    assert found == {"/lake": str(MOST_FILES), "s3a://lake/sales": "32"}

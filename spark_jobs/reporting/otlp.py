@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spark_jobs.contracts import metric_names as names
+from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.metric_names import Metric, MetricKind
+from spark_jobs.contracts.names import show
 from spark_jobs.reporting.runs import RunEnd
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_HTTP = "http/protobuf"
 _OFF, _EXPORTER = "OTEL_SDK_DISABLED", "OTEL_METRICS_EXPORTER"
 _TEMPORALITY = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 _SERVICE = "lakehouse"
@@ -107,11 +110,13 @@ def _temporality() -> dict[type, AggregationTemporality] | None:
 
 def _make_exporter(seconds: float) -> MetricExporter:
     """The client of the protocol that the variables name, HTTP by default as OpenTelemetry's specification has it."""
-    protocol = next((given for name in _PROTOCOLS if (given := os.environ.get(name))), "http/protobuf")
+    name, protocol = next(((name, given) for name in _PROTOCOLS if (given := os.environ.get(name))), ("", _HTTP))
     if protocol == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter as GrpcExporter
 
         return GrpcExporter(timeout=seconds, preferred_temporality=_temporality())
+    if protocol != _HTTP:
+        raise ContractError(f"{name} is {show(protocol)}, which is no protocol here: set {_HTTP} or grpc")
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter as HttpExporter
 
     return HttpExporter(timeout=seconds, preferred_temporality=_temporality())

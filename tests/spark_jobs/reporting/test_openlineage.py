@@ -1,5 +1,6 @@
 """Lineage of runs: a real HTTP server receives what the client's HTTP transport sends; files get the same.
 
+Every event that arrives is held against the schemas that OpenLineage publishes, its own and those of its facets.
 The lake is that of tests/support/seen_lakes.py: a run of `split` wrote units, a run of `mart` the daily deals.
 """
 
@@ -23,6 +24,7 @@ from spark_jobs.reporting.reporter import RunReporter
 from spark_jobs.reporting.runs import RunEnd, RunOutcome
 from tests.support.contexts import context_of
 from tests.support.http_servers import body_of, running_server
+from tests.support.openlineage_schemas import problems_of
 from tests.support.seen_lakes import MART, START, SeenLake, minute, seen_lake
 
 Event = dict[str, Any]
@@ -34,12 +36,14 @@ class Receiver:
     def __init__(self, *, delay: float = 0.0) -> None:
         self.delay = delay
         self.events: list[Event] = []
+        self.problems: list[str] = []
         self.headers: list[dict[str, Any]] = []
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         body = body_of(environ)
         time.sleep(self.delay)
         self.events.append(json.loads(body))
+        self.problems += problems_of(self.events[-1])
         self.headers.append(environ)
         start("201 Created", [])
         return [b""]
@@ -57,6 +61,7 @@ def receiver(no_variables: pytest.MonkeyPatch) -> Iterator[Receiver]:
         no_variables.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:{port}")
         no_variables.setenv("OPENLINEAGE_API_KEY", "open-sesame")
         yield receiver
+        assert receiver.problems == []
         assert not [name for name in os.environ if name.startswith("OPENLINEAGE__")]
 
 
@@ -120,6 +125,16 @@ def test_columns_lead_to_columns_of_what_was_read(receiver: Receiver, lake: Seen
     assert versions[lake.settings.table_path("units")] is None, "the commit does not say how far it was read"
 
 
+def test_columns_and_their_types_are_those_of_the_commit(receiver: Receiver, lake: SeenLake) -> None:
+    columns = [("_hoodie_record_key", "string"), ("unit_id", "long"), ("unit_name", "string")]
+    fields = [{"name": name, "type": ["null", kind], "default": None} for name, kind in columns]
+    schema = json.dumps({"type": "record", "name": "units", "fields": fields})
+    lake.commit("units", 8, action="deltacommit", extraMetadata={"schema": schema}, operationType="UPSERT")
+    report(run_of(lake, "split", "units", 8))
+    found = output_of(receiver.events[-1])["facets"]["schema"]["fields"]
+    assert [(each["name"], each["type"]) for each in found] == [("unit_id", "bigint"), ("unit_name", "string")]
+
+
 def test_the_gate_is_in_the_facet_of_quality(receiver: Receiver, lake: SeenLake) -> None:
     report(run_of(lake, "mart", MART, 7, layer="fast"))
     found = output_of(receiver.events[-1])["facets"]["dataQualityAssertions"]["assertions"]
@@ -154,6 +169,32 @@ def test_files_get_the_same_events(no_variables: pytest.MonkeyPatch, lake: SeenL
     report(run_of(lake, "split", "units", 4))
     events = [json.loads(line) for line in file.read_text().splitlines()]
     assert [each["eventType"] for each in events] == ["START", "COMPLETE"]
+    assert [problem for each in events for problem in problems_of(each)] == []
+
+
+def test_an_event_that_is_not_of_its_schemas_is_noticed(receiver: Receiver, lake: SeenLake) -> None:
+    report(run_of(lake, "mart", MART, 7, layer="fast"))
+    good = receiver.events[-1]
+
+    def changed(*path: str | int, to: Any) -> list[str]:
+        event = json.loads(json.dumps(good))
+        part = event
+        for step in path[:-1]:
+            part = part[step]
+        part[path[-1]] = to
+        return problems_of(event)
+
+    facets = ("outputs", 0, "facets")
+    assert problems_of(good) == []
+    assert changed("run", "runId", to="7"), "an id is a UUID"
+    assert changed("eventTime", to="2026-01-01T00:00:00"), "a time has a zone"
+    assert changed("eventType", to="DONE")
+    assert changed(*facets, "version", "datasetVersion", to=7)
+    assert changed(*facets, "dataQualityAssertions", "assertions", 0, "success", to="yes")
+    assert changed(*facets, "columnLineage", "fields", "day", "inputFields", 0, "field", to=None)
+    newer = str(good["outputs"][0]["facets"]["version"]["_schemaURL"]).replace("1-0-1", "9-0-0")
+    assert changed(*facets, "version", "_schemaURL", to=newer), "the schema of another version is not known"
+    assert changed(*facets, "other", to=good["outputs"][0]["facets"]["version"]), "a facet has the name of its schema"
 
 
 def test_the_id_is_that_of_the_run(lake: SeenLake) -> None:

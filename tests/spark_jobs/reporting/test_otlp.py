@@ -1,15 +1,23 @@
-"""Metrics of runs, received by a real server of OTLP over HTTP and decoded by OpenTelemetry's own messages."""
+"""Metrics of runs, received by real servers of OTLP over HTTP and gRPC, and decoded by OpenTelemetry's own messages."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
+import grpc
 import pytest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2_grpc as metrics_service
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AGGREGATION_TEMPORALITY_DELTA
 
 from spark_jobs import entrypoint
@@ -47,6 +55,14 @@ RUN = RunEnd(
         Measure(stage=Stage.WRITE, table="sales_log", bytes=4096),
     ),
 )
+POINTS: Points = {
+    (names.RUNS.name, "sales", "ingest", "done"): 1,
+    (names.RUN_SECONDS.name, "sales", "ingest", "done"): 2.5,
+    (names.RUN_ROWS.name, "sales", "ingest", "sales_log"): 12,
+    (names.RUN_COUNTS.name, "records_read", "sales", "ingest"): 14,
+    (names.STAGE_SECONDS.name, "sales", "ingest", "lease", "sales_log"): 1.5,
+    (names.STAGE_BYTES.name, "sales", "ingest", "write", "sales_log"): 4096,
+}
 
 
 class Collector:
@@ -62,6 +78,12 @@ class Collector:
         self.requests.append((environ, ExportMetricsServiceRequest.FromString(body)))
         start(self.status, [("Content-Type", "application/x-protobuf")])
         return [b""]
+
+    def export(self, request: ExportMetricsServiceRequest, context: Any) -> ExportMetricsServiceResponse:
+        """The same over gRPC: the one method of its service."""
+        time.sleep(self.delay)
+        self.requests.append((dict(context.invocation_metadata()), request))
+        return ExportMetricsServiceResponse()
 
     @property
     def points(self) -> Points:
@@ -87,22 +109,54 @@ def collector(no_variables: pytest.MonkeyPatch) -> Iterator[Collector]:
         yield collector
 
 
+@contextmanager
+def serving_grpc(collector: Collector) -> Iterator[int]:
+    """A server of gRPC on a port of the loopback interface, with the stubs that OpenTelemetry publishes."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    metrics_service.add_MetricsServiceServicer_to_server(SimpleNamespace(Export=collector.export), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield int(port)
+    finally:
+        server.stop(None).wait()
+
+
 def test_a_run_is_sent_with_rows_counters_and_stages(collector: Collector) -> None:
     RunReporter().end(RUN)
-    assert collector.points == {
-        (names.RUNS.name, "sales", "ingest", "done"): 1,
-        (names.RUN_SECONDS.name, "sales", "ingest", "done"): 2.5,
-        (names.RUN_ROWS.name, "sales", "ingest", "sales_log"): 12,
-        (names.RUN_COUNTS.name, "records_read", "sales", "ingest"): 14,
-        (names.STAGE_SECONDS.name, "sales", "ingest", "lease", "sales_log"): 1.5,
-        (names.STAGE_BYTES.name, "sales", "ingest", "write", "sales_log"): 4096,
-    }
+    assert collector.points == POINTS
     assert {m.unit for m in collector.metrics() if m.name == names.STAGE_BYTES.name} == {"By"}
     (environ, request), *more = collector.requests
     assert more == []
     assert environ["PATH_INFO"] == "/v1/metrics"
     resource = {a.key: a.value.string_value for a in request.resource_metrics[0].resource.attributes}
     assert resource["service.name"] == "lakehouse"
+
+
+def test_grpc_carries_the_same(no_variables: pytest.MonkeyPatch) -> None:
+    collector = Collector()
+    no_variables.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    no_variables.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20open-sesame")
+    with serving_grpc(collector) as port:
+        no_variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+        RunReporter().end(RUN)
+    assert collector.points == POINTS
+    ((headers, request),) = collector.requests
+    assert headers["authorization"] == "Bearer open-sesame"
+    resource = {a.key: a.value.string_value for a in request.resource_metrics[0].resource.attributes}
+    assert resource["service.name"] == "lakehouse"
+    kinds = {(m.histogram if m.HasField("histogram") else m.sum).aggregation_temporality for m in collector.metrics()}
+    assert kinds == {AGGREGATION_TEMPORALITY_DELTA}
+
+
+def test_a_protocol_that_is_none_sends_nothing_and_says_what_to_set(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/json")
+    RunReporter().end(RUN)
+    assert collector.requests == []
+    assert "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL is 'http/json'" in caplog.text
+    assert "set http/protobuf or grpc); the run is not affected" in caplog.text
 
 
 def test_increases_are_sent_so_that_runs_can_be_added_up(collector: Collector) -> None:
@@ -127,22 +181,26 @@ def test_the_standard_switches_turn_it_off(collector: Collector, variables: dict
     assert not otlp.is_configured({**environ, **variables})
 
 
+@pytest.mark.parametrize(("protocol", "serving"), [("http/protobuf", running_server), ("grpc", serving_grpc)])
 def test_a_collector_that_is_slow_keeps_nobody_waiting_longer_than_that(
-    no_variables: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    protocol: str, serving: Any, no_variables: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     no_variables.setattr(reporter, "MOST_SECONDS", 0.2)
+    no_variables.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
     slow = Collector(delay=3.0)
-    with running_server(slow) as port:
+    with serving(slow) as port:
         no_variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
         RunReporter().end(RUN)
         assert slow.requests == [], "the run did not wait for it"
         assert "the run is not affected" in caplog.text
 
 
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_a_collector_that_is_not_there_fails_nothing(
-    no_variables: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    protocol: str, no_variables: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     no_variables.setattr(reporter, "MOST_SECONDS", 0.2)
+    no_variables.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
     no_variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     no_variables.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20very-secret")
     RunReporter().end(RUN)

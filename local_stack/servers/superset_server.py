@@ -94,12 +94,13 @@ class Superset:
             "SUPERSET_CONFIG_PATH": str(home / "local_config.py"),
             "LAKEHOUSE_SECRETS_PATH": str(home / "secrets"),
             "DASHBOARDS_PATH": str(self.dashboards),
-            "SERVING_STORE_URI": self._address(hide_password=True),
+            "SERVING_STORE_URI": self._address(),
         }
 
-    def _address(self, *, hide_password: bool) -> str:
+    def _address(self) -> str:
+        """Of the store, without its password: that is in a file."""
         url = parse_address(Settings(serving_url=self.store)).url
-        return (url.set(password="") if hide_password else url).render_as_string(hide_password=False)
+        return url.set(password="").render_as_string(hide_password=False)
 
     def _write_secrets(self) -> None:
         folder = self.home / "secrets"

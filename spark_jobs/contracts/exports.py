@@ -82,15 +82,26 @@ def parse_target(path: str, *, format_name: str = "", overwrite: bool = False) -
     )
 
 
-def check_apart(target: ExportTarget, folders: Iterable[str]) -> None:
-    """Raise ContractError when the target is in one of the folders, is one, or holds one: those are the lake's."""
+def check_apart(path: str, folders: Iterable[str]) -> None:
+    """Raise ContractError when a path is in one of the folders, is one, or holds one: those are the lake's.
+
+    Links are followed, on both sides.
+    """
+    place = _place(path)
     for folder in folders:
-        own = re.sub(r"^s3://", "s3a://", folder.rstrip("/")) if "://" in folder else os.path.abspath(folder)
-        if f"{target.path}/".startswith(f"{own}/") or f"{own}/".startswith(f"{target.path}/"):
+        own = _place(folder)
+        if f"{place}/".startswith(f"{own}/") or f"{own}/".startswith(f"{place}/"):
             raise ContractError(
-                f"{show_path(target.path)} and the lake's folder {show_path(own)} are one in the other; export to a "
-                f"folder of its own"
+                f"{show_path(path)} and the lake's folder {show_path(folder)} are one in the other; write to another "
+                f"place"
             )
+
+
+def _place(path: str) -> str:
+    """Where it is in the end; "" for the root of all folders."""
+    if "://" in path:
+        return re.sub(r"^s3://", "s3a://", path.rstrip("/"))
+    return os.path.realpath(path).rstrip("/")
 
 
 def check_columns(names: Iterable[str]) -> None:

@@ -29,7 +29,8 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[cell_text(value) for value in row] for row in rows]
     widths = [max(len(header[at]), *(len(row[at]) for row in cells), 0) for at in range(len(header))]
     is_number = number_columns(header, rows)
-    widths = _narrowed(widths, is_number, _WIDTH.get())
+    longest = [max(map(_longest_word, (header[at], *(row[at] for row in cells)))) for at in range(len(header))]
+    widths = _narrowed(widths, longest, is_number, _WIDTH.get())
 
     def line(values: Sequence[str]) -> str:
         padded = (v.rjust(w) if right else v.ljust(w) for v, w, right in zip(values, widths, is_number, strict=True))
@@ -43,16 +44,26 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join([*lines(header), line(["-" * width for width in widths]), *body])
 
 
-def _narrowed(widths: Sequence[int], is_number: Sequence[bool], most: int | None) -> list[int]:
-    """Widths of columns that fit together; the widest text gives way first, numbers never."""
+def _narrowed(widths: Sequence[int], longest: Sequence[int], is_number: Sequence[bool], most: int | None) -> list[int]:
+    """Widths of columns that fit together: the widest text gives way first, numbers never.
+
+    A column is narrower than its longest word only when all others have given way as far as theirs: a name or a type
+    that is cut in two is harder to read than a sentence on one line more.
+    """
     narrowed = list(widths)
-    while most is not None and _GAP + sum(narrowed) + _GAP * (len(narrowed) - 1) > most:
-        texts = [at for at, width in enumerate(narrowed) if not is_number[at] and width > _NARROWEST]
-        if not texts:
-            break
-        widest = max(texts, key=lambda at: narrowed[at])
-        narrowed[widest] -= 1
+    for words in (longest, [0] * len(narrowed)):
+        least = [max(_NARROWEST, word) for word in words]
+        while most is not None and _GAP + sum(narrowed) + _GAP * (len(narrowed) - 1) > most:
+            texts = [at for at, width in enumerate(narrowed) if not is_number[at] and width > least[at]]
+            if not texts:
+                break
+            widest = max(texts, key=lambda at: narrowed[at])
+            narrowed[widest] -= 1
     return narrowed
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
 
 
 def _folded(text: str, width: int) -> list[str]:

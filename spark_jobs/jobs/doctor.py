@@ -93,7 +93,7 @@ def findings_of(
     layouts: Mapping[str, TableLayout],
 ) -> Iterator[Finding]:
     """What is wrong with these tables and with the lake; with a session and ``deep`` also what only rows show."""
-    reading = read_lake(context.spec, context.settings, context.clock, cache=LakeCache())
+    reading = read_lake(context.spec, context.settings, context.clock, cache=LakeCache(), keeps_listings=True)
     if context.options.deep:
         return all_findings(reading, layouts, deep=lambda state: check_deep(context.spark, state, context.clock))
     return all_findings(reading, layouts)

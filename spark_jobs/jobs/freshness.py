@@ -70,17 +70,13 @@ def _cells(each: TableFreshness, clock: datetime) -> tuple[str, ...]:
 def _state(each: TableFreshness, clock: datetime, held: dict[str, str]) -> str:
     """What is the matter, in words."""
     problems = []
-    if each.is_behind(clock):
-        problems.append(f"behind: something waits since {_time(each.waiting_since)}")
-    if each.is_silent(clock):
-        problems.append(f"silent: its newest event is of {_time(each.newest_event)}")
+    if words := each.behind(clock):
+        problems.append(f"behind: {words}")
+    if words := each.silent(clock):
+        problems.append(f"silent: {words}")
     if each.table in held:
         problems.append(f"held since {held[each.table]}")
     return ", ".join(problems) or ("fresh" if each.is_made else "never made")
-
-
-def _time(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
 
 
 def _ago(moment: datetime | None, clock: datetime) -> str:

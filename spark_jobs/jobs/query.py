@@ -18,7 +18,7 @@ from spark_jobs.job_options.query import QueryOptions
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.exporting import export_rows, find_target, print_answer, print_rows
 from spark_jobs.pipelines.local_query import AnsweredBySparkError, plan_locally
-from spark_jobs.pipelines.temporary_views import register_tables, register_versions, register_views
+from spark_jobs.pipelines.temporary_views import register_all
 from spark_jobs.session import open_session
 from spark_jobs.spec_files.views import ViewSpec, load_views
 from spark_jobs.sql_analysis.statements import names_in, reached, read_select
@@ -112,10 +112,8 @@ def _give(
 
 def _register(context: JobContext[QueryOptions], needed: Collection[str]) -> tuple[list[str], list[str]]:
     """Tables, versions and views of the lake, of ``needed`` alone; gives the tables, and views that lack one."""
-    spark, settings, spec = context.spark, context.settings, context.spec
-    tables = register_tables(spark, spec, settings, moment=context.options.as_of or "", only=needed)
-    register_versions(spark, spec, tables)
-    return tables, register_views(spark, Path(settings.views_path), only=needed)
+    moment = context.options.as_of or ""
+    return register_all(context.spark, context.spec, context.settings, moment=moment, only=needed)
 
 
 def _needed(context: JobContext[QueryOptions]) -> Collection[str]:

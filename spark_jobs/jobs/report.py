@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ from spark_jobs.lake_spec.reports import ReportSpec
 from spark_jobs.pipelines.view_rows import ViewReader
 from spark_jobs.session import open_session
 from spark_jobs.spec_files.report_file import load_report
-from spark_jobs.spec_files.views import load_views
+from spark_jobs.spec_files.views import ViewSpec, load_views
 
 
 def needs_spark(context: JobContext[ReportOptions]) -> bool:
@@ -30,7 +31,7 @@ def needs_spark(context: JobContext[ReportOptions]) -> bool:
 def check(context: JobContext[ReportOptions]) -> None:
     """Raise ContractError when the file cannot be written, the report is not right, or a kind of people is unknown."""
     _target(context)
-    _declared(context)
+    _declared(context, _views(context))
     _people(context)
 
 
@@ -49,12 +50,12 @@ def run(context: JobContext[ReportOptions]) -> JobResult:
             opened.append(open_session(context.settings, app_name=f"lakehouse-{context.job}"))
         return opened[0]
 
-    views = load_views(Path(context.settings.views_path))
+    views = _views(context)
     reader = ViewReader(
         spec=context.spec, settings=context.settings, views=views, engine=context.options.engine, session=session
     )
     try:
-        report = report_of(_declared(context), reader, context.clock, people=_people(context))
+        report = report_of(_declared(context, views), reader, context.clock, people=_people(context))
     finally:
         for spark in opened:
             spark.stop()
@@ -79,9 +80,12 @@ def _target(context: JobContext[ReportOptions]) -> Path:
     )
 
 
-def _declared(context: JobContext[ReportOptions]) -> ReportSpec:
-    settings = context.settings
-    return load_report(settings.reports_path, context.spec, load_views(Path(settings.views_path)))
+def _views(context: JobContext[ReportOptions]) -> Sequence[ViewSpec]:
+    return load_views(Path(context.settings.views_path))
+
+
+def _declared(context: JobContext[ReportOptions], views: Sequence[ViewSpec]) -> ReportSpec:
+    return load_report(context.settings.reports_path, context.spec, views)
 
 
 def _people(context: JobContext[ReportOptions]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.contracts.exports import check_apart
 from spark_jobs.contracts.names import show, show_path
 from spark_jobs.lake_report.page import MARK
 
@@ -29,12 +30,7 @@ def check_output(output: str, *, overwrite: bool, folders: Iterable[str]) -> Pat
     if "://" in output or not output.endswith(_SUFFIX) or not output.isprintable():
         raise ContractError(f"--output {show(output)} is no file on this machine that ends in {_SUFFIX}; name one")
     path = Path(os.path.abspath(output))
-    real = os.path.realpath(path)
-    for folder in (each for each in folders if "://" not in each):
-        if f"{real}/".startswith(f"{os.path.realpath(folder).rstrip('/')}/"):
-            raise ContractError(
-                f"{show_path(path)} is in the lake's folder {show_path(folder)}; write the report to another one"
-            )
+    check_apart(str(path), folders)
     _check_free(path, overwrite=overwrite)
     return path
 

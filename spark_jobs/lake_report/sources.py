@@ -43,19 +43,16 @@ class Sources:
         return (self.spec.log,) if name in self.spec.split_tables else ()
 
     def _of(self, table: TableOverview) -> Iterator[str]:
-        zone, now, fresh = self.spec.time_zone, self.seen.now, table.freshness
+        now, fresh = self.seen.now, table.freshness
         if table.problem:
             yield f"{table.name}: {table.problem}"
         if table.held:
             yield f"{table.name} is held back since {table.held.since}"
-        if fresh and fresh.waiting_since and fresh.is_behind(now):
-            yield (
-                f"{table.name} lacks what came at {_time(fresh.waiting_since, zone)}, and promises to have it within "
-                f"{fresh.promise.behind_minutes} minutes"
-            )
-        if fresh and fresh.newest_event and fresh.is_silent(now):
-            yield f"{table.name} has no event since {_time(fresh.newest_event, zone)}"
+        if fresh and (words := fresh.behind(now, self._time)):
+            yield f"{table.name} is behind: {words}, promised within {fresh.promise.behind_minutes} minutes"
+        if fresh and (words := fresh.silent(now, self._time)):
+            yield f"{table.name} is silent: {words}"
 
-
-def _time(moment: datetime, zone: str) -> str:
-    return f"{write_time(moment.astimezone(UTC).replace(tzinfo=None), zone)} ({zone})"
+    def _time(self, moment: datetime) -> str:
+        zone = self.spec.time_zone
+        return f"{write_time(moment.astimezone(UTC).replace(tzinfo=None), zone)} ({zone})"

@@ -54,9 +54,14 @@ class LakeCache:
         known = self._files.get(timeline.path)
         if known and known[0].entries == timeline.entries:
             return known[1]
-        found = partition_files(layout, timeline)
+        return self.list_files(layout, timeline)[1]
+
+    def list_files(self, layout: TableLayout, timeline: Timeline) -> tuple[TableState, tuple[PartitionFiles, ...]]:
+        """The same by a listing in any case, which comes with it."""
+        state = TableState.of(layout, timeline)
+        found = partition_files(state)
         self._keep(self._files, timeline.path, (timeline, found))
-        return found
+        return state, found
 
     def counts(self, timeline: Timeline, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         """What was counted of a table's rows as of this timeline."""
@@ -81,11 +86,10 @@ class LakeCache:
                 kept.popitem(last=False)
 
 
-def partition_files(layout: TableLayout, timeline: Timeline) -> tuple[PartitionFiles, ...]:
-    """The same, by a listing."""
-    if timeline.newest is None:
+def partition_files(state: TableState) -> tuple[PartitionFiles, ...]:
+    """The files that a reader of the newest state opens, by partition, of a listing."""
+    if state.timeline.newest is None:
         return ()
-    state = TableState.of(layout, timeline)
     found: dict[str, tuple[list[int], list[int]]] = {}
     for group in state.live_groups:
         for each in state.read_slices(group):

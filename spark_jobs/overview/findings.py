@@ -1,12 +1,13 @@
 """What is wrong with a lake, for its page and for the doctor: one account of it.
 
 Most is seen in what was read of the lake anyway (:func:`findings_of_reading`); the doctor, and the page that shows what
-the doctor finds, list the files of every table once more (:func:`all_findings`).
+the doctor finds, list the files of every table (:func:`all_findings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import chain
 
 from spark_jobs.contracts.errors import LakehouseError
@@ -26,7 +27,7 @@ from spark_jobs.storage.doctor.checks import (
     check_undeclared_tables,
     check_version,
 )
-from spark_jobs.storage.doctor.findings import Ailment, Finding
+from spark_jobs.storage.doctor.findings import Ailment, Finding, first_of
 from spark_jobs.storage.doctor.pressure import check_catalog, check_disk, check_lag, check_small_files
 from spark_jobs.storage.doctor.timelines import check_timeline
 from spark_jobs.storage.erasures import Erasures
@@ -55,9 +56,7 @@ def findings_of_reading(reading: LakeReading) -> list[Finding]:
         *_late(reading),
         *_quarantine(reading),
         *chain.from_iterable(
-            check_small_files(
-                layout, [(each.partition, each.base, each.logs) for each in reading.files[name]], targets[name]
-            )
+            check_small_files(layout, [(each.base, each.logs) for each in reading.files[name]], targets[name])
             for name, layout in reading.layouts.items()
         ),
         *check_catalog(reading.layouts, usable, settings, reading.now),
@@ -68,15 +67,14 @@ def findings_of_reading(reading: LakeReading) -> list[Finding]:
 def all_findings(reading: LakeReading, tables: Collection[str], *, deep: Deep = lambda _: ()) -> Iterator[Finding]:
     """The same and what only files of the lake show, of these tables and of the lake itself.
 
-    ``deep`` looks at the rows of a table.
+    ``reading`` is one that keeps its listings. ``deep`` looks at the rows of a table.
     """
     spec, settings, clock = reading.spec, reading.settings, reading.now
-    yield from (each for each in findings_of_reading(reading) if each.table in ("", *tables))
+    yield from (each for each in findings_of_reading(reading) if each.is_of(("", *tables)))
     for name in tables:
-        if name in reading.timelines and name not in reading.problems:
-            state = TableState.of(reading.layouts[name], reading.timelines[name])
-            yield from check_listing(state, clock)
-            yield from deep(state)
+        if name in reading.listings and name not in reading.problems:
+            yield from check_listing(reading.listings[name], clock)
+            yield from deep(reading.listings[name])
     yield from (each for each in check_checkpoints(reading.timelines) if each.table in tables)
     yield from (each for each in check_kept(settings) if each.table in tables)
     yield from (each for each in check_restores(reading.timelines, settings) if each.table in ("", *tables))
@@ -123,26 +121,44 @@ def _held(hold: Hold) -> Finding:
 
 
 def _late(reading: LakeReading) -> Iterator[Finding]:
-    """Tables that are behind; a source that is late is one finding, of the log, and not one of every table."""
-    for name in reading.freshness.tables:
-        if (found := _freshness(reading, name)) is None or not (found.is_made or name == reading.spec.log):
-            continue
-        if found.is_behind(reading.now) and found.waiting_since:
-            yield Finding(
-                table=name,
-                ailment=Ailment.BEHIND,
-                what=f"something waits since {found.waiting_since:%Y-%m-%d %H:%M} UTC, promised within "
-                f"{found.promise.behind_minutes} minutes",
-                then="see whether the job that writes it runs, and what its log says",
-            )
-        if name == reading.spec.log and found.is_silent(reading.now) and found.newest_event:
-            yield Finding(
-                table=name,
-                ailment=Ailment.SILENT,
-                what=f"nothing newer came than events of {found.newest_event:%Y-%m-%d %H:%M} UTC, promised within "
-                f"{found.promise.event_minutes} minutes",
-                then="look at the source and at what delivers from it",
-            )
+    """Tables that are behind, and a source that is late. One cause is one finding.
+
+    A late source is one of the log, and not of every table; so are the tables that ``split`` writes, all of them.
+    """
+    now, log = reading.now, reading.spec.log
+    known = [found for name in reading.freshness.tables if (found := _freshness(reading, name))]
+    behind = [each for each in known if (each.is_made or each.table == log) and each.is_behind(now)]
+    of_split = [each for each in behind if each.table in reading.spec.split_tables]
+    if len(of_split) > 1:
+        yield _split_stopped(log, of_split, now)
+    for each in behind if len(of_split) < 2 else [each for each in behind if each not in of_split]:
+        yield Finding(
+            table=each.table,
+            ailment=Ailment.BEHIND,
+            what=f"{each.behind(now)}, promised within {each.promise.behind_minutes} minutes",
+            then="see whether the job that writes it runs, and what its log says",
+        )
+    for each in (each for each in known if each.table == log and each.is_silent(now)):
+        yield Finding(
+            table=log,
+            ailment=Ailment.SILENT,
+            what=f"{each.silent(now)}, promised within {each.promise.event_minutes} minutes",
+            then="look at the source and at what delivers from it",
+        )
+
+
+def _split_stopped(log: str, tables: Sequence[TableFreshness], now: datetime) -> Finding:
+    """Of the log, since what waits is there; the one that waits longest says since when."""
+    oldest = min(tables, key=lambda each: each.waiting_since or now)
+    names = tuple(each.table for each in tables)
+    return Finding(
+        table=log,
+        ailment=Ailment.BEHIND,
+        what=f"{len(names)} tables that split makes of it are behind ({first_of(names)}): {oldest.behind(now)}, "
+        f"promised within {oldest.promise.behind_minutes} minutes",
+        then="see whether split runs, and what its log says",
+        also=names,
+    )
 
 
 def _freshness(reading: LakeReading, name: str) -> TableFreshness | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from spark_jobs.contracts.errors import LakehouseError
@@ -22,6 +22,7 @@ from spark_jobs.sources.discovery import waits_since
 from spark_jobs.storage.consumer_places import ConsumerPlace, places_of
 from spark_jobs.storage.consumers import SPLIT, ConsumerRegistry, ConsumerState
 from spark_jobs.storage.layouts import TableLayout, all_layouts
+from spark_jobs.storage.services.state import TableState
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.timeline_steps import pending_steps
 from spark_jobs.storage.writer import buckets_of
@@ -32,7 +33,10 @@ _UNREADABLE = (LakehouseError, OSError, ValueError)
 
 @dataclass(frozen=True, kw_only=True)
 class LakeReading:
-    """What was listed and read of a lake at one moment. ``problems`` are why tables could not be, by their names."""
+    """What was listed and read of a lake at one moment. ``problems`` are why tables could not be, by their names.
+
+    ``listings`` are all files of every table, where they were wanted.
+    """
 
     spec: LakeSpec
     settings: Settings
@@ -46,6 +50,7 @@ class LakeReading:
     problems: Mapping[str, str]
     freshness: FreshnessOfLake
     source_problem: str = ""
+    listings: Mapping[str, TableState] = field(default_factory=dict)
 
 
 def lake_overview(spec: LakeSpec, settings: Settings, now: datetime, *, cache: LakeCache = CACHE) -> LakeOverview:
@@ -71,11 +76,16 @@ def overview_of(reading: LakeReading) -> LakeOverview:
     )
 
 
-def read_lake(spec: LakeSpec, settings: Settings, now: datetime, *, cache: LakeCache = CACHE) -> LakeReading:
-    """List every table of a lake side by side, and read what consumers and holds keep beside them."""
+def read_lake(
+    spec: LakeSpec, settings: Settings, now: datetime, *, cache: LakeCache = CACHE, keeps_listings: bool = False
+) -> LakeReading:
+    """List every table of a lake side by side, and read what consumers and holds keep beside them.
+
+    With ``keeps_listings`` the files of every table are listed, whatever is known of them.
+    """
     layouts = {layout.name: layout for layout in all_layouts(spec)}
     with ThreadPoolExecutor(THREADS) as threads:
-        listed = threads.map(lambda layout: _look(layout, settings, cache), layouts.values())
+        listed = threads.map(lambda layout: _look(layout, settings, cache, keeps_listings), layouts.values())
         consumers = threads.submit(ConsumerRegistry(settings.base_path).all)
         held = threads.submit(Holds(settings).held)
         looks = dict(zip(layouts, listed, strict=True))
@@ -91,6 +101,7 @@ def read_lake(spec: LakeSpec, settings: Settings, now: datetime, *, cache: LakeC
         layouts=layouts,
         timelines=timelines,
         files={name: look.files for name, look in looks.items()},
+        listings={name: look.listing for name, look in looks.items() if look.listing},
         consumers=known,
         held={hold.table: hold for hold in held.result()},
         problems={name: look.problem for name, look in looks.items() if look.problem},
@@ -123,16 +134,21 @@ def edges_of_reading(reading: LakeReading) -> list[Edge]:
 class _Look:
     timeline: Timeline | None = None
     files: tuple[PartitionFiles, ...] = ()
+    listing: TableState | None = None
     problem: str = ""
 
 
-def _look(layout: TableLayout, settings: Settings, cache: LakeCache) -> _Look:
+def _look(layout: TableLayout, settings: Settings, cache: LakeCache, keeps_listing: bool) -> _Look:
     try:
         timeline = cache.timeline(layout.name, settings.table_path(layout.name))
         timeline.check_version()
         if timeline.writes:
             timeline.metadata(timeline.writes[-1])
-        return _Look(timeline=timeline, files=cache.files(layout, timeline), problem=_lost_times(timeline))
+        problem = _lost_times(timeline)
+        if keeps_listing:
+            listing, files = cache.list_files(layout, timeline)
+            return _Look(timeline=timeline, files=files, listing=listing, problem=problem)
+        return _Look(timeline=timeline, files=cache.files(layout, timeline), problem=problem)
     except _UNREADABLE as error:
         return _Look(problem=_line(error))
 

@@ -34,18 +34,13 @@ def _matters(table: TableOverview, now: datetime) -> Iterator[tuple[Level, str]]
         yield Level.BAD, f"cannot be used: {table.problem}"
     if table.held:
         yield Level.BAD, f"held back since {table.held.since}"
-    freshness = table.freshness
-    if freshness and freshness.waiting_since and freshness.is_behind(now):
-        yield Level.BAD, f"behind: something waits since {_time(freshness.waiting_since)}"
-    if freshness and freshness.newest_event and freshness.is_silent(now):
-        yield Level.WARN, f"silent: newest event {_time(freshness.newest_event)}"
+    if table.freshness and (words := table.freshness.behind(now)):
+        yield Level.BAD, f"behind: {words}"
+    if table.freshness and (words := table.freshness.silent(now)):
+        yield Level.WARN, f"silent: {words}"
     if table.quality and (failed := len(table.quality.not_held)):
         yield Level.WARN, f"{failed:,} expectation{'' if failed == 1 else 's'} failed"
     if any(place.state is PlaceState.LOST for place in table.consumers):
         yield Level.WARN, "a consumer's place is lost"
     if table.pending:
         yield Level.NOTE, f"{len(table.pending)} pending"
-
-
-def _time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S")

@@ -51,7 +51,7 @@ def find_target(options: ExportOptions, settings: Settings) -> ExportTarget | No
     target = parse_target(options.output, format_name=options.format, overwrite=options.overwrite)
     if options.for_spreadsheets and target.format is not ExportFormat.CSV:
         raise ContractError("--for-spreadsheets is for CSV; leave it out, or name a file that ends in .csv")
-    check_apart(target, (settings.base_path, settings.landing_path))
+    check_apart(target.path, (settings.base_path, settings.landing_path))
     check_free(target)
     return target
 

@@ -18,6 +18,15 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.visible import visible_rows
 
 
+def register_all(
+    spark: SparkSession, spec: LakeSpec, settings: Settings, *, moment: str = "", only: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Tables, versions of rows and views of the lake, of ``only`` these; gives the tables, and views that lack one."""
+    tables = register_tables(spark, spec, settings, moment=moment, only=only)
+    register_versions(spark, spec, tables)
+    return tables, register_views(spark, Path(settings.views_path), only=only)
+
+
 def register_tables(
     spark: SparkSession, spec: LakeSpec, settings: Settings, *, moment: str = "", only: Collection[str] = ()
 ) -> list[str]:

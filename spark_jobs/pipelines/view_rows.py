@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -16,7 +15,7 @@ from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.local_query import AnsweredBySparkError, plan_locally
-from spark_jobs.pipelines.temporary_views import register_tables, register_versions, register_views
+from spark_jobs.pipelines.temporary_views import register_all
 from spark_jobs.sql_analysis.statements import reached
 from spark_jobs.storage.timeline import Timeline
 
@@ -97,9 +96,7 @@ class ViewReader:
     def _by_spark(self, sql: str, names: Collection[str], tables: Collection[str]) -> Answer:
         """The answer, of the columns that the statement names."""
         spark = self.session()
-        registered = register_tables(spark, self.spec, self.settings, only=tables)
-        register_versions(spark, self.spec, registered)
-        register_views(spark, Path(self.settings.views_path), only=names)
+        register_all(spark, self.spec, self.settings, only={*names, *tables})
         answer_df = spark.sql(sql)
         return Answer.of(answer_df.columns, answer_df.limit(MOST_ROWS + 1).collect(), MOST_ROWS)
 

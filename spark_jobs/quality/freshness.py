@@ -8,6 +8,7 @@ it, and the other tables' checkpoints lead back to one of those.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -31,6 +32,11 @@ NEWEST_EVENT_KEY = "newest_event_time"
 """In the log's commits: the latest event time that the log holds, as far as it is not later than the run's clock."""
 
 
+def in_utc(moment: datetime) -> str:
+    """A moment as messages have it."""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFreshness:
     """One table: None where nothing waits, where no event is known, or where it was never made."""
@@ -50,6 +56,18 @@ class TableFreshness:
         """True when its newest event happened longer ago than was promised."""
         limit = self.promise.event_minutes
         return bool(limit and self.newest_event and clock - self.newest_event > timedelta(minutes=limit))
+
+    def behind(self, clock: datetime, write: Callable[[datetime], str] = in_utc) -> str:
+        """The same of :meth:`is_behind` in words, "" when it is not: wherever a table is shown they are these."""
+        return (
+            f"something waits since {write(self.waiting_since)}" if self.waiting_since and self.is_behind(clock) else ""
+        )
+
+    def silent(self, clock: datetime, write: Callable[[datetime], str] = in_utc) -> str:
+        """The same of :meth:`is_silent`."""
+        return (
+            f"no event is newer than {write(self.newest_event)}" if self.newest_event and self.is_silent(clock) else ""
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,7 +126,11 @@ def _full_disk(lake: SeenLake, patch: pytest.MonkeyPatch) -> None:
 
 INCIDENTS = {
     "late source": Incident(
-        stage=_late_source, table="sales_log", ailment=Ailment.SILENT, says="nothing newer came", runbook="freshness"
+        stage=_late_source,
+        table="sales_log",
+        ailment=Ailment.SILENT,
+        says="no event is newer than",
+        runbook="freshness",
     ),
     "quarantine flood": Incident(
         stage=_flood,

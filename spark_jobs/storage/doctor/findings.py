@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -79,13 +79,21 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: what it is and means, and what to do. ``paths`` are what a repair would remove."""
+    """One thing that is wrong: what it is and means, and what to do. ``paths`` are what a repair would remove.
+
+    ``also`` are other tables that have it too, where one cause is one finding; a table of "" is the lake itself.
+    """
 
     table: str
     ailment: Ailment
     what: str
     then: str
     paths: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def is_of(self, tables: Collection[str]) -> bool:
+        """True when it is of one of these tables."""
+        return not {self.table, *self.also}.isdisjoint(tables)
 
     @property
     def runbook(self) -> str:
@@ -102,8 +110,13 @@ class Finding:
         """What ``doctor repair --yes`` does about it; "" when a person has to."""
         if not self.paths:
             return _REPAIRS.get(self.ailment, "")
-        more = f" and {len(self.paths) - _MOST_NAMED} more" if len(self.paths) > _MOST_NAMED else ""
-        return f"removes {', '.join(self.paths[:_MOST_NAMED])}{more}"
+        return f"removes {first_of(self.paths)}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few of many."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def plan_repair(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -42,11 +42,11 @@ def check_lag(places: Iterable[ConsumerPlace], targets: Mapping[str, ServiceTarg
 
 
 def check_small_files(
-    layout: TableLayout, files: Iterable[tuple[str, Iterable[int], Iterable[int]]], targets: ServiceTargets
+    layout: TableLayout, files: Iterable[tuple[Iterable[int], Iterable[int]]], targets: ServiceTargets
 ) -> Iterator[Finding]:
-    """Partitions, with the sizes of their base and log files, to which no service came for long."""
+    """Partitions, each the sizes of its base and log files, to which no service came for long."""
     most, what = 0, ""
-    for _, base_sizes, log_sizes in files:
+    for base_sizes, log_sizes in files:
         base, logs = list(base_sizes), list(log_sizes)
         if layout.form is StorageForm.APPENDED:
             small = sum(1 for size in base if size < targets.small_file_mb * _MB)

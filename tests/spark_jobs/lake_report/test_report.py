@@ -137,10 +137,10 @@ def test_tables_are_late_when_what_they_are_made_of_is(lake: Settings):
     views = reader(lake)
     made = report_of(SALES, views, NOW, people=())
     (picture, *_) = made.pictures[0]
-    assert any(line.startswith("units lacks what came at 2026-01-01 00:05") for line in picture.late)
+    assert any(line.startswith("units is behind: something waits since 2026-01-01 00:05") for line in picture.late)
     assert "Late: newer rows may be missing" in page_of(made)
     early = report_of(SALES, replace(views, read_views=[]), NOW - timedelta(minutes=24), people=())
-    assert not [line for line in early.pictures[0][0].late if "units lacks" in line]
+    assert not [line for line in early.pictures[0][0].late if "units is behind" in line]
 
 
 TEXTS = {view.name: view.text for view in VIEWS}

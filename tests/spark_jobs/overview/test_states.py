@@ -27,7 +27,7 @@ FIRST_WORDS = {
     "problem": "cannot be used: broken",
     "held": "held back since",
     "behind": "behind: something waits",
-    "silent": "silent: newest event",
+    "silent": "silent: no event is newer than",
     "lost": "a consumer's place",
     "pending": "1 pending",
 }

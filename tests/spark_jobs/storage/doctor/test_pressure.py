@@ -52,14 +52,14 @@ def test_a_consumer_that_holds_the_archive_back_is_named(behind: int, state: Pla
 )
 def test_small_files_of_one_partition_are_counted(partitions: Mapping[str, list[int]]):
     targets = ServiceTargets(cluster_small_files=2)
-    findings = list(check_small_files(LOG, [(name, sizes, ()) for name, sizes in partitions.items()], targets))
+    findings = list(check_small_files(LOG, [(sizes, ()) for sizes in partitions.values()], targets))
     most = max((sum(size < 32 * MB for size in sizes) for sizes in partitions.values()), default=0)
     assert [each.what.split()[0] for each in findings] == ([str(most)] if most >= 8 else [])
 
 
 @pytest.mark.parametrize(("logs", "is_found"), [(15, False), (16, True)])
 def test_log_files_are_counted_for_each_base_file(logs: int, is_found: bool):
-    files = [("", [MB, MB], [1] * logs)]
+    files = [([MB, MB], [1] * logs)]
     findings = list(check_small_files(UNITS, files, ServiceTargets(compact_log_files=2)))
     assert [each.ailment for each in findings] == [Ailment.SMALL_FILES] * is_found
 

@@ -1,14 +1,18 @@
-"""The routes of the lake page: a lake, a table, a run, the quarantine, search. All of them only look."""
+"""The routes of the lake page: a lake, a table, a run, the quarantine, search; all but one only look.
+
+The one that does not starts a run of a DAG, from a form that another route shows (:mod:`lakehouse_page.triggers`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from airflow.api_fastapi.core_api.security import GetUserDep
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import Depends, FastAPI, Form, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -18,6 +22,16 @@ from lakehouse_page.links import announcements_of
 from lakehouse_page.pictures import draw_graph, draw_timeline, histogram, words_of
 from lakehouse_page.runbooks import find_runbook
 from lakehouse_page.search import Found, find
+from lakehouse_page.triggers import (
+    Trigger,
+    check_may_trigger,
+    check_signed,
+    is_paused,
+    may_trigger,
+    sign,
+    start,
+    triggers_of,
+)
 from lakehouse_page.words import ago, at, lag_of, size, span
 from spark_jobs.contracts.errors import ContractError, LakehouseError
 from spark_jobs.contracts.settings import Settings
@@ -61,6 +75,9 @@ def make_app(lakes: ShownLakes | None = None) -> FastAPI:
     app.add_api_route("/lakes/{lake}/quarantine", pages.quarantine, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/tables/{table}", pages.table, response_class=HTMLResponse, response_model=None)
     app.add_api_route("/lakes/{lake}/tables/{table}/{run}", pages.run, response_class=HTMLResponse, response_model=None)
+    trigger = "/lakes/{lake}/tables/{table}/trigger/{kind}"
+    app.add_api_route(trigger, pages.trigger, response_class=HTMLResponse, response_model=None)
+    app.add_api_route(trigger, pages.start, methods=["POST"], response_model=None)
     app.add_api_route("/runbooks/{name}", pages.runbook, response_class=HTMLResponse, response_model=None)
     app.middleware("http")(_with_headers)
     return app
@@ -108,7 +125,7 @@ class _Pages:
 
     def doctor(self, request: Request, user: GetUserDep, lake: str) -> Response:
         shown, spec, settings = self._open(request, user, lake)
-        reading = read_lake(spec, settings, datetime.now(UTC))
+        reading = read_lake(spec, settings, datetime.now(UTC), keeps_listings=True)
         findings = list(all_findings(reading, reading.layouts))
         return self._page(
             request, "doctor.html", shown=shown, now=reading.now, findings=findings, tables=reading.layouts
@@ -133,8 +150,9 @@ class _Pages:
             "table.html",
             shown=shown,
             detail=detail,
+            triggers=[each for each in triggers_of(spec, table) if may_trigger(request, user, shown.dag_id(each.kind))],
             now=now,
-            findings=[each for each in findings_of_reading(reading) if each.table == table],
+            findings=[each for each in findings_of_reading(reading) if each.is_of((table,))],
             bars=draw_timeline(detail.commits),
             runs=[each for each in reversed(detail.commits) if each.rows or each.bytes][:_RUNS],
             people=people,
@@ -156,8 +174,55 @@ class _Pages:
         announced = announcements_of(spec.lake, table, (found.commit.instant,)).get(found.commit.instant)
         if announced and not may_view(request, user, announced.dag_id):
             announced = None
-        airflow = _base(request).removesuffix(PREFIX)
-        return self._page(request, "run.html", shown=shown, found=found, announced=announced, airflow=airflow)
+        task = found.commit.task
+        if task and not may_view(request, user, task.dag_id):
+            task = None
+        return self._page(
+            request, "run.html", shown=shown, found=found, announced=announced, task=task, airflow=_airflow(request)
+        )
+
+    def trigger(self, request: Request, user: GetUserDep, lake: str, table: str, kind: str) -> Response:
+        """What would be started, with the form that starts it."""
+        shown, trigger, dag_id = self._trigger(request, user, lake, table, kind)
+        return self._page(
+            request,
+            "trigger.html",
+            shown=shown,
+            table=table,
+            trigger=trigger,
+            dag_id=dag_id,
+            paused=is_paused(dag_id),
+            signed=sign(user, f"{shown.name}/{table}/{kind}"),
+            airflow=_airflow(request),
+        )
+
+    def start(
+        self,
+        request: Request,
+        user: GetUserDep,
+        lake: str,
+        table: str,
+        kind: str,
+        signed: Annotated[str, Form()] = "",
+    ) -> Response:
+        """Start it, and lead to the run in Airflow."""
+        shown, trigger, dag_id = self._trigger(request, user, lake, table, kind)
+        check_signed(user, f"{shown.name}/{table}/{kind}", signed)
+        run_id = start(request, user, dag_id, trigger)
+        return RedirectResponse(f"{_airflow(request)}/dags/{quote(dag_id, '')}/runs/{quote(run_id, '')}", 303)
+
+    def _trigger(
+        self, request: Request, user: GetUserDep, lake: str, table: str, kind: str
+    ) -> tuple[ShownLake, Trigger, str]:
+        """One that the table has, when the user may start it."""
+        shown, spec, _ = self._open(request, user, lake)
+        found = triggers_of(spec, table) if table in spec.table_names else ()
+        trigger = next((each for each in found if each.kind == kind), None)
+        if trigger is None:
+            raise HTTPException(404, f"nothing of {table} can be started by that name")
+        dag_id = shown.dag_id(kind)
+        check_may_trigger(request, user, dag_id)
+        return shown, trigger, dag_id
 
     def quarantine(self, request: Request, user: GetUserDep, lake: str) -> Response:
         shown, spec, settings = self._open(request, user, lake)
@@ -191,6 +256,11 @@ class _Pages:
 def _base(request: Request) -> str:
     """The path of the page's root as the browser knows it, without a slash at its end."""
     return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _airflow(request: Request) -> str:
+    """The path of Airflow's own pages, without a slash at its end."""
+    return _base(request).removesuffix(PREFIX)
 
 
 def _failures(commits: Any) -> dict[str, int]:

@@ -90,6 +90,8 @@ def step_lines(steps: Sequence[CommitOverview]) -> Iterator[str]:
 def run_lines(seen: RunOverview) -> Iterator[str]:
     """What one run read, wrote and held back."""
     yield f"{seen.commit.table}: {seen.commit.operation or seen.commit.action} at {seen.commit.instant}"
+    if task := seen.commit.task:
+        yield f"by task {task.task_id} of {task.dag_id}, run {task.run_id}"
     yield from _part(
         "read", ("source", "after", "up to"), [(e.source, e.after or "the beginning", e.up_to) for e in seen.read]
     )

@@ -21,11 +21,11 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.savepoints import Record, SavepointRecords
 from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
-from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY
+from spark_jobs.storage.writer import OWN_KEYS
 from spark_jobs.transforms.cells import is_reshaped
 
 _OF_ONE_COMMIT = (CHANGES_KEY, COLUMNS_KEY, REBUILT, KEY_BEFORE)
-_NOT_CARRIED = frozenset({RUN_KEY, BUCKETS_KEY, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
+_NOT_CARRIED = frozenset({*OWN_KEYS, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
 
 
 def undo(engine: Engine, record: Record) -> list[TableOutcome]:

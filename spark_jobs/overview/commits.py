@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from spark_jobs.contracts.instants import BEGINNING, Instant, moment_of
+from spark_jobs.contracts.task_runs import parse_task
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.models import CommitKind, CommitOverview, GateOutcome
 from spark_jobs.quality.results import ResultPlace, results_of_commit
@@ -17,7 +18,7 @@ from spark_jobs.storage.consumers import checkpoint_key
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.timeline_steps import Step, steps_of
-from spark_jobs.storage.writer import RUN_KEY
+from spark_jobs.storage.writer import RUN_KEY, TASK_KEY
 
 THREADS = 16
 _CHECKPOINT = METADATA_PREFIX + checkpoint_key("")
@@ -87,6 +88,7 @@ def _commit(
         kind=CommitKind.SERVICE if service else CommitKind.WRITE,
         run=metadata.get(RUN_KEY, ""),
         clock=metadata.get(METADATA_PREFIX + CLOCK_KEY, ""),
+        task=parse_task(metadata.get(TASK_KEY)),
         service=service,
         operation=timeline.operation_of(write),
         added=added,

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from spark_jobs.contracts.instants import Instant
+from spark_jobs.contracts.task_runs import TaskRun
 from spark_jobs.quality.freshness import TableFreshness
 from spark_jobs.quality.holds import Hold
 from spark_jobs.quality.results import QualityResult
@@ -167,8 +168,9 @@ class CommitKind(StrEnum):
 class CommitOverview:
     """One step on a table's timeline.
 
-    ``run`` is the key that its write has, ``clock`` that of the run where a commit names it. ``service`` names the
-    table service. ``seconds`` is from its instant to the time of its file, None where files have lost their times.
+    ``run`` is the key that its write has, ``clock`` that of the run where a commit names it. ``task`` is the one of
+    Airflow that wrote it; None from a shell, of services, and of commits from before they named it. ``service`` names
+    the table service. ``seconds`` is from its instant to the time of its file, None where files have lost their times.
     ``read`` are the checkpoints of its sources, ``outcome`` the counts and results of its gate.
     """
 
@@ -179,6 +181,7 @@ class CommitOverview:
     kind: CommitKind
     run: str = ""
     clock: str = ""
+    task: TaskRun | None = None
     service: str = ""
     operation: str = ""
     added: int = 0

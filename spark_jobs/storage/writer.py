@@ -16,6 +16,7 @@ from spark_jobs.contracts.errors import CommitLostError, ContractError, Lakehous
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.stages import STAGES, Stage
+from spark_jobs.contracts.task_runs import current_task
 from spark_jobs.lake_spec.table_spec import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.commit_columns import ROWS_KEY, pack_columns
@@ -25,7 +26,11 @@ from spark_jobs.storage.options import METADATA_PREFIX, Hudi, Operation, build_w
 from spark_jobs.storage.timeline import Timeline
 
 RUN_KEY = f"{METADATA_PREFIX}run"
+TASK_KEY = f"{METADATA_PREFIX}task"
+"""The task of Airflow that wrote it, where one did."""
 BUCKETS_KEY = f"{METADATA_PREFIX}buckets"
+OWN_KEYS = frozenset({RUN_KEY, TASK_KEY, BUCKETS_KEY})
+"""What every commit has of its own: another commit that takes its metadata on takes these not."""
 _HALF_MADE = "Could not load Hoodie properties"
 _CONFLICTS = ("HoodieWriteConflictException", "HoodieLockException", "Heartbeat for instant")
 
@@ -103,6 +108,8 @@ def commit(
         options[Hudi.PARTITIONS_TO_DELETE] = ",".join(partitions)
     extra = {f"{METADATA_PREFIX}{key}": value for key, value in metadata.items()}
     extra[BUCKETS_KEY] = str(layout.buckets)
+    if task := current_task():
+        extra[TASK_KEY] = task.as_json
     check_lease(layout.name, settings)
     before = Timeline(table=layout.name, path=path)
     await_turn(before, engine_clock(rows_df.sparkSession))

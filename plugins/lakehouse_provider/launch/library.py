@@ -11,6 +11,7 @@ from pathlib import Path
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.settings import PREFIX, PROJECT_ROOT, Settings, shipped_defaults
 from spark_jobs.contracts.shipped import FOLDER
+from spark_jobs.contracts.task_runs import TASK_VARIABLES
 from spark_jobs.job_options.registry import LOCAL_JOBS
 from spark_jobs.spec_files.documents import read_document
 
@@ -80,7 +81,10 @@ def explicit_paths(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def remote_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a driver elsewhere: the settings that were set, but for secrets and what is of this machine."""
+    """Variables of a driver elsewhere: the settings that were set, but for secrets and what is of this machine.
+
+    With them goes the task that it works for, which its commits name.
+    """
     settings, kept = Settings.from_environment(environment), {"base_path", "landing_path"}
     names = [field.name for field in fields(Settings) if field.repr]
     sent = {
@@ -89,7 +93,8 @@ def remote_environment(environment: Mapping[str, str]) -> dict[str, str]:
         if (name in kept or environment.get(f"{PREFIX}{name.upper()}"))
         and name not in {*shipped_defaults(), *_OF_THIS_MACHINE}
     }
-    return {**sent, **aws_places(environment), "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+    task = {name: environment[name] for name in TASK_VARIABLES.values() if environment.get(name)}
+    return {**sent, **aws_places(environment), **task, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 
 
 def aws_places(environment: Mapping[str, str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.reader import read_stored
 from spark_jobs.storage.recovery import roll_back_dead_writes
 from spark_jobs.storage.timeline import Timeline
-from spark_jobs.storage.writer import BUCKETS_KEY, RUN_KEY, commit
+from spark_jobs.storage.writer import OWN_KEYS, commit
 
 _ROWS, _METADATA = "rows", "commit.json"
 _MOVED_KEY = "moved_from"
@@ -99,8 +99,7 @@ def take_off(spark: SparkSession, layout: TableLayout, way: WayBack, settings: S
 
 def carry_metadata(metadata: Mapping[str, str], instant: Instant) -> dict[str, str]:
     """The metadata of the new commit: that of the old one without what every commit has of its own."""
-    own = {RUN_KEY, BUCKETS_KEY}
-    kept = {key: text for key, text in metadata.items() if key.startswith(METADATA_PREFIX) and key not in own}
+    kept = {key: text for key, text in metadata.items() if key.startswith(METADATA_PREFIX) and key not in OWN_KEYS}
     return {**{key.removeprefix(METADATA_PREFIX): text for key, text in kept.items()}, _MOVED_KEY: instant}
 
 

@@ -13,7 +13,7 @@ from spark_jobs.storage.consumers import ConsumerState
 from spark_jobs.storage.options import METADATA_PREFIX
 from spark_jobs.storage.timeline import Timeline
 
-_OF_ONE_COMMIT = frozenset(METADATA_PREFIX + name for name in ("run", "changes", "changes_columns", "service"))
+_OF_ONE_COMMIT = frozenset(METADATA_PREFIX + name for name in ("run", "task", "changes", "changes_columns", "service"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,18 +25,27 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SeenLake:
     return seen_lake(tmp_path)
 
 
-def routes_of(served: FastAPI) -> list[str]:
-    """The paths of the page as Airflow has mounted it, with names for their parameters."""
+STARTS = f"{PREFIX}/lakes/sales/tables/{MART}/trigger/fast_layer"
+"""What starts a run, by a form that is shown there."""
+
+
+def routes_of(served: FastAPI) -> list[tuple[str, str]]:
+    """Methods and paths of the page as Airflow has mounted it, with names for their parameters."""
     (mount,) = [route for route in served.routes if isinstance(route, Mount) and route.path == PREFIX]
     assert isinstance(mount.app, FastAPI)
     assert all(isinstance(route, APIRoute) for route in mount.app.routes)
-    names = {"lake": "sales", "table": MART, "run": minute(7), "name": "held"}
-    return [f"{PREFIX}{route.path.format(**names)}" for route in mount.app.routes if isinstance(route, APIRoute)]
+    names = {"lake": "sales", "table": MART, "run": minute(7), "name": "held", "kind": "fast_layer"}
+    return [
+        (method, f"{PREFIX}{route.path.format(**names)}")
+        for route in mount.app.routes
+        if isinstance(route, APIRoute)
+        for method in sorted(route.methods)
+    ]
 
 
 def test_every_route_needs_a_session_and_a_role(served: FastAPI, token_of: Callable[[str | None], str], lake: SeenLake):
-    paths = routes_of(served)
-    assert len(paths) == 9
+    routes = routes_of(served)
+    assert len(routes) == 11
     answers = {}
     for who, cookies in {
         "nobody": {},
@@ -44,22 +53,21 @@ def test_every_route_needs_a_session_and_a_role(served: FastAPI, token_of: Calla
         "viewer": {"_token": token_of("VIEWER")},
     }.items():
         client = TestClient(served, cookies=cookies, follow_redirects=False)
-        answers[who] = {path: client.get(path).status_code for path in paths}
+        answers[who] = {route: client.request(*route).status_code for route in routes}
     assert set(answers["nobody"].values()) == {401}
     assert set(answers["no role"].values()) == {403}
-    assert set(answers["viewer"].values()) == {200, 307}
-    assert [path for path, code in answers["viewer"].items() if code == 307] == [f"{PREFIX}/"]
+    assert set(answers["viewer"].values()) == {200, 307, 403}
+    assert [route for route, code in answers["viewer"].items() if code == 307] == [("GET", f"{PREFIX}/")]
+    assert [route for route, code in answers["viewer"].items() if code == 403] == [("GET", STARTS), ("POST", STARTS)]
 
 
 def test_a_token_that_is_none_is_refused(served: FastAPI):
     client = TestClient(served, cookies={"_token": "x.y.z"})
-    assert {client.get(path).status_code for path in routes_of(served)} == {403}
+    assert {client.request(*route).status_code for route in routes_of(served)} == {403}
 
 
-def test_nothing_is_changed_by_a_route(served: FastAPI):
-    (mount,) = [route for route in served.routes if isinstance(route, Mount) and route.path == PREFIX]
-    assert isinstance(mount.app, FastAPI)
-    assert {method for route in mount.app.routes for method in getattr(route, "methods", ())} == {"GET"}
+def test_one_route_starts_something_and_all_others_only_look(served: FastAPI):
+    assert [route for route in routes_of(served) if route[0] != "GET"] == [("POST", STARTS)]
 
 
 def test_a_lake_whose_dag_may_not_be_seen_is_not_seen(

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from lakehouse_page import app as page_app
 from lakehouse_page.lakes import ShownLakes
+from spark_jobs.contracts.task_runs import TaskRun
 from spark_jobs.overview.quarantine import QuarantineKind, QuarantineOverview, QuarantineRecord
 from tests.support.seen_lakes import MART, RUN, SPEC, empty_lake, minute, seen_lake
 
@@ -77,6 +78,20 @@ def test_a_run_leads_to_its_sources_and_to_what_was_held_back(page: Page, tmp_pa
     assert "2 records went to the quarantine" in " ".join(
         get(page(), f"/lakes/sales/tables/sales_log/{minute(5)}").split()
     )
+
+
+def test_a_run_leads_to_the_run_of_the_dag_that_wrote_it(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lake = seen_lake(tmp_path)
+    task = TaskRun(dag_id="split_sales", run_id="scheduled__2026-01-01T00:10:00+00:00", task_id="split")
+    named = lake.write("agents", 10, action="deltacommit", task=task.as_json)
+    broken = lake.write("agents", 12, action="deltacommit", task='{"dag_id": "<b>"}')
+    text = " ".join(get(page(), f"/lakes/sales/tables/agents/{named}").split())
+    assert 'href="/dags/split_sales/runs/scheduled__2026-01-01T00%3A10%3A00%2B00%3A00">' in text
+    assert "</a>, task split" in text
+    assert "Written by" not in get(page(), f"/lakes/sales/tables/agents/{broken}")
+    assert "Written by" not in get(page(), f"/lakes/sales/tables/units/{RUN}"), "a commit from before"
+    monkeypatch.setattr(page_app, "may_view", lambda _request, _user, dag_id: dag_id != "split_sales")
+    assert "scheduled__" not in get(page(), f"/lakes/sales/tables/agents/{named}"), "its DAG may not be seen"
 
 
 def test_pages_fetch_nothing_from_elsewhere_and_run_no_script(page: Page, tmp_path: Path):

@@ -133,8 +133,15 @@ def test_variables_of_a_driver_elsewhere_are_those_that_were_set_and_no_secret()
         "AWS_ENDPOINT_URL": "http://s3",
         "AWS_ACCESS_KEY_ID": "canary",
         "HOME": "/h",
+        "AIRFLOW_CTX_DAG_ID": "split_sales",
+        "AIRFLOW_CTX_DAG_RUN_ID": "manual__1",
+        "AIRFLOW_CTX_TASK_ID": "split",
+        "AIRFLOW_CTX_DAG_OWNER": "canary",
     }
     assert remote_environment(given) == {
+        "AIRFLOW_CTX_DAG_ID": "split_sales",
+        "AIRFLOW_CTX_DAG_RUN_ID": "manual__1",
+        "AIRFLOW_CTX_TASK_ID": "split",
         "LAKEHOUSE_BASE_PATH": "s3a://b/lake",
         "LAKEHOUSE_LANDING_PATH": "s3a://b/landing",
         "LAKEHOUSE_CATALOG": "glue",

@@ -64,6 +64,7 @@ def test_what_a_person_has_to_decide_is_refused_with_the_reason(tmp_path: Path):
 
 def test_the_new_commit_has_the_metadata_of_the_old_one_and_where_it_comes_from(tmp_path: Path):
     stored = {"lakehouse.landing_ledger": "x", "lakehouse.run": "1", "lakehouse.buckets": "2", "schema": "y"}
+    stored["lakehouse.task"] = "of the run that wrote the old one"
     again = carry_metadata(stored, at(9))
     assert again == {"landing_ledger": "x", "moved_from": at(9)}
     metadata = {f"lakehouse.{key}": text for key, text in again.items()}

@@ -5,6 +5,7 @@ The rows are those of a fake whose ``save`` does to the table what a test says: 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from spark_jobs.contracts.clocks import CommitHiddenError
 from spark_jobs.contracts.errors import CommitLostError, ContractError, LeaseLostError, TransientError
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.contracts.task_runs import TASK_VARIABLES, TaskRun, parse_task
 from spark_jobs.storage import lease
 from spark_jobs.storage.layouts import StorageForm, TableLayout
 from spark_jobs.storage.options import Operation
@@ -104,6 +106,24 @@ def test_one_that_is_not_later_than_the_newest_is_reported_as_hidden(units: Made
 
     with pytest.raises(CommitHiddenError, match=f"units: commit {at(2)} is not later than {at(3)}"):
         write(units, save)
+
+
+def test_a_commit_names_the_task_of_airflow_that_it_is_of(units: MadeTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [4, 5]
+
+    def save(extra: dict[str, str]) -> None:
+        units.commits(numbers.pop(0), extraMetadata=extra)
+
+    for name in TASK_VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    assert "lakehouse.task" not in write(units, save)[1], "in a shell"
+    names = dict(zip(TASK_VARIABLES, ("split_sales", "scheduled__2026-01-02T00:00:00+00:00", "split"), strict=True))
+    for name, variable in TASK_VARIABLES.items():
+        monkeypatch.setenv(variable, names[name])
+    monkeypatch.setenv("AIRFLOW_CTX_DAG_OWNER", "canary")
+    text = write(units, save)[1]["lakehouse.task"]
+    assert parse_task(text) == TaskRun(**names)
+    assert json.loads(text) == names
 
 
 def test_two_writes_are_two_runs(units: MadeTable) -> None:

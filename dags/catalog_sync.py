@@ -10,10 +10,10 @@ Hive metastore (`docs/catalogs.md`); without one this DAG has no schedule.
   the lake's tables, everything else is done, and the task then fails and names it.
 - **Views:** afterwards the views that people query, in `<database>_views` and `<database>_masked`, are made in Athena,
   when `LAKEHOUSE_ATHENA_WORKGROUP` is set; else these tasks are skipped, with the reason in their logs. Only views that
-  are new or changed are made, also when no table differed. For Trino and Spark: `python -m spark_jobs.entrypoint views
-  ddl --engine trino`.
+  are new or changed are made, also when no table differed. For Trino and Spark: `lakehouse view ddl
+  --engine trino`.
 - **Nothing differs:** the task is skipped. What differs, without changing it:
-  `python -m spark_jobs.entrypoint sync plan`.
+  `lakehouse catalog plan`.
 - **Form:** one table alone; *all partitions* also compares those of tables without a new commit.
 """
 

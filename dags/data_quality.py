@@ -8,7 +8,7 @@ results are in `lake_quality`, together with the gates' results of every commit;
 those of its new rows.
 
 - **`action: stop`** holds the table when the expectation fails: the serving store keeps its last state, and the task
-  fails with the expectation's name. `python -m spark_jobs.entrypoint publish list`, and `docs/runbooks/held.md`.
+  fails with the expectation's name. `lakehouse quality held`, and `docs/runbooks/held.md`.
 - **`warn` and `quarantine`** are reported in the log and in Data Docs. Rows that are stored are not quarantined any
   more.
 - **Safe to retry:** it changes no table. A table that is right again is released by the next run.

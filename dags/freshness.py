@@ -11,7 +11,7 @@ does nothing are all noticed by the work that is not done.
 - **It fails** when a promise is broken, and sends an alert to the services of the connection `lakehouse_alerts`: once,
   again when something else is late, once a day, and when no table is late any more (`docs/alerts.md`). What to do then:
   `docs/runbooks/freshness.md`.
-- The same from a shell, or from a cron where Airflow itself may be down: `python -m spark_jobs.entrypoint freshness`.
+- The same from a shell, or from a cron where Airflow itself may be down: `lakehouse quality freshness`.
 """
 
 from __future__ import annotations

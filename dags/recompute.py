@@ -10,7 +10,7 @@ Only a person or a backfill starts it; the form says what to compute.
    it is after. Rows keep the version of the rules that made them.
 
 - **Undo:** the log and the result of `apply` end with the id for
-  `python -m spark_jobs.entrypoint recompute --undo ID --yes`.
+  `lakehouse undo recompute ID --yes`.
 - **Safe to retry:** a run that was killed half-way continues where it stopped; the result is the same.
 - **One writer a table:** `apply` waits for the runs of the layer's own DAG, and they for it.
 - **Downstream:** tables that changed are announced. `serve` copies them to the serving store with the layer's next run.

@@ -1,6 +1,6 @@
 r"""### The whole lake restored to a savepoint, with all its tables and readers
 
-Only a person starts it; the form takes the name of the savepoint (`python -m spark_jobs.entrypoint savepoint list`).
+Only a person starts it; the form takes the name of the savepoint (`lakehouse savepoint list`).
 
 1. `plan` says what would be restored and changes nothing: table by table, how many commits; tables made later are
    removed.
@@ -11,7 +11,7 @@ Only a person starts it; the form takes the name of the savepoint (`python -m sp
    tables have.
 
 - **It cannot be undone.** What the landing folder still has is ingested again by the next runs of the other DAGs. To
-  undo a recompute alone: `python -m spark_jobs.entrypoint recompute --undo ID --yes`; to undo a changed definition
+  undo a recompute alone: `lakehouse undo recompute ID --yes`; to undo a changed definition
   alone: `undo_changes`.
 - **Readers:** queries that run meanwhile may fail; run them again. Readers outside the lake that had read more are
   named in the log.

@@ -3,7 +3,7 @@ r"""### End-of-day states: a savepoint of the whole lake at midnight, and the ol
 `keep` makes one savepoint of all tables that belong together, named `day-<time>`: no copy is made; the files of that
 state are only kept from being cleaned.
 
-- **To read one:** `python -m spark_jobs.entrypoint query --as-of day-20260131T000000 --sql "…"`, which shows every
+- **To read one:** `lakehouse query --as-of day-20260131T000000 "…"`, which shows every
   table as it was then.
 - **To go back to one:** the DAG `restore`.
 - **What it costs:** the file versions that were replaced since the oldest kept state. *Keep* in the form says how many

@@ -9,11 +9,11 @@ service that is due becomes one task, named by table and service; when nothing i
   queries see whole commits. Writers wait only for a rescale. Instants of the data do not change, so nothing downstream
   starts.
 - **Consumers:** clean and archive keep what a registered consumer has yet to read, and `plan` warns of one that is far
-  behind (`python -m spark_jobs.entrypoint consumers list`).
+  behind (`lakehouse consumer list`).
 - **Safe to retry:** what a killed run had planned is carried out by the next.
 - **Retention:** where loads of the lake spec have `keep_days`, `retain` removes their older partitions, in one
   commit a table; without any it needs no Spark (`docs/loads.md`).
-- **Form:** one table or one service alone. `python -m spark_jobs.entrypoint services run --all` also does what is not
+- **Form:** one table or one service alone. `lakehouse service run --all` also does what is not
   due.
 """
 

@@ -1,7 +1,7 @@
 r"""### Marts and tables of an applied plan, restored to the rows and the definition that they had before
 
 Only a person starts it; the form takes the id of the plan, which the last message of `apply` in `apply_changes` has
-(or `python -m spark_jobs.entrypoint savepoint list`).
+(or `lakehouse savepoint list`).
 
 1. `plan` says which marts and tables get their rows of which time back, and changes nothing.
 2. `approve` shows the plan and waits for a person (*Required Action* on its page, or the REST API), up to a day;

@@ -56,11 +56,11 @@ SAVEPOINT() { python -m spark_jobs.entrypoint savepoint list 2> /dev/null | grep
 """
 CODES: Mapping[str, frozenset[int]] = {
     # The tour says so: on some days the demo's events leave a unit or two without a name.
-    ".venv/bin/python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
-    "python -m spark_jobs.entrypoint checks run": frozenset({0, 2}),
-    "python -m spark_jobs.entrypoint checks run --tables sales,units": frozenset({0, 2}),
+    ".venv/bin/lakehouse quality check": frozenset({0, 2}),
+    "lakehouse quality check": frozenset({0, 2}),
+    "lakehouse quality check --tables sales,units": frozenset({0, 2}),
     # Nothing is ingested any more while pages are followed, so a table may be older than it promises.
-    "python -m spark_jobs.entrypoint freshness": frozenset({0, 2}),
+    "lakehouse quality freshness": frozenset({0, 2}),
     ".venv/bin/lakehouse quality freshness": frozenset({0, 2}),
 }
 """Exit codes that a page says a command has; of all others it is 0."""
@@ -84,7 +84,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("README.md", "With docker compose"): {"": _DOCKER},
     ("README.md", "Change a table"): {
         "airflow": _AIRFLOW,
-        ".venv/bin/python -m spark_jobs.entrypoint load": _OWN_TABLES,
+        ".venv/bin/lakehouse run load": _OWN_TABLES,
     },
     ("CONTRIBUTING.md", "Set up"): {"": ".ci/run begins with it"},
     ("docs/backfill.md", "One layer after the other"): {"": _AIRFLOW},
@@ -92,9 +92,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/backfill.md", "Watching it"): {"": _AIRFLOW},
     ("docs/catalogs.md", "Catalogs and views: where engines find the tables, and what people see of them"): {"": _AWS},
     ("docs/catalogs.md", "Views: what people query"): {"": _AWS},
-    ("docs/checks.md", "Checks: rules of the tables, as SQL"): {
-        "python -m spark_jobs.entrypoint checks run --engine athena": _AWS
-    },
+    ("docs/checks.md", "Checks: rules of the tables, as SQL"): {"lakehouse quality check --engine athena": _AWS},
     ("docs/cluster.md", "Standalone"): {
         "": "tests/plugins/lakehouse_provider/launch/engines/test_cluster_page.py reads it"
     },
@@ -113,9 +111,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
         ("docs/existing-airflow.md", chapter): {"": "installs packages; tests/e2e/test_existing_airflow.py follows it"}
         for chapter in ("Build and install", "Jars for Spark", "A lake", "DAGs")
     },
-    ("docs/export.md", "Exports: rows as files for other programs"): {
-        "python -m spark_jobs.entrypoint query --as-of 2026-01-31 --sql": _AWS
-    },
+    ("docs/export.md", "Exports: rows as files for other programs"): {"lakehouse table export sales --as-of": _AWS},
     ("docs/first-hour.md", "Before you begin"): {"make demo": "README's first command, which is followed before"},
     ("docs/lakes.md", "Several lakes in one Airflow"): {"": "leaves Airflow running; tests/e2e/test_lakes.py does it"},
     ("docs/lakes.md", "What each lake has of its own"): {"": _AIRFLOW},
@@ -132,7 +128,7 @@ LEFT_OUT: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("docs/moving.md", "Moving, copying and backing up a lake"): {
         "": "needs a lake that was moved; tests/spark_jobs/jobs/restore/test_moved.py does the same"
     },
-    ("docs/quarantine.md", "See what there is"): {"python -m spark_jobs.entrypoint quarantine show": _RECORD},
+    ("docs/quarantine.md", "See what there is"): {"lakehouse quarantine show": _RECORD},
     ("docs/quarantine.md", "Replay records"): {"": _RECORD},
     ("docs/runbooks/clock.md", '"has not come yet"'): {
         "": "needs a mart of a time to come; tests/spark_jobs/storage/test_clocks.py does the same"

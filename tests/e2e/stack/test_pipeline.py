@@ -18,7 +18,9 @@ from local_stack.demos.demo_data import generate
 from local_stack.demos.lake_view import check_lake, read_with_rust
 from local_stack.demos.layer_changes import read_marts
 from spark_jobs.contracts.instants import Instant
+from spark_jobs.contracts.task_runs import parse_task
 from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import TASK_KEY
 from tests.support.backfills import assert_one_at_a_time, backfill_states, create_backfill
 from tests.support.commands import run
 from tests.support.processes import command_line, descendants, read_stat, wait_until, wait_until_gone
@@ -169,6 +171,15 @@ def test_asset_events_carry_the_instants(running: Running) -> None:
     split = [event["extra"] for event in api.asset_events("sales/sales_log/split")]
     assert [extra["source"]["up_to"] for extra in split] == [extra["instant"] for extra in extras["sales_log"]]
     assert split[-1]["instants"] == {table.name: last[table.name] for table in running.spec.tables}
+
+
+def test_commits_name_the_run_that_made_them(running: Running) -> None:
+    runs = {run.dag_id: run.run_id for run in running.runs}
+    for name, dag_id in (("sales_log", "ingest_sales"), ("sales", "split_sales"), ("fast_daily_deals", "fast_layer")):
+        timeline = Timeline(table=name, path=running.settings.table_path(name))
+        task = parse_task(timeline.metadata(timeline.writes[-1]).get(TASK_KEY))
+        assert task, name
+        assert (task.dag_id, task.run_id) == (dag_id, runs[dag_id]), name
 
 
 def start_backfill(running: Running, dag_id: str, *, days_ago: tuple[int, int]) -> None:

@@ -5,12 +5,18 @@ Every case is a real process with a small landing folder of two sales.
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from spark_jobs.contracts.task_runs import TASK_VARIABLES, TaskRun, parse_task
+from spark_jobs.storage.timeline import Timeline
+from spark_jobs.storage.writer import TASK_KEY
 from tests.support.commands import make_lake_at, run, run_well
 from tests.support.envelopes import SQLSERVER_TOPIC, line, sqlserver, write_lines
+from tests.support.openlineage_schemas import problems_of
 
 pytestmark = pytest.mark.hudi
 LATER = pytest.mark.slice(name="jobs")
@@ -59,11 +65,21 @@ def test_a_landing_path_that_is_a_file(tmp_path, environment):
     assert error.startswith(f"error: cannot read {tmp_path}/file (Not a directory)")
 
 
-def test_the_last_line_of_standard_output_is_the_result(environment):
+def test_the_last_line_of_standard_output_is_the_result(tmp_path, environment):
+    sent, task = tmp_path / "lineage.jsonl", TaskRun(dag_id="ingest_sales", run_id="manual__1", task_id="ingest")
+    environment |= {TASK_VARIABLES[name]: value for name, value in asdict(task).items()}
+    environment["OPENLINEAGE__TRANSPORT"] = json.dumps({"type": "file", "log_file_path": str(sent), "append": True})
     result = run_well("ingest", "--clock", "2026-01-02T12:00:00Z", environment=environment)
     assert (result.job, result.status, result.clock) == ("ingest", "done", "2026-01-02T12:00:00Z")
     assert result.counters["events_new"] == 2
     assert [(outcome.table, outcome.rows) for outcome in result.tables] == [("sales_log", 2), ("quarantine", 0)]
+    log = Timeline(table="sales_log", path=str(tmp_path / "lake" / "sales_log"))
+    assert parse_task(log.metadata(log.writes[-1]).get(TASK_KEY)) == task
     # What a remote session that was open in the process before leaves in its environment changes nothing.
     marked = {**environment, "SPARK_CONNECT_MODE_ENABLED": "1"}
     assert run_well("ingest", environment=marked).status == "nothing_to_do"
+    events = [json.loads(line) for line in sent.read_text().splitlines()]
+    assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 2
+    assert [problem for each in events for problem in problems_of(each)] == []
+    (output,) = events[1]["outputs"]
+    assert {"version", "schema", "columnLineage"} <= output["facets"].keys()

@@ -19,7 +19,7 @@ from airflow.models import DagModel
 from airflow.models.dagbag import DBDagBag
 from airflow.utils.session import create_session
 from fastapi import HTTPException, Request
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.overview.kinds import kinds_of
@@ -90,7 +90,7 @@ def check_signed(user: GetUserDep, act: str, signed: str) -> None:
     """HTTPException with 403 unless the form was made here, for this user and act, and not long ago."""
     try:
         made_for = _signer().loads(signed, max_age=OLDEST_FORM)
-    except BadSignature:
+    except BadData:
         made_for = None
     if made_for != [str(user.get_id()), act]:
         raise HTTPException(403, "the form is not of this page, or older than an hour; open it again")

@@ -82,4 +82,4 @@ def test_the_last_line_of_standard_output_is_the_result(tmp_path, environment):
     assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 2
     assert [problem for each in events for problem in problems_of(each)] == []
     (output,) = events[1]["outputs"]
-    assert {"version", "schema", "columnLineage"} <= output["facets"].keys()
+    assert {"version", "schema"} <= output["facets"].keys()

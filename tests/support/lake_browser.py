@@ -41,7 +41,7 @@ for (const node of document.querySelectorAll("body *")) {
 }
 return found;
 """
-_REACHABLE = "a[href], button, input, [tabindex='0']"
+_REACHABLE = "a[href], button, input:not([type='hidden']), [tabindex='0']"
 
 
 @contextmanager

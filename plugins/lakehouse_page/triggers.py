@@ -64,9 +64,10 @@ def check_may_trigger(request: Request, user: GetUserDep, dag_id: str) -> None:
 
 
 def may_trigger(request: Request, user: GetUserDep, dag_id: str) -> bool:
-    """The same as an answer."""
+    """The same as an answer, of a DAG that Airflow has."""
     try:
         check_may_trigger(request, user, dag_id)
+        is_paused(dag_id)
     except HTTPException:
         return False
     return True

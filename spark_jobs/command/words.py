@@ -11,7 +11,6 @@ PROGRAM = "lakehouse"
 _PLAIN = {
     "plan --output": "plan --output",
     "plan --keep": "plan --keep",
-    "init --adopt": "lake init --adopt",
 }
 _NAMES = {
     **{f"{verb.job} {verb.action}": verb.path for verb in VERBS if verb.action},
@@ -19,7 +18,9 @@ _NAMES = {
     **_PLAIN,
 }
 """Here an argument is written without its option."""
-_OLD = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _NAMES), key=len, reverse=True))})(?![\w-])")
+_OLD = re.compile(
+    rf"(?<![\w-])(?<!{PROGRAM} )(?:{'|'.join(sorted(map(re.escape, _NAMES), key=len, reverse=True))})(?![\w-])"
+)
 
 
 def in_new_words(text: str) -> str:

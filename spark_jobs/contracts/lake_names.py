@@ -14,7 +14,7 @@ NAME_FILE = ".lake.json"
 """Below the base path; what begins with a dot is no table."""
 LAYOUT = 1
 """Version of the layout of a lake's files below its base path."""
-INIT = "python -m spark_jobs.entrypoint init"
+INIT = "lakehouse lake init"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ import pytest
 from spark_jobs.command.grammar import VERBS, Verb
 from spark_jobs.command.parameters import fields_of
 from spark_jobs.command.words import in_new_words, next_command
+from spark_jobs.contracts.errors import TerminalError
+from spark_jobs.contracts.lake_names import NoLakeError, NoLandingError, NotEmptyError, UnnamedLakeError
 
 
 @pytest.mark.parametrize(
@@ -26,10 +28,26 @@ from spark_jobs.command.words import in_new_words, next_command
         ("see savepoint list", "see lakehouse savepoint list"),
         ("the split of an apply; plan ahead", "the split of an apply; plan ahead"),
         ("re-sync planned", "re-sync planned"),
+        ("see lakehouse quarantine list", "see lakehouse quarantine list"),
     ],
 )
 def test_what_is_a_command_beyond_doubt_gets_its_new_name(old: str, new: str) -> None:
     assert in_new_words(old) == new
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NoLakeError(base_path="/x"),
+        NoLandingError(landing_path="/x"),
+        NotEmptyError(base_path="/x", found=["a"]),
+        UnnamedLakeError(base_path="/x", lake="sales", why="of that"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_how_a_lake_is_made_is_the_command_wherever_it_is_read(error: TerminalError) -> None:
+    assert ": lakehouse lake init" in str(error)
+    assert in_new_words(str(error)) == str(error)
 
 
 @pytest.mark.parametrize("verb", [each for each in VERBS if each.argument], ids=lambda verb: verb.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from spark_jobs.command import execution
 from spark_jobs.command.app import run
 from spark_jobs.context import JobContext
 from spark_jobs.contracts.results import DONE, JobResult
+from spark_jobs.contracts.task_runs import TaskRun
 from spark_jobs.storage.lake_names import make_lake
 from tests.support.seen_lakes import SeenLake, minute, seen_lake
 
@@ -56,6 +58,15 @@ def test_a_run_is_explained_by_its_instant(capsys: pytest.CaptureFixture[str]) -
     assert shown.startswith("units: ")
     assert f" at {minute(4)}\n" in shown
     assert minute(3) in shown
+
+
+def test_a_run_of_airflow_is_named(lake: SeenLake, capsys: pytest.CaptureFixture[str]) -> None:
+    task = TaskRun(dag_id="split_sales", run_id="manual__1", task_id="split")
+    at = lake.write("agents", 9, action="deltacommit", task=task.as_json)
+    assert run(["explain", at, "--table", "agents"]) == 0
+    assert "\nby task split of split_sales, run manual__1\n" in capsys.readouterr().out
+    assert run(["explain", at, "--table", "agents", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["commit"]["task"] == asdict(task)
 
 
 @pytest.mark.usefixtures("lake")

@@ -74,8 +74,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         help="events in the history of stitch (default: 1000000 10000000 30000000) and slow (default: 10000000), in "
         "the batch of cluster (default: 10000000), in an arrival of sizes (default: 300000), in the files of "
-        "first-load (default: 2000000), in the topic of kafka (default: 1000000), in a round of `mirrors` (default: "
-        "1000 for each table)",
+        "first-load (default: 2000000), in the arrivals of memory (default: 10000 100000 1000000), in the topic of "
+        "kafka (default: 1000000), in a round of `mirrors` (default: 1000 for each table)",
     )
     parser.add_argument(
         "--results-folder",

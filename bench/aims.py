@@ -7,7 +7,21 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from bench import cluster, first_load, growth, kafka, landing, mirrors, sizes, slow, stitch, through_airflow, workload
+from bench import (
+    cluster,
+    day_beside,
+    first_load,
+    growth,
+    kafka,
+    landing,
+    mirrors,
+    sizes,
+    slow,
+    stitch,
+    through_airflow,
+    workload,
+)
+from bench.day_report import BESIDE_AIM, Day
 from bench.mart_refreshers import OursInFull
 from bench.report import Figures, Race, Races, format_figure, read_found, verdict
 from bench.sizes_report import Sizes
@@ -152,7 +166,15 @@ def _of_marts() -> Iterator[Aim]:
     yield Aim(figure="Slow layer, a month / everything", part="slow", read=read, aim=slow.AIM, before="0.24")
 
 
+def _beside(start: str) -> Callable[[Day], float]:
+    """KeyError when the day was run alone."""
+    return lambda day: {each.start: each.ratio for each in day.beside}[start]
+
+
 def _of_lakes() -> Iterator[Aim]:
+    for start in (day_beside.NEW, day_beside.WITH_ROWS):
+        figure = f"A day of {start} with services, processor seconds / Iceberg merge-on-read with its own maintenance"
+        yield Aim(figure=figure, part="day", read=_beside(start), aim=BESIDE_AIM)
     figure = f"{mirrors.TABLES} mirrors, seconds a table"
     yield Aim(figure=figure, part="mirrors", read=_seconds_a_table, aim=mirrors.TABLE_AIM, before="2.0")
     read = _weight(sizes.WRITTEN_A_YEAR)

@@ -12,7 +12,8 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from bench.day import BATCH, EVENTS, JOBS, SERVICES_EVERY, START, data_files, deliver, service_clock
+from bench.day import EVENTS, JOBS, data_files, deliver
+from bench.day_services import BATCH, SERVICES_EVERY, START, run_services, service_clock
 from bench.lake import run_job, stage
 from bench.race import say
 from bench.report import Race
@@ -114,7 +115,7 @@ def _fill(spark: SparkSession, places: Mapping[str, Settings], batches: int) -> 
         newest = (Timeline(table=table, path=day.table_path(table)).newest for table in tables)
         instants.append(max(each or NO_INSTANT for each in newest))
         if number % SERVICES_EVERY == SERVICES_EVERY - 1:
-            run_job(spark, day, "services", service_clock(instants), action="run")
+            run_services(spark, day, instants)
         if number % 12 == 0:
             say(f"batch {number}: {time.perf_counter() - began:.1f} s")
     with stage("the last compaction"):

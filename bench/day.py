@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -15,12 +14,13 @@ from statistics import median
 from pyspark.sql import SparkSession
 
 from bench.day_report import Day, Lake, Sample, TableCost, draw
+from bench.day_services import BATCH, SERVICES_EVERY, START, run_services
 from bench.lake import run_job
 from bench.processes import memory_mb
 from bench.race import say
 from bench.session import open_bench_session
 from spark_jobs.contracts.arguments import format_clock
-from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, InstantRange, moment_of
+from spark_jobs.contracts.instants import BEGINNING, NO_INSTANT, Instant, InstantRange
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.layouts import TableLayout, all_layouts
@@ -30,10 +30,6 @@ from spark_jobs.storage.timeline import Timeline
 
 BATCHES = 288
 EVENTS = 1_000
-START = datetime(2026, 6, 1, tzinfo=UTC)
-BATCH = timedelta(minutes=5)
-SERVICES_EVERY = 6
-"""Batches between two looks of the DAG `table_services`."""
 JOBS: Sequence[tuple[str, Mapping[str, str]]] = (
     ("ingest", {}),
     ("split", {}),
@@ -50,7 +46,8 @@ A day of {BATCHES} batches of {EVENTS:,} generated events, five minutes apart, e
 `mart --layer fast` and `mart --layer stitch` in a warm session, as the DAGs would. Two lakes at the same time, each in
 a process of its own, so that a busy machine slows both. With services: after every sixth batch `services run` does what
 is due by the shipped targets. The day is run as fast as it goes; so that states are as old as they would be, the clock
-of the services is set such that the batch of six hours ago is six hours old.
+of the services is set such that the batch of six hours ago is six hours old, and what a base file lacks for an hour is
+what it lacks since twelve batches.
 
 Bytes written are those of all commits, services included, by their own statistics. *Written* and *opened* are of each
 table the bytes written all day, and those of the files that a snapshot read opens at the end, each as a share of its
@@ -98,7 +95,7 @@ def _day(
         serving = 0.0
         if has_services and number % SERVICES_EVERY == SERVICES_EVERY - 1:
             began = time.perf_counter()
-            run_job(spark, settings, "services", service_clock(instants), action="run")
+            run_services(spark, settings, instants)
             serving = time.perf_counter() - began
             timelines = [Timeline(table=table, path=settings.table_path(table)) for table in tables]
             written.update(_written_since(timelines, seen))
@@ -126,13 +123,6 @@ def deliver(settings: Settings, number: int, batches: int) -> None:
         "end": format_clock(START + batches * BATCH),
     }
     run_job(None, settings, "generate", START, events=EVENTS, **({"resume": True} if number else first))
-
-
-def service_clock(instants: Sequence[Instant]) -> datetime:
-    """A clock by which the commit of six hours ago is six hours old, whatever time the batches really took."""
-    hours = timedelta(hours=6)
-    ago = instants[max(len(instants) - 1 - int(hours / BATCH), 0)]
-    return moment_of(ago) + hours
 
 
 def _written_since(timelines: Sequence[Timeline], seen: dict[str, Instant]) -> Mapping[str, int]:

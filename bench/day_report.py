@@ -11,6 +11,7 @@ from typing import Any
 _EDGE = 0.125
 """The share of the day at its beginning (after as much to warm up) and at its end that are compared."""
 PICTURE = "day.svg"
+BESIDE_AIM = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +71,81 @@ class Lake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What one contender did with a day's events: processor seconds for changes and maintenance; how it is at the end.
+
+    ``files`` are the data files, ``query_seconds`` those of the query over sales.
+    """
+
+    contender: str
+    changes: float
+    upkeep: float
+    files: int
+    query_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """All of its processor time."""
+        return self.changes + self.upkeep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """The same day by contenders, ours first; by contender the tables whose rows are not those of the first.
+
+    ``start`` is the lake that it began with.
+    """
+
+    start: str
+    batches: int
+    work: Sequence[Work]
+    differing_tables: Mapping[str, Sequence[str]]
+
+    @property
+    def ratio(self) -> float:
+        """Our processor time by the other's."""
+        ours, other = self.work
+        return ours.seconds / other.seconds
+
+    @property
+    def disagreements(self) -> list[str]:
+        """Who ended with other rows, and where."""
+        return [f"{name} ({', '.join(tables)})" for name, tables in self.differing_tables.items() if tables]
+
+    def lines(self, aim: float) -> Iterator[str]:
+        """Its table of the page."""
+        heads = ("changes", "maintenance", "all", "a batch", "data files at the end", "query over sales, s")
+        yield f"| {self.start}: processor seconds of {self.batches} batches | {' | '.join(heads)} |"
+        yield f"|---|{'--:|' * len(heads)}"
+        for each in self.work:
+            figures = (f"{each.changes:,.0f}", f"{each.upkeep:,.0f}", f"{each.seconds:,.0f}")
+            batch = f"{each.seconds / self.batches:.2f}"
+            yield f"| {each.contender} | {' | '.join(figures)} | {batch} | {each.files:,} | {each.query_seconds:.2f} |"
+        found = "met" if self.ratio <= aim else "not met"
+        yield from (
+            "",
+            f"{self.work[0].contender} / {self.work[1].contender}: {self.ratio:.2f} (aim {aim:g}: {found}).",
+        )
+        if self.disagreements:
+            yield from ("", f"**Rows differ: {'; '.join(self.disagreements)}. The work is not comparable.**")
+        else:
+            yield from ("", "The rows of the log and of all tables were the same in the end.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """A day with services and one without."""
+    """A day with services and one without, and the same day beside another engine."""
 
     title: str
     method: str
     events: int
     lakes: Sequence[Lake]
+    beside: Sequence[Beside] = ()
 
     @property
     def disagreements(self) -> list[str]:
-        """Nothing is compared."""
-        return []
+        """Those of the contenders of the same day."""
+        return [f"{each.start}: {found}" for each in self.beside for found in each.disagreements]
 
     def lines(self) -> Iterator[str]:
         """Its section of the page."""
@@ -91,6 +155,8 @@ class Day:
             yield f"| {what} | {' | '.join(cells)} |"
         yield from ("", *self._costs(), "")
         yield f"![Files, commits, seconds and memory over the day]({PICTURE})"
+        for each in self.beside:
+            yield from ("", *each.lines(BESIDE_AIM))
 
     def _rows(self) -> Iterator[tuple[str, list[str]]]:
         yield f"batches of {self.events:,} events", [f"{lake.batches}" for lake in self.lakes]
@@ -146,4 +212,5 @@ def draw(days: Mapping[str, Sequence[Sample]], file: Path) -> None:
 def read_day(fields: Mapping[str, Any]) -> Day:
     """What was kept in ``day.json``."""
     lakes = [Lake(**{**lake, "tables": [TableCost(**cost) for cost in lake["tables"]]}) for lake in fields["lakes"]]
-    return Day(**{**fields, "lakes": lakes})
+    beside = [Beside(**{**each, "work": [Work(**work) for work in each["work"]]}) for each in fields.get("beside", [])]
+    return Day(**{**fields, "lakes": lakes, "beside": beside})

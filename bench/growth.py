@@ -25,9 +25,10 @@ BATCH_EVENTS = (1_000, 10_000, 100_000, 1_000_000, 3_000_000)
 LARGE = 100_000
 _METHOD = """\
 Our own code on copies of W1's tables, one with ten times their rows and one with a tenth, in as many buckets as the
-service rescale would make of them (of sales 2 in each), in one session; as many events and changed rows a round in
-each. Keys are drawn at random from all; or, of sales and units, 95 of 100 from the newest hundredth. After a round the
-service that merges folders of the row index runs where it is due, which is not timed.
+service rescale would make of them (of sales 2 in each), in one session; as many events a round in each, and as many
+rows that they change, which is noted. Keys are drawn at random from all; or 95 of 100 from the newest, as many of each
+table as the lake with a tenth of the rows has, where they are all there is. After a round the service that merges
+folders of the row index runs where it is due, which is not timed.
 What was read is by the system's count of the processes, caches included."""
 _BATCHES = """\
 Our own code on W1's tables, brought up to batches of several sizes, of sales drawn at random from a million. The
@@ -43,7 +44,9 @@ def measure_growth(settings: Settings, folder: Path, *, scale: float, warm_ups: 
     races = []
     for number, (title, (is_recent, smaller, larger)) in enumerate(RACES.items()):
         lakes = [
-            replace(sizes[name], workload=replace(sizes[name].workload, is_recent=is_recent))
+            replace(
+                sizes[name], workload=replace(sizes[name].workload, newest_of=scale * _SMALLEST if is_recent else None)
+            )
             for name in (smaller, larger)
         ]
         first = number * (warm_ups + rounds)  # events that a race before had would change nothing
@@ -59,12 +62,21 @@ def measure_growth(settings: Settings, folder: Path, *, scale: float, warm_ups: 
                 seconds=measured.seconds,
                 differing_tables={},
                 read_mb=measured.read_mb,
+                notes=[_changed(lakes, first + warm_ups)],
             )
         )
     return Races(title="The same changes in larger tables", method=_METHOD, races=races)
 
 
-_SIZES = {"a tenth of the rows": 0.1, "the rows of W1": 1, "ten times the rows": 10}
+def _changed(lakes: Sequence[Ours], number: int) -> str:
+    """How many rows the first timed round changes in each."""
+    of_each = {lake.name: lake.workload.changed_keys(lake.spark, number) for lake in lakes}
+    found = [f"{name} {keys['sales']:,} of sales, {sum(keys.values()):,} of all" for name, keys in of_each.items()]
+    return f"Rows changed a round: {'; '.join(found)}."
+
+
+_SMALLEST = 0.1
+_SIZES = {"a tenth of the rows": _SMALLEST, "the rows of W1": 1, "ten times the rows": 10}
 RACES = {
     TENFOLD: (False, "the rows of W1", "ten times the rows"),
     TENFOLD_NEWEST: (True, "the rows of W1", "ten times the rows"),

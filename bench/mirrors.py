@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,7 +19,7 @@ from pyspark.sql import SparkSession
 from bench.lake import run_job, stage
 from bench.landing import covered
 from bench.mirror_events import Shop
-from bench.processes import memory_mb, processor_seconds
+from bench.processes import peak_memory_mb, processor_seconds
 from bench.race import differing, say
 from bench.report import Race
 from bench.session import CORES, open_bench_session
@@ -33,7 +31,6 @@ TABLE_AIM = 0.5
 """Seconds a table of `ingest` and one `split` for all."""
 CLOCK = datetime(2026, 6, 1, tzinfo=UTC)
 TOGETHER, ALONE, INGEST = "one split for all", "a split for each table", "ingest"
-_LOOK_SECONDS = 0.5
 _READ, _FOLD, _COMMIT = "read_pull", "merge_events", "_write"
 _STEPS: Sequence[tuple[Any, str]] = (
     (reading, _READ),
@@ -69,16 +66,15 @@ class Watch:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch the block."""
-        is_over, began = threading.Event(), time.perf_counter()
+        began = time.perf_counter()
         with ExitStack() as stack:
             for owner, name in _STEPS:
                 stack.enter_context(patch.object(owner, name, self._noted(getattr(owner, name), name)))
-            stack.callback(stack.enter_context(ThreadPoolExecutor(1)).submit(self._look, is_over).result)
-            stack.callback(is_over.set)
+            most = stack.enter_context(peak_memory_mb())
             work = stack.enter_context(processor_seconds())
             yield
             self.seconds = time.perf_counter() - began
-        self.processor = work["seconds"]
+        self.processor, self.megabytes = work["seconds"], most["megabytes"]
 
     @property
     def parts(self) -> tuple[float, float, float]:
@@ -96,10 +92,6 @@ class Watch:
                 self.spans[name].append((began, time.perf_counter()))
 
         return run
-
-    def _look(self, is_over: threading.Event) -> None:
-        while not is_over.wait(_LOOK_SECONDS):
-            self.megabytes = max(self.megabytes, memory_mb())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

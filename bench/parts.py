@@ -24,6 +24,7 @@ from bench.contenders import (
 from bench.dag_parse import measure_dag_parse
 from bench.dashboard import DASHBOARD_BATCHES, measure_dashboard
 from bench.day import BATCHES, measure_day
+from bench.day_beside import METHOD, measure_beside
 from bench.day_report import PICTURE, Day
 from bench.first_load import FIRST_EVENTS, measure_first_load
 from bench.found import SIZES, measure_found
@@ -31,6 +32,7 @@ from bench.gate import measure_gate
 from bench.growth import BATCH_EVENTS, measure_batches, measure_growth
 from bench.kafka import KAFKA_EVENTS, measure_kafka
 from bench.landing import measure_landing
+from bench.memory import MEMORY_EVENTS, measure_memory
 from bench.mirrors import CHANGES, TABLES, measure_mirrors
 from bench.overview import measure_overview
 from bench.race import compare, load, run_rounds
@@ -129,6 +131,11 @@ def batches(options: argparse.Namespace, settings: Settings, folder: Path) -> Fi
     return measure_batches(_roomy(settings), folder, sizes, scale=options.rows_scale, rounds=options.rounds)
 
 
+def memory(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
+    """The most memory of an arrival, at ten and a hundred times the events."""
+    return measure_memory(settings, folder, sizes=options.events or MEMORY_EVENTS)
+
+
 def landing(options: argparse.Namespace, settings: Settings, folder: Path) -> Figures:
     """From landing files to committed tables: the share of task time, and Spark jobs."""
     return measure_landing(settings, folder, warm_ups=options.warm_ups, rounds=options.rounds)
@@ -178,10 +185,14 @@ def slow(options: argparse.Namespace, settings: Settings, folder: Path) -> Races
 
 
 def day(options: argparse.Namespace, settings: Settings, folder: Path) -> Day:
-    """A day of five-minute batches, with services and without."""
+    """A day of five-minute batches, with services and without, and beside Iceberg with its own maintenance."""
+    _check_peers()
     results: Path = options.results_folder
     results.mkdir(parents=True, exist_ok=True)
-    return measure_day(settings, folder, batches=options.batches or BATCHES, picture=results / PICTURE)
+    batches = options.batches or BATCHES
+    found = measure_day(settings, folder, batches=batches, picture=results / PICTURE)
+    beside = measure_beside(settings, folder, batches=batches)
+    return replace(found, method=f"{found.method}\n\n{METHOD}", beside=beside)
 
 
 def safety(options: argparse.Namespace, settings: Settings, folder: Path) -> Race:
@@ -252,6 +263,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Settings, Path], Found]] = {
     "w1": side_by_side,
     "growth": growth,
     "batches": batches,
+    "memory": memory,
     "landing": landing,
     "first-load": first_load,
     "kafka": kafka,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -11,6 +13,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SAME = 0.01
 """Address spaces that differ by less are the same one: a look at two takes a moment, in which one may grow."""
+_LOOK_SECONDS = 0.5
 _TIMES = slice(11, 15)
 """User and system time of a process and of its ended children, among the fields of ``stat`` after its name."""
 
@@ -25,6 +28,24 @@ def memory_mb() -> float:
     spaces = {pid: space for pid, (space, _) in sizes.items()}
     is_own = {pid: abs(space - spaces.get(parents[pid], 0)) > _SAME * space for pid, space in spaces.items()}
     return sum(resident for pid, (_, resident) in sizes.items() if is_own[pid]) * _PAGE / 1024**2
+
+
+@contextmanager
+def peak_memory_mb() -> Iterator[Mapping[str, float]]:
+    """The mapping has the most resident memory of the block in ``megabytes`` afterwards, looked at twice a second."""
+    taken, is_over = {"megabytes": memory_mb()}, threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(_LOOK_SECONDS):
+            taken["megabytes"] = max(taken["megabytes"], memory_mb())
+
+    with ThreadPoolExecutor(1) as thread:
+        looking = thread.submit(look)
+        try:
+            yield taken
+        finally:
+            is_over.set()
+            looking.result()
 
 
 @contextmanager

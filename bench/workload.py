@@ -40,14 +40,14 @@ def in_buckets(table: TableSpec, rows: int, spec: LakeSpec) -> TableSpec:
 class Workload:
     """W1 with ``scale`` times the rows in every table, in buckets as rescale would make them, and as many changes.
 
-    Of ``events`` a round. Their sales and units are drawn from all; when ``is_recent``, 95 of 100 from the newest
-    hundredth of them.
+    Of ``events`` a round. Their keys are drawn from all; with ``newest_of``, 95 of 100 from the newest ones, as many of
+    each table as it would have with so many times the rows: tables of different sizes then have as many rows to change.
     """
 
     spec: LakeSpec
     scale: float = 1
     events: int = EVENTS
-    is_recent: bool = False
+    newest_of: float | None = None
 
     def __post_init__(self) -> None:
         tables = tuple(in_buckets(table, self.row_count(table.name), self.spec) for table in self.tables)
@@ -60,7 +60,7 @@ class Workload:
 
     def row_count(self, table: str) -> int:
         """Rows of a table before the first round, which is also how many it has ever."""
-        return max(1, round(ROWS[table] * self.scale))
+        return _rows(table, self.scale)
 
     def stored_rows(self, spark: SparkSession, table: TableSpec) -> DataFrame:
         """The rows of a table before the first round: one change set most of them, an older one some columns."""
@@ -98,12 +98,18 @@ class Workload:
         events_df = spark.range(self.events, numPartitions=2)
         return events_df.select(F.lit("c").alias("op"), _order(sequence).alias("event_order"), *keyed, *values)
 
+    def changed_keys(self, spark: SparkSession, round_number: int) -> dict[str, int]:
+        """How many different keys of each table the events of a round have."""
+        counts = [F.countDistinct(table.key_column).alias(table.name) for table in self.tables]
+        (row,) = self.change_events(spark, round_number).agg(*counts).collect()
+        return {str(name): int(count) for name, count in row.asDict().items()}
+
     def _key(self, table: str, *seed: Column) -> Column:
         """A key of the table that the seed decides."""
         rows = self.row_count(table)
-        newest = max(1, rows // 100)
-        if not self.is_recent or rows <= EVENTS:
+        if self.newest_of is None:
             return pick(rows, *seed) + 1
+        newest = min(rows, _rows(table, self.newest_of))
         return F.when(pick(20, *seed, "recent") == 0, pick(rows, *seed) + 1).otherwise(rows - pick(newest, *seed))
 
     def _value(self, column: str, *seed: Column | str) -> Column:
@@ -117,6 +123,10 @@ class Workload:
             return (number.cast("decimal(14,4)") / 7).cast(declared.sql_type)
         parents = {table.key_column: self.row_count(table.name) for table in self.tables}
         return pick(parents.get(column, 100_000), *seed, column) + 1
+
+
+def _rows(table: str, scale: float) -> int:
+    return max(1, round(ROWS[table] * scale))
 
 
 def pick(size: int, *seed: Column | str) -> Column:

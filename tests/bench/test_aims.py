@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bench import growth, kafka, landing, mirrors
 from bench.aims import AIMS, aims_section
+from bench.day_beside import NEW
+from bench.day_report import Beside, Day, Work
 from bench.parts import PARTS
 from bench.report import Conditions, Figures, Found, Race, Races, to_json
 
 CONDITIONS = Conditions(started_at="2026-11-30T10:00:00+00:00", cores=2, load_at_start=(0, 0, 0), load_at_end=(1, 1, 1))
+
+OF_A_DAY = (("ours", 70.0), ("Iceberg", 90.0))
 
 
 def race_of(title: str, subject: str, seconds: Mapping[str, list[float]], **more: Any) -> Race:
@@ -88,3 +93,12 @@ def test_spark_jobs_are_counted_and_tasks_measured():
     lines = section(landing=figures).splitlines()
     assert "| split, Spark jobs | 28 | 14 | 12 | not met |" in lines
     assert "| Landing to tables, processors' time in tasks | 0.1 to 0.18 | 0.41 | at least 0.40 | met |" in lines
+
+
+def test_a_day_is_measured_by_its_work_beside_iceberg():
+    alone = Day(title="Day", method="", events=10, lakes=[])
+    figure = "| A day of a new lake with services, processor seconds / Iceberg merge-on-read with its own maintenance |"
+    assert f"{figure}  | not measured: `python -m bench day` | 0.70 |  |" in section(day=alone).splitlines()
+    work = [Work(contender=name, changes=each, upkeep=10.0, files=1, query_seconds=1.0) for name, each in OF_A_DAY]
+    beside = Beside(start=NEW, batches=10, work=work, differing_tables={})
+    assert f"{figure}  | 0.80 | 0.70 | not met |" in section(day=replace(alone, beside=[beside])).splitlines()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.processes import memory_mb, processor_seconds, read_mb
+from bench.processes import memory_mb, peak_memory_mb, processor_seconds, read_mb
 
 WORK = "sum(i * i for i in range(3_000_000))"
 WAIT = "import time; time.sleep(0.5)"
@@ -56,3 +56,11 @@ def test_a_child_that_has_begun_no_program_yet_adds_nothing():
     os.write(write, held[:1])
     os.waitpid(pid, 0)
     assert both < alone + 90
+
+
+def test_the_most_memory_of_a_block_is_kept_after_it_is_given_back():
+    before = memory_mb()
+    with peak_memory_mb() as taken:
+        held = "x = bytearray(100_000_000); print(flush=True); import time; time.sleep(1.2)"
+        subprocess.run([sys.executable, "-c", held], check=True, stdout=subprocess.DEVNULL)
+    assert taken["megabytes"] > before + 80

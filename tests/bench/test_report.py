@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.day_report import PICTURE, Day, Lake, Sample, TableCost, draw
+from bench.day_report import PICTURE, Beside, Day, Lake, Sample, TableCost, Work, draw
 from bench.race import differing
 from bench.refreshing import Rounds
 from bench.report import Conditions, Figures, Found, Growth, Race, Races, render_page, to_json
@@ -209,3 +209,19 @@ def test_a_day_is_a_table_of_its_beginning_and_its_end_with_a_picture(tmp_path: 
     assert f"]({PICTURE})" in page
     draw(days, tmp_path / PICTURE)
     assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_a_day_beside_another_engine_compares_the_work_of_processors_and_the_rows():
+    ours = Work(contender="ours", changes=60.0, upkeep=10.0, files=30, query_seconds=0.2)
+    other = Work(contender="Iceberg", changes=90.0, upkeep=50.0, files=20, query_seconds=0.25)
+    beside = Beside(start="a new lake", batches=10, work=(ours, other), differing_tables={"ours": [], "Iceberg": []})
+    day = Day(title="Day", method="Run.", events=10, lakes=[lake_of(a_day(*range(16)))], beside=[beside])
+    page = page_of(day)
+    assert "| a new lake: processor seconds of 10 batches |" in page
+    assert "| ours | 60 | 10 | 70 | 7.00 | 30 | 0.20 |" in page
+    assert "| Iceberg | 90 | 50 | 140 | 14.00 | 20 | 0.25 |" in page
+    assert "ours / Iceberg: 0.50 (aim 0.7: met)." in page
+    assert "were the same in the end" in page
+    assert day.disagreements == []
+    wrong = replace(beside, differing_tables={"ours": [], "Iceberg": ["sales"]})
+    assert "**Rows differ: Iceberg (sales). The work is not comparable.**" in page_of(replace(day, beside=[wrong]))

@@ -36,13 +36,13 @@ from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.column_orders import table_columns
 
 OURS, ICEBERG = "ours", "Iceberg MERGE, merge-on-read"
-NEW, WITH_ROWS = "a new lake", "a lake with W1's rows"
+NEW, WITH_ROWS = "a new lake", "a lake with the rows of W1"
 _BATCH_COLUMN, _QUERIES = "batch", 3
 Prints = Sequence[tuple[str, tuple[int, int]]]
 
 METHOD = f"""\
 **Beside Iceberg**: the same batches twice more, as events that are decoded already, into the log and the seven tables
-alone, no marts: into {NEW}, as above, and into {WITH_ROWS} in it before the first batch (a million sales). Each
+alone, no marts: into {NEW}, as above, and into {WITH_ROWS} before the first batch (a million sales). Each
 contender has a process of its own with a session of its own, both at the same time; the figure is the processor time of
 Python, JVM and workers from the first batch on. Before a batch its events are cached, which is not counted.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 4 * 1024 * 1024
 """A batch with so many bytes of texts is given."""
-NEAR_BYTES, NEAR_STORE_BYTES = 32 * 1024, 1024 * 1024
+NEAR_BYTES, NEAR_STORE_BYTES = 8 * 1024, 1024 * 1024
 """What lies between two parts that are needed is read with them when it is not more: one request instead of two. On an
 object store a request takes as long as to read a megabyte."""
 _MOST_BYTES = 16 * 1024 * 1024

@@ -42,12 +42,12 @@ WITH_SERVICES, WITHOUT = "with services", "without"
 _LAKES = (WITH_SERVICES, WITHOUT)
 
 _METHOD = f"""\
-A day of {BATCHES} batches of {EVENTS:,} generated events, five minutes apart, each brought through `ingest`, `split`,
-`mart --layer fast` and `mart --layer stitch` in a warm session, as the DAGs would. Two lakes at the same time, each in
-a process of its own, so that a busy machine slows both. With services: after every sixth batch `services run` does what
-is due by the shipped targets. The day is run as fast as it goes; so that states are as old as they would be, the clock
-of the services is set such that the batch of six hours ago is six hours old, and what a base file lacks for an hour is
-what it lacks since twelve batches.
+{{batches}} batches of a day, of {EVENTS:,} generated events, five minutes apart, each brought through `ingest`,
+`split`, `mart --layer fast` and `mart --layer stitch` in a warm session, as the DAGs would. Two lakes at the same time,
+each in a process of its own, so that a busy machine slows both. With services: after every sixth batch `services run`
+does what is due by the shipped targets. The day is run as fast as it goes; so that states are as old as they would be,
+the clock of the services is set such that the batch of six hours ago is six hours old, and what a base file lacks for
+an hour is what it lacks since twelve batches.
 
 Bytes written are those of all commits, services included, by their own statistics. *Written* and *opened* are of each
 table the bytes written all day, and those of the files that a snapshot read opens at the end, each as a share of its
@@ -62,7 +62,8 @@ def measure_day(settings: Settings, folder: Path, *, batches: int, picture: Path
         found = [day.result() for day in days]
     draw({lake.name: samples for lake, samples in found}, picture)
     lakes = tuple(lake for lake, _ in found)
-    return Day(title="A day of five-minute batches", method=_METHOD, events=EVENTS, lakes=lakes)
+    method = _METHOD.format(batches=batches)
+    return Day(title="A day of five-minute batches", method=method, events=EVENTS, lakes=lakes)
 
 
 def _measure_lake(settings: Settings, folder: Path, name: str, batches: int) -> tuple[Lake, Sequence[Sample]]:

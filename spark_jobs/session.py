@@ -61,6 +61,9 @@ def build_session_options(settings: Settings, environ: Mapping[str, str] = os.en
         "spark.sql.parquet.enableNestedColumnVectorizedReader": "false",
         # Micro-batches: adaptive execution adds a job boundary to every shuffle and finds nothing to improve.
         "spark.sql.adaptive.enabled": "false",
+        # Finding out how each column of pinned rows is packed best takes as long as all else that pinning them takes;
+        # ids and orders, most of their bytes, are packed no smaller. They take 1.6 times the memory, or go to disk.
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
         "spark.sql.autoBroadcastJoinThreshold": str(32 * 1024 * 1024),
         # Files of tables are named to Spark, of which it lists so many in the driver; on a disk of its own that is all.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "32" if "://" in settings.base_path else "256",

@@ -10,6 +10,7 @@ TUNABLE = frozenset(
         "spark.driver.extraJavaOptions",
         "spark.sql.adaptive.enabled",
         "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.inMemoryColumnarStorage.compressed",
         "spark.sql.shuffle.partitions",
         "spark.sql.sources.parallelPartitionDiscovery.threshold",
         "spark.ui.enabled",

@@ -48,6 +48,10 @@ class OnceMore:
         return True
 
     @property
+    def most_records(self) -> int:
+        return self.delivery.most_records
+
+    @property
     def counters(self) -> dict[str, int]:
         return self.delivery.counters
 

@@ -37,6 +37,10 @@ class Delivery(Protocol):
         """False when the log can have no event of it, so that no lookup is needed."""
 
     @property
+    def most_records(self) -> int:
+        """How many records there are at most, without what is broken; known before any is decoded."""
+
+    @property
     def counters(self) -> dict[str, int]:
         """For the job's result: what was looked at."""
 
@@ -78,6 +82,10 @@ class LandingDelivery:
     @property
     def may_be_known(self) -> bool:
         return True
+
+    @property
+    def most_records(self) -> int:
+        return self.plan.records
 
     @property
     def counters(self) -> dict[str, int]:
@@ -123,8 +131,12 @@ class KafkaDelivery:
         return True
 
     @property
+    def most_records(self) -> int:
+        return sum(span.end - span.start for span in self.plan.spans)
+
+    @property
     def counters(self) -> dict[str, int]:
-        return {"topics": self.topics, "offsets_read": sum(span.end - span.start for span in self.plan.spans)}
+        return {"topics": self.topics, "offsets_read": self.most_records}
 
     @property
     def checkpoint(self) -> dict[str, str]:
@@ -161,6 +173,10 @@ class Deliveries:
     @property
     def may_be_known(self) -> bool:
         return any(part.may_be_known for part in self.parts)
+
+    @property
+    def most_records(self) -> int:
+        return sum(part.most_records for part in self.parts)
 
     @property
     def counters(self) -> dict[str, int]:

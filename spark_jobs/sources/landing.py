@@ -27,7 +27,9 @@ from spark_jobs.storage.filesystem import FileEntry, Filesystem
 RECORD_BYTES = 8 * 1024
 """A run that may read so many records reads at most as many bytes for each, after decompression."""
 _WAVE_BYTES = 256 * 1024 * 1024
-"""Files of so many bytes, as stored, are looked through side by side; then it is decided whether more are."""
+"""Files of so many bytes, as stored, are looked through side by side at most; then it is decided whether more are."""
+_RECORD_BYTES_STORED, _LEAST_WAVE_BYTES = 128, 16 * 1024 * 1024
+"""Of a record in a packed file, about, before one was seen; and what is not worth a decision of its own."""
 _LOOK_BYTES = 64 * 1024 * 1024
 _OLD_FIELDS = 4
 _MOST_NAMED = 3
@@ -114,8 +116,9 @@ def plan_landing(
         truncated_before_ns=truncated_before_ns,
     )
     changed = [entry for entry in entries if not plan.has_same(entry)]
+    wave = _Wave()
     while changed and plan.has_room():
-        orders, done = _first_of([plan.order(entry) for entry in changed]), 0
+        orders, done = wave.first_of([plan.order(entry) for entry in changed], plan.left), 0
         for order, first_found in zip(orders, scan(files, orders), strict=True):
             if not plan.has_room():
                 break
@@ -123,6 +126,7 @@ def plan_landing(
             if plan.is_too_much(entry, found):
                 (found,) = scan(files, [plan.order(entry)])
             plan.add(entry, found)
+            wave.note(order, found)
             done += 1
         changed = changed[done:]
     for entry in changed:
@@ -130,14 +134,30 @@ def plan_landing(
     return plan.build(max_records)
 
 
-def _first_of(orders: list[ScanOrder]) -> list[ScanOrder]:
-    """What is looked through next, side by side: the first file, and more while they are small."""
-    weight = 0
-    for number, order in enumerate(orders):
-        weight += order.weight
-        if number and weight > _WAVE_BYTES:
-            return orders[:number]
-    return orders
+class _Wave:
+    """What is looked through side by side: about as much as has the records that are wanted, by the files so far.
+
+    All that waits would be looked through by each run of a backlog, of which it takes a part.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = self._records = 0
+
+    def note(self, order: ScanOrder, found: FileScan) -> None:
+        """A file was looked through."""
+        self._bytes += order.weight
+        self._records += found.records
+
+    def first_of(self, orders: list[ScanOrder], records: int) -> list[ScanOrder]:
+        """The first file, and more while they are small, for so many records."""
+        each = self._bytes / self._records if self._records else _RECORD_BYTES_STORED
+        most = min(_WAVE_BYTES, max(_LEAST_WAVE_BYTES, records * each))
+        weight = 0
+        for number, order in enumerate(orders):
+            weight += order.weight
+            if number and weight > most:
+                return orders[:number]
+        return orders
 
 
 def find_oldest_unread(

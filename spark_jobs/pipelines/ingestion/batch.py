@@ -26,6 +26,9 @@ from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.transforms.log import set_aside, with_day
 
+FEW_RECORDS = 20_000
+"""So many are decoded in about the time that a Spark job takes by itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
@@ -97,15 +100,21 @@ def checked_batch(
     decode: Callable[[LakeSpec], DataFrame],
     *,
     name: str,
+    records: int,
     may_stop: bool,
 ) -> Iterator[Batch]:
     """Decode records by what is known of their sources and columns, and check them; for the block.
+
+    Few are decoded in the job that looks for everything at once. Of more each part would be decoded twice, on two
+    executors, or on one: the task of another query waits for it, on a processor that decodes nothing meanwhile. So
+    these are decoded for one query, and looked at by the others when all of them are there.
 
     Args:
         context: of the run.
         log_timeline: of the log, settled.
         decode: gives a row for each record, with the columns of ``decoding.decoded_schema``.
         name: of what is pinned.
+        records: about how many there are.
         may_stop: False where positions that fell are left to a person, in the quarantine.
 
     Raises:
@@ -115,11 +124,11 @@ def checked_batch(
     gate, book = Gate.of(spec, spec.log), read_sources(context.spark, log_timeline, clock)
     dated_df = with_day(decode(decoding_spec(spec, book)), clock)
     with pinned(context.spark, set_aside(dated_df, gate.broken_rules(dated_df.schema)), name) as pinned_df:
-        # All that is looked for is looked for at once, and again in what is left where some records were refused.
-        came = {"came": came_query(pinned_df, clock)}
-        rows = collect_together({**came, **_queries(pinned_df, spec, gate, clock)})
+        # Of few all is looked for at once, and again in what is left where some records were refused.
+        are_few, came = records <= FEW_RECORDS, {"came": came_query(pinned_df, clock)}
+        rows = collect_together({**came, **(_queries(pinned_df, spec, gate, clock) if are_few else {})})
         sources = check_sources(pinned_df, spec, book, clock, context.settings, may_stop=may_stop, came=rows["came"])
-        if sources.decoded_df is not pinned_df:
+        if not are_few or sources.decoded_df is not pinned_df:
             rows = collect_together(_queries(sources.decoded_df, spec, gate, clock))
         columns = evolve_columns(rows, spec, log_timeline, clock)
         decoded_df = quarantine_types(sources.decoded_df, columns.refusals)

@@ -67,7 +67,10 @@ class Replay(BatchRun):
             return decode_records(spec, records_df).drop("raw")
 
         # What fell stays where it is: in the quarantine.
-        with checked_batch(self.context, self.log_timeline, decode, name="replayed", may_stop=False) as batch:
+        read = self.rows["read"]
+        with checked_batch(
+            self.context, self.log_timeline, decode, name="replayed", records=read, may_stop=False
+        ) as batch:
             self._batch = batch
             if batch.facts.usable:
                 self.let_pass(batch.gate.judge(batch.facts.checked))

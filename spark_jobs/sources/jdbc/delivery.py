@@ -50,6 +50,10 @@ class JdbcDelivery:
         return False
 
     @property
+    def most_records(self) -> int:
+        return self.records
+
+    @property
     def counters(self) -> dict[str, int]:
         return {"rows_read": self.records}
 

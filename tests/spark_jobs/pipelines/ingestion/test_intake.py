@@ -56,6 +56,29 @@ def test_a_large_day_is_cut_by_event_order(rows_df: DataFrame, monkeypatch: pyte
     assert max(map(len, parts)) < 45
 
 
+def test_of_repeats_one_stays_whole_and_events_of_one_order_are_two(spark: SparkSession) -> None:
+    """Of one event whatever else its columns have is of one of its rows; ids tell events of one order apart."""
+    rows = [(LARGE, "1", "a", 1, "one"), (LARGE, "1", "b", 2, "two"), (LARGE, "1", "a", None, "three")]
+    columns = "event_date string, event_order string, event_id string, `A.b` int, texts string"
+    made_df = literal_frame(spark, rows, columns.replace("`A.b`", "number")).withColumnRenamed("number", "A.b")
+    placed_df = in_files(made_df.selectExpr("*", "map(texts, 1) as counted"), Settings(), has_repeats=True)
+    assert placed_df.columns == ["event_date", "event_order", "event_id", "A.b", "texts", "counted"]
+    found = {row["event_id"]: (row["A.b"], row["texts"], row["counted"]) for row in placed_df.collect()}
+    assert found["b"] == (2, "two", {"two": 1})
+    assert found["a"] in ((1, "one", {"one": 1}), (None, "three", {"three": 1}))
+    assert len(found) == placed_df.count() == 2
+
+
+@pytest.mark.parametrize(("records", "tasks"), [(4_000, 2), (40_000, 2), (200_000, 10)])
+def test_a_large_batch_of_many_days_has_more_tasks(spark: SparkSession, records: int, tasks: int) -> None:
+    days = {f"2026-01-{day:02}": records // 10 for day in range(1, 11)}
+    schema = "event_date string, event_order string, event_id string"
+    rows_df = literal_frame(spark, [(day, "1", "a") for day in days], schema)
+    placed_df = in_files(rows_df, Settings(shuffle_partitions=2), day_records=days)
+    assert placed_df.rdd.getNumPartitions() == tasks
+    assert len(files_of(placed_df)) == 10
+
+
 def test_repeats_are_kept_where_none_are_expected(rows_df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "MOST_RECORDS", 50)
     files = files_of(in_files(rows_df, Settings(), day_records={LARGE: 180, SMALL: 3}))

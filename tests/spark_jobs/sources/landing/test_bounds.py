@@ -62,6 +62,27 @@ def test_files_are_looked_through_side_by_side_and_read_in_their_order(landing, 
     assert len(waves[0]) == 3
 
 
+def test_of_a_backlog_each_run_looks_through_about_what_it_takes(landing, monkeypatch):
+    """Twenty files of three records, six records a run: who looked at all that waits would look 110 times."""
+    monkeypatch.setattr(landing_module, "_RECORD_BYTES_STORED", 9)
+    monkeypatch.setattr(landing_module, "_LEAST_WAVE_BYTES", 1)
+    for number in range(20):
+        landing.put(f"{number:02}", ONE + TWO + b'{"n":"%02d"}\n' % number, modified_ns=number + 1)
+    looked, read, has_more = 0, list[str](), True
+
+    def scan(files, orders):
+        nonlocal looked
+        looked += len(orders)
+        return scan_here(files, orders)
+
+    while has_more:
+        plan = landing.plan(limit=6, scan=scan)
+        read += [Path(chunk.path).name for chunk in plan.chunks]
+        has_more = plan.has_more
+    assert read == [f"{number:02}" for number in range(20)]
+    assert looked <= 20 + 10, "a file more for each run"
+
+
 def test_a_line_that_never_ends_does_not_hold_up_what_comes_after_it(landing, monkeypatch):
     for module in (file_scan, file_blocks):
         monkeypatch.setattr(module, "MAX_KEPT_BYTES", 20)

@@ -17,8 +17,9 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.ingestion.batch import FEW_RECORDS, checked_batch
 from spark_jobs.python_tasks import Batches, map_tasks
 from spark_jobs.sources.decoding import RecordDecoder, decoded_schema
+from spark_jobs.storage.lake_specs import read_lake_spec
 from spark_jobs.storage.timeline import Timeline
-from tests.support.contexts import CLOCK, context_of
+from tests.support.contexts import context_of
 from tests.support.envelopes import line, sqlserver
 from tests.support.job_counts import counting_jobs
 from tests.support.lakes import Lake
@@ -30,7 +31,8 @@ PARTS = 6
 
 def stages_and_jobs(spark: SparkSession, folder: Path, *, records: int) -> tuple[set[str], int]:
     """The stages that decoded a part of a batch of so many records, and the jobs that it took to look at it."""
-    context = context_of("ingest", Lake(spark=spark, folder=folder).settings, spark=spark, clock=CLOCK)
+    settings = Lake(spark=spark, folder=folder).settings
+    context = context_of("ingest", settings, spark=spark, spec=read_lake_spec(settings))
     no_log = Timeline(table=context.spec.log, path=str(folder / "no log"))
 
     def decode(spec: LakeSpec) -> DataFrame:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.jars import find_jars
 from spark_jobs.contracts.settings import PROJECT_ROOT, Settings
-from spark_jobs.session import build_session_options, use_java_17
+from spark_jobs.session import build_session_options, keep_java_names, use_java_17
 
 PEER_JARS = PROJECT_ROOT / ".jars-bench"
 CORES = 2
@@ -54,4 +54,5 @@ def open_bench_session(
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    keep_java_names(spark)
     return spark

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.frames import constant_column
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER, TableSpec
 from spark_jobs.lake_spec.tables import ColumnType
@@ -84,7 +85,7 @@ class Workload:
 
         One in twenty leaves columns unknown, one in thirty comes late: most of it is older than what is stored.
         """
-        number, at = F.col("id"), F.lit(round_number)
+        number, at = F.col("id"), F.col("at")
         seeds = {table: [pick(changes, number, at, table), at] for table, changes in CHANGES.items()}
         seeds["sales"] = [number, at, F.lit("sale_id")]
         keys = {table.key_column: self._key(table.name, *seeds[table.name]) for table in self.tables}
@@ -95,7 +96,9 @@ class Workload:
             is_unknown = is_partial & (pick(2, number, at, column) == 0)
             values.append(F.when(~is_unknown, self._value(column, number, at)).alias(column))
         keyed = [key.alias(name) for name, key in keys.items()]
-        events_df = spark.range(self.events, numPartitions=2)
+        # Were the round a literal, each round's plan would be other code, which Java compiles while rounds are timed.
+        round_df = constant_column(spark, [round_number], "at")
+        events_df = spark.range(self.events, numPartitions=2).crossJoin(F.broadcast(round_df))
         return events_df.select(F.lit("c").alias("op"), _order(sequence).alias("event_order"), *keyed, *values)
 
     def changed_keys(self, spark: SparkSession, round_number: int) -> dict[str, int]:

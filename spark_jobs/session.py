@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pyspark.sql import SparkSession
 
@@ -29,6 +29,12 @@ from spark_jobs.storage.s3 import endpoint_of, region_of
 _JAVA_VERSION = 17
 _CONNECT_PORT = 15002
 _VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
+_JAVA_NAMES = (
+    *("functions", "PythonUtils", "SparkSession", "SparkSession$", "SimplePythonFunction"),
+    "org.apache.spark.sql.types.StructType",
+    "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
+)
+"""What PySpark looks up for the project's queries. Of a class with its package each part is looked up by itself."""
 _ARROW_ROWS, _MOST_ARROW_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch", 256
 
 
@@ -134,15 +140,18 @@ def open_session(settings: Settings, *, app_name: str) -> SparkSession:
 
 def prepare_session(spark: SparkSession) -> SparkSession:
     """The session, ready for jobs, as every one is that ``open_session`` gives; not for one of Spark Connect."""
-    _keep_java_names(spark)
+    keep_java_names(spark)
     return _with_procedure_options(spark)
 
 
-def _keep_java_names(spark: SparkSession) -> None:
+def keep_java_names(spark: SparkSession) -> None:
     """Look up once what PySpark looks up at every use: Java searches all jars for it, a millisecond for each column."""
-    java = spark.sparkContext._jvm
-    for name in ("functions", "PythonUtils", "SparkSession"):
-        setattr(java, name, getattr(java, name))
+    for name in _JAVA_NAMES:
+        place: Any = spark.sparkContext._jvm
+        for part in name.split("."):
+            found = getattr(place, part)
+            setattr(place, part, found)
+            place = found
 
 
 def _fill_in(spark: SparkSession, options: Mapping[str, str]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.session_rules import TUNABLE
 from spark_jobs.contracts.settings import Settings
+from spark_jobs.python_tasks import map_batches
 from spark_jobs.session import Sessions
 from spark_jobs.storage.options import build_procedure_options
 
@@ -21,6 +24,16 @@ def test_a_column_searches_no_jar(spark: SparkSession, monkeypatch: pytest.Monke
     names = type(spark.sparkContext._jvm)
     monkeypatch.setattr(names, "__getattr__", lambda _self, name: searched.append(name))
     assert str(F.lower(F.col("a"))) == "Column<'lower(a)'>"
+    assert searched == []
+
+
+def test_a_task_of_python_searches_no_jar(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+    """Nor is each part of a class's name searched for: none of them but the last is one."""
+    searched: list[str] = []
+    java: Any = spark.sparkContext._jvm
+    for kind in (type(java), type(java.java)):
+        monkeypatch.setattr(kind, "__getattr__", lambda _self, name: searched.append(name))
+    assert map_batches(spark.range(1), lambda batches: batches, "id bigint").columns == ["id"]
     assert searched == []
 
 

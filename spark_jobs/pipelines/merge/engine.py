@@ -233,10 +233,13 @@ class Merge:
                 def write(table: MergedTable) -> TableOutcome | None:
                     return self._write(passed_df, table, timelines[table.name], metadata[table.name], table.name in fed)
 
+                # What takes longest is begun first: at the end it would be at work alone.
+                longest = sorted(written, key=lambda table: passed.rows[table.name], reverse=True)
                 with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
+                    first = threads.map(write, [table for table in longest if table.name in fed])
                     rows_df = pack_rows(passed_df.drop(STORED))
                     layer = threads.submit(index.write_layer, rows_df, most=count * rows_an_event(tables))
-                    outcomes = list(threads.map(write, written))
+                    outcomes = [*threads.map(write, [table for table in longest if table.name not in fed]), *first]
                 done = {each.table: each.instant or NO_INSTANT for each in outcomes if each}
                 if len(done) == len(written):
                     index.accept(layer.result(), done)

@@ -38,8 +38,10 @@ class GateOutcome:
     """What the gates found: of each table that may be written, what its commit says of it; why others may not.
 
     Tables without a changed row are among neither. ``blocked`` is why no table of the wide log may be written.
+    ``rows`` is how many changed, of each table.
     """
 
+    rows: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
     blocked: Exception | None = None
@@ -57,7 +59,8 @@ class Gates:
         """Check the changed rows of these tables: those of the wide log together, each other one by itself."""
         wide = [table for table in tables if not table.spec.is_mirror]
         gates = {table.name: Gate.of(self.context.spec, table.name) for table in wide}
-        facts, passed = self._facts(changed_df, tables, wide, gates), GateOutcome()
+        facts = self._facts(changed_df, tables, wide, gates)
+        passed = GateOutcome(rows={name: counts[_ROWS] for name, counts in facts.items()})
         self._check_wide({name: gate for name, gate in gates.items() if name in facts}, facts, passed)
         mirrors = [table for table in tables if table.spec.is_mirror and table.name in facts]
         columns = {table.name: table.columns for table in self.tables}

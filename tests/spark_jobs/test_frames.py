@@ -141,6 +141,7 @@ def test_values_in_a_query_start_no_spark_job(spark: SparkSession, values: tuple
         assert jobs.names() == []
 
 
+@pytest.mark.spark
 def test_shuffles_of_a_block_are_cut_into_more_parts_and_never_into_fewer(spark: SparkSession):
     def parts() -> str | None:
         return spark.conf.get("spark.sql.shuffle.partitions")

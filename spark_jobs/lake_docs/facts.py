@@ -157,7 +157,7 @@ def _how(spec: LakeSpec, seen: TableOverview) -> Iterator[tuple[str, str]]:
         yield "made of", table.origin or f"the wide log {spec.log}"
         yield "deletes", table.deletes.value if table.deletes else ""
         yield "nulls", spec.nulls_of(table).value
-        yield "partition", f"{table.partition} by {table.transform}" if table.partition else ""
+        yield "partition", table.partitioned_by
         yield "history", f"kept in {table.history_name}" if table.history else ""
     if seen.name in spec.mart_names:
         mart = spec.mart(seen.name)

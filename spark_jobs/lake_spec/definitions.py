@@ -53,7 +53,7 @@ def table_parts(table: TableSpec, spec: LakeSpec) -> dict[str, str]:
         **{"shards" if table.shards else "from": table.origin},
         key=", ".join(table.key),
         columns=", ".join(table.columns),
-        partition=f"{table.partition} by {table.transform}" if table.partition else "",
+        partition=table.partitioned_by,
         deletes=table.deletes.value if table.deletes else "",
         nulls=spec.nulls_of(table).value,
         null_columns=", ".join(f"{column} {nulls}" for column, nulls in sorted(table.null_columns)),

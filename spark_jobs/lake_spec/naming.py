@@ -9,6 +9,10 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.names import one_of, show
 from spark_jobs.lake_spec.lake_parts import LakeParts
 from spark_jobs.lake_spec.people import Naming, PersonSpec
+from spark_jobs.lake_spec.table_spec import TableSpec
+
+LEAST_HIDDEN = 1000
+"""Keys in a range from which on its name says of none of them that it was there."""
 
 
 def naming_of(person: PersonSpec, table: str, spec: LakeParts) -> Naming | None:
@@ -88,7 +92,12 @@ def _mistakes(person: PersonSpec, table: str, naming: Naming, spec: LakeParts) -
         if mirror and (name in mirror.drop or name in mirror.mask):
             word = "dropped" if name in mirror.drop else "masked"
             yield ContractError(f"{who}: column {show(name)} is {word}, so it names no one; take it out", at=at)
-        if mirror and name == mirror.partition:
+        if mirror and name == mirror.partition and not is_hidden_in_ranges(mirror):
             yield ContractError(f"{who}: {show(name)} is the table's partition; partition otherwise", at=at)
         if mirror and name in naming.columns and name in mirror.key:
             yield ContractError(f"{who}: {show(name)} is of the table's key, which cannot be empty; take it out", at=at)
+
+
+def is_hidden_in_ranges(table: TableSpec) -> bool:
+    """True when the folders of a table's partitions name no one, though a person's key decides in which one it is."""
+    return table.has_fixed_partitions and (table.width or 0) >= LEAST_HIDDEN

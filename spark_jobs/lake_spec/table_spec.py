@@ -11,6 +11,7 @@ from spark_jobs.contracts.errors import ContractError, raise_all
 from spark_jobs.contracts.identifiers import check_identifier, is_identifier, wrong_identifier
 from spark_jobs.contracts.names import plain, show
 from spark_jobs.lake_spec.described import Described
+from spark_jobs.lake_spec.partitioning import Transform, mistakes_of_width, partition_text
 from spark_jobs.lake_spec.table_sources import ORIGIN, Sources, is_schema, is_source_name, origin_of
 from spark_jobs.lake_spec.tables import ColumnSpec, Nulls, TableType
 
@@ -21,11 +22,6 @@ TECHNICAL = (ROW_KEY, ROW_PARTITION, ROW_ORDER, OLDER_ORDERS, IS_DELETED)
 newest event, that of values which are older (those that did not travel with it), and whether the row is deleted."""
 VALID = ("valid_from", "valid_to")
 """Columns that versions of a row have beside its own."""
-DELETED_PARTITION, UNKNOWN_PARTITION = "deleted", "unknown"
-"""Where deleted rows are, and those whose partition column is null."""
-NO_FOLDER = r"[/\\\x00-\x1f]"
-"""What a folder's name cannot have: Hudi makes a partition's value one as it is, and steps in it would lead out of the
-table. In the partitions of entity tables it is percent-encoded."""
 MASK = "***"
 """In place of every value of a masked column that is not null."""
 HISTORY_SUFFIX, VERSIONS_SUFFIX = "_history", "_versions"
@@ -41,15 +37,6 @@ class Deletes(StrEnum):
     """The row is removed; its delete is kept apart, so that an older event does not bring it back."""
     IGNORE = "ignore"
     """Nothing. Right for tables that are made of some columns of a row."""
-
-
-class Transform(StrEnum):
-    """What of a partition column's value names the partition."""
-
-    VALUE = "value"
-    YEAR = "year"
-    MONTH = "month"
-    DAY = "day"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +70,7 @@ class TableSpec(Described):
     deletes: Deletes | None = None
     partition: str = ""
     transform: Transform = Transform.VALUE
+    width: int | None = None
     type: TableType = TableType.MERGE_ON_READ
     buckets: int = 1
     shards: Sources | None = None
@@ -110,6 +98,8 @@ class TableSpec(Described):
         yield from wrong_identifier(self.name, "table", at=("name",))
         yield from self.mistakes_of_description(f"table {plain(self.name)}")
         yield from self._of_a_mirror() if self.is_mirror else self._of_the_wide_log()
+        for reason, at in mistakes_of_width(self.partition, self.transform, self.width):
+            yield self._wrong(reason, at)
         if self.buckets < 1:
             yield self._wrong("buckets must be at least 1; correct it", "buckets")
         if self.history and not is_identifier(self.versions_name):
@@ -217,10 +207,10 @@ class TableSpec(Described):
     def has_row_order(self) -> bool:
         """True when its rows are stored with one order a row, False when each column has one of its own beside it.
 
-        The second is the form of tables of the wide log, whose columns come from different events. Rows that move
-        between partitions or are removed need the first.
+        The second is the form of tables of the wide log, whose columns come from different events. Rows in partitions
+        and rows that are removed need the first.
         """
-        return self.is_mirror or self.removes_rows
+        return self.is_mirror or self.removes_rows or bool(self.partition)
 
     @property
     def keeps_tombstones(self) -> bool:
@@ -235,7 +225,17 @@ class TableSpec(Described):
     @property
     def removes_rows(self) -> bool:
         """True when rows are taken out of the table: deleted ones, or those that moved to another partition."""
-        return self.deletes is Deletes.REMOVE or bool(self.partition)
+        return self.deletes is Deletes.REMOVE or (bool(self.partition) and not self.has_fixed_partitions)
+
+    @property
+    def has_fixed_partitions(self) -> bool:
+        """True when the key alone decides the partition: a row never moves, and stays in its own when it is deleted."""
+        return self.transform is Transform.TRUNCATE and self.partition in self.key
+
+    @property
+    def partitioned_by(self) -> str:
+        """The partition column and what of it names a partition, such as ``sale_id by truncate[1000000]``; or ""."""
+        return partition_text(self.partition, self.transform, self.width)
 
     @property
     def names(self) -> dict[str, str]:

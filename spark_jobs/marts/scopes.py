@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +18,18 @@ from pyspark.sql.types import IntegralType
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.frames import constant_column, counted_rows, literal_frame, union
 from spark_jobs.lake_spec.marts import MartSpec, ReadSpec, TimeUnit
+from spark_jobs.lake_spec.partitioning import NO_FOLDER, Transform
 from spark_jobs.lake_spec.specs import LakeSpec
-from spark_jobs.lake_spec.table_spec import NO_FOLDER, VALID
+from spark_jobs.lake_spec.table_spec import VALID
+from spark_jobs.marts.definitions import DECLARED
 from spark_jobs.marts.refresh import Refresh
 from spark_jobs.marts.sources import Changes, Source
 from spark_jobs.marts.versions import FROM, KEY, TO, changed_spans
 from spark_jobs.marts.windows import TimeRange, in_utc, interval_range, values_of, window_range
 from spark_jobs.sql_analysis.mart_sql import expression_sql
 from spark_jobs.sql_analysis.mart_sql_columns import lookup_key
+from spark_jobs.storage.options import METADATA_PREFIX
+from spark_jobs.transforms.row_partitions import range_of
 
 SCOPE = "__scope"
 _MOST_BROADCAST = 200_000
@@ -189,6 +194,21 @@ def folders_of(values: Sequence[Any] | None, partition: str) -> Sequence[str] | 
     if not partition or values is None or not all(isinstance(value, str) for value in values):
         return None
     return [f"{partition}={value}" for value in values]
+
+
+def ranges_of(scopes: Scopes, source: Source, mart: MartSpec, spec: LakeSpec) -> Sequence[str] | None:
+    """The partitions of a table by ranges of the scope itself that can hold rows of the scopes; None for all.
+
+    The rows are where the definition put them that they were committed by: by another one nothing is left out.
+    """
+    table = spec.find_table(source.stored)
+    if table is None or table.transform is not Transform.TRUNCATE:
+        return None
+    column = table.column_name(table.partition) if table.is_mirror else table.partition
+    declared = source.timeline.newest_metadata(METADATA_PREFIX + DECLARED, up_to=source.up_to) or "{}"
+    if source.read.scope != column or json.loads(declared).get("partition") != table.partitioned_by:
+        return None
+    return sorted(scopes.each(range_of(F.col(mart.scope).cast("string"), table), mart.scope))
 
 
 def _scopes_looking_up(

@@ -10,9 +10,10 @@ from spark_jobs.contracts.identifiers import is_identifier
 from spark_jobs.contracts.names import show, show_all
 from spark_jobs.contracts.places import Entries, Items
 from spark_jobs.lake_spec.loads import LoadOperation, LoadSpec
+from spark_jobs.lake_spec.partitioning import Transform
 from spark_jobs.lake_spec.table_patterns import DATABASE, NO_KEY, TABLE, NewTables, TablePattern
 from spark_jobs.lake_spec.table_sources import is_source_name
-from spark_jobs.lake_spec.table_spec import Deletes, TableSpec, Transform
+from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
 from spark_jobs.lake_spec.tables import TableType
 from spark_jobs.spec_files.comments import read_comments
 from spark_jobs.spec_files.documents import build, choice, mapping, section, sequence

@@ -17,7 +17,7 @@ from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.contracts.stages import STAGES, Stage
 from spark_jobs.contracts.task_runs import current_task
-from spark_jobs.lake_spec.table_spec import NO_FOLDER
+from spark_jobs.lake_spec.partitioning import NO_FOLDER
 from spark_jobs.storage.clocks import await_turn, engine_clock
 from spark_jobs.storage.commit_columns import ROWS_KEY, pack_columns
 from spark_jobs.storage.layouts import StorageForm, TableLayout

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.changes import AFTER, BEFORE
 from spark_jobs.lake_spec.table_spec import ROW_ORDER
 from spark_jobs.transforms.keyed_rows import KEY, STORED, TABLE, MergedTable
-from spark_jobs.transforms.row_orders import key_texts
+from spark_jobs.transforms.row_partitions import key_texts
 from spark_jobs.transforms.texts import from_text
 
 

@@ -12,7 +12,7 @@ from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.lake_spec.versions import HISTORY_ABSENT, HISTORY_KEY, HISTORY_TIME, named_absent
 from spark_jobs.transforms.folding import EVENT_ORDER, EVENT_TIME
 from spark_jobs.transforms.keyed_rows import DELETED_ORDER, KEY, TABLE, MergedTable
-from spark_jobs.transforms.row_orders import key_texts
+from spark_jobs.transforms.row_partitions import key_texts
 from spark_jobs.transforms.texts import from_text
 
 

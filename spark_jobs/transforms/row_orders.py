@@ -8,26 +8,20 @@ is there too, under the name ``""``: it is needed as long as some value may stil
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contracts.errors import ContractError
-from spark_jobs.contracts.names import show, show_all
 from spark_jobs.lake_spec.schemas import Column as ColumnForm
 from spark_jobs.lake_spec.table_spec import (
-    DELETED_PARTITION,
     IS_DELETED,
-    NO_FOLDER,
     OLDER_ORDERS,
     REMOVES,
     ROW_KEY,
     ROW_ORDER,
     ROW_PARTITION,
-    UNKNOWN_PARTITION,
     Deletes,
-    Transform,
 )
 from spark_jobs.lake_spec.versions import HISTORY_ABSENT, named_absent
 from spark_jobs.transforms.keyed_rows import (
@@ -38,12 +32,11 @@ from spark_jobs.transforms.keyed_rows import (
     MergedTable,
     padded,
     slot,
-    slot_names,
 )
+from spark_jobs.transforms.row_partitions import key_texts, partition_of
 from spark_jobs.transforms.texts import from_text, to_text
 
 _DELETED, _NEVER_KNOWN = "", ""
-_PATTERNS = {Transform.YEAR: "yyyy", Transform.MONTH: "yyyy-MM", Transform.DAY: "yyyy-MM-dd"}
 
 
 def to_rows(rows_df: DataFrame, table: MergedTable) -> DataFrame:
@@ -73,30 +66,6 @@ def to_rows(rows_df: DataFrame, table: MergedTable) -> DataFrame:
     kept = F.lit(True) if table.spec.deletes is not Deletes.REMOVE else ~is_deleted
     kept_df = own_df.where(kept).select(*(value.alias(n) for n, value in columns.items()), F.lit(False).alias(REMOVES))
     return kept_df.unionByName(_removed(own_df, table), allowMissingColumns=True).select(*kept_df.columns)
-
-
-def partition_of(table: MergedTable, row_order: Column, value_of: Callable[[str], Column]) -> Column:
-    """The partition of a row; ``value_of`` gives the text of a slot, and a null order means a deleted row.
-
-    Raises:
-        ContractError: the column is not there, or has no year, month or day.
-    """
-    sources = [column.source for column in table.columns]
-    if table.spec.partition not in sources:
-        raise ContractError(
-            f"{table.name}: there is no column {show(table.spec.partition)} to partition by; the source has "
-            f"{show_all(sources)}"
-        )
-    number = sources.index(table.spec.partition)
-    type_, transform = table.columns[number].type, table.spec.transform
-    if transform is not Transform.VALUE and type_ not in ("date", "timestamp"):
-        raise ContractError(
-            f"{table.name}: {table.spec.partition} is {type_} and has no {transform.value}; use transform: value"
-        )
-    value = from_text(value_of(slot_names(number + 1)[number]), type_)
-    named = F.date_format(value, _PATTERNS[transform]) if transform in _PATTERNS else value.cast("string")
-    folder = F.when(named.rlike(NO_FOLDER), F.url_encode(named)).otherwise(named)
-    return F.when(row_order.isNull(), DELETED_PARTITION).otherwise(F.coalesce(folder, F.lit(UNKNOWN_PARTITION)))
 
 
 def _now(name: str) -> Column:
@@ -187,14 +156,6 @@ def from_rows(table_df: DataFrame, table: MergedTable, width: int) -> DataFrame:
         F.when(is_live, F.element_at(OLDER_ORDERS, F.lit(_DELETED))).otherwise(F.col(ROW_ORDER)).alias(DELETED_ORDER),
         *padded([stored_slot(column) for column in table.columns], width),
     )
-
-
-def key_texts(table: MergedTable) -> dict[str, Column]:
-    """By name at the source the texts of the key's columns, which are known of deleted rows too."""
-    if len(table.spec.key) == 1:
-        return {table.spec.key[0]: F.col(KEY)}
-    texts = F.from_json(KEY, "array<string>")
-    return {name: F.get(texts, F.lit(number)) for number, name in enumerate(table.spec.key)}
 
 
 def _older_orders(slots: dict[ColumnForm, Column]) -> Column:

@@ -26,6 +26,7 @@ from spark_jobs.marts.scopes import (
     folders_of,
     gather,
     partitions_of,
+    ranges_of,
     scope_of,
     scopes_of,
     scopes_of_interval,
@@ -121,6 +122,8 @@ def _rows_of(refresh: Refresh, source: Source, scopes: Scopes | None) -> DataFra
     read, scope = source.read, scope_of(source.read, refresh.context.spec)
     partition = partition_of(source.stored, refresh.context.spec)
     partitions = partitions_of(scopes, read, refresh.mart, refresh.context.spec, partition)
+    if partitions is None:
+        partitions = ranges_of(scopes, source, refresh.mart, refresh.context.spec)
     if partitions is None and scopes.is_known:
         partitions = days_of(refresh.context, read, source.up_to, scopes.rows_df.select(SCOPE))
     table = refresh.context.spec.versions_of(read.table)

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from spark_jobs.contracts.errors import ContractError
+from spark_jobs.lake_spec.partitioning import Transform
 from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
 from spark_jobs.lake_spec.tables import ColumnSpec, ColumnType, Nulls, NumberUnit
 
 TOTAL = ColumnSpec(name="total", source="Total", type=ColumnType.BIGINT)
+NO_WIDTH = "transform: truncate needs a width of 1 to 10^15, how many whole numbers a partition takes; correct it"
 PAID_AT = ColumnSpec(name="paid_at", source="PaidAt", type=ColumnType.TIMESTAMP)
 
 
@@ -47,6 +49,15 @@ def test_columns_may_be_left_out_masked_and_named():
             ("nulls", "columns", 0),
         ),
         ({"buckets": 0}, "buckets must be at least 1; correct it", ("buckets",)),
+        ({"width": 10}, "width is for transform: truncate, and this is value; take it out", ("width",)),
+        ({"transform": Transform.TRUNCATE}, NO_WIDTH, ("transform",)),
+        ({"transform": Transform.TRUNCATE, "width": 0}, NO_WIDTH, ("width",)),
+        ({"transform": Transform.TRUNCATE, "width": 10**15 + 1}, NO_WIDTH, ("width",)),
+        (
+            {"transform": Transform.TRUNCATE, "width": 10, "partition": ""},
+            "transform: truncate needs a partition; name a column of whole numbers",
+            ("transform",),
+        ),
     ],
 )
 def test_a_mirror_that_contradicts_itself(change: dict[str, Any], message: str, at: tuple[str | int, ...]):

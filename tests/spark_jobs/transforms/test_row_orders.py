@@ -1,10 +1,10 @@
-"""Tables at the source without Hudi: hundreds of random histories of six in one plan, against a plain fold.
+"""Tables at the source without Hudi: hundreds of random histories of eight in one plan, against a plain fold.
 
 What a step gives is laid over what the tables hold, as an upsert does, and the next step reads it from there: the order
 of every value and of every delete has to survive in the tables themselves. ``partials`` takes null for nothing known
-but in one column, and ``names`` has some columns of the events of ``orders`` and ignores deletes. ``note`` and
-``extra`` come to each table in the middle of its history. Events are delivered in any order, some twice, and some of
-the oldest last.
+but in one column, ``names`` has some columns of the events of ``orders`` and ignores deletes, and ``ranges`` and
+``bounds`` are in ranges of their keys. ``note`` and ``extra`` come to each table in the middle of its history. Events
+are delivered in any order, some twice, and some of the oldest last.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.lake_spec.partitioning import Transform
 from spark_jobs.lake_spec.schemas import Column
-from spark_jobs.lake_spec.table_spec import Deletes, TableSpec, Transform
+from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
 from spark_jobs.lake_spec.tables import Nulls
 from spark_jobs.transforms.folding import fold_events, select_events
 from spark_jobs.transforms.keyed_rows import MergedTable, merge_rows, width_of
@@ -35,9 +36,10 @@ from spark_jobs.transforms.row_orders import (
 
 pytestmark = pytest.mark.spark
 
-HISTORIES, STEPS = 120, 3
+HISTORIES, STEPS, WIDTH = 120, 3, 25
 NOTE_ADDED, EXTRA_ADDED = "050-b", "060-a"
 LATER = ("note", "extra")
+RANGES = {"partition": "id", "transform": Transform.TRUNCATE, "width": WIDTH}
 EVENT_SCHEMA = (
     "op string, event_order string, source_table string, row_types map<string,string>, "
     "row_values map<string,string>, row_unknown array<string>"
@@ -88,6 +90,8 @@ TABLES = (
         columns=("Name", "note"),
         deletes=Deletes.IGNORE,
     ),
+    mirror("ranges", ("line", "id"), {"id": "bigint", "text": "string", "line": "int"}, **RANGES),
+    mirror("bounds", ("id",), {"id": "bigint", "text": "string"}, deletes=Deletes.REMOVE, **RANGES),
 )
 BY_NAME = {table.name: table for table in TABLES}
 TEXTS: Mapping[str, Sequence[str | None]] = {
@@ -265,6 +269,8 @@ def partition_of(table: MergedTable, row: Mapping[str, Any]) -> str:
     if not table.spec.partition:
         return ""
     value = row[table.spec.partition]
+    if table.spec.transform is Transform.TRUNCATE:
+        return f"{value // WIDTH * WIDTH:019d}"
     if row["is_deleted"]:
         return "deleted"
     return "unknown" if value is None else str(value)[:7] if table.name == "events" else value.replace("/", "%2F")

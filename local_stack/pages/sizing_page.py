@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 from local_stack.console import say
 from local_stack.errors import SetupError
@@ -17,7 +18,7 @@ from spark_jobs.sizing.sheets import (
     evenness,
     files_over_time,
     freshness,
-    partitioned,
+    in_ranges,
     weighed,
     what_to_set,
 )
@@ -29,6 +30,8 @@ PAGE = PROJECT_ROOT / "docs" / "sizing.md"
 SIZES = ((10.0, 5), (1_000.0, 15), (10_000.0, 60))
 """GB a day, and minutes between two batches."""
 DAYS = (1, 30, 365)
+YEARS_3 = 1095
+"""In which a table in ranges is looked at."""
 _BLOCK = re.compile(r"(<!-- sizing: (?P<name>[\w ]+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -50,7 +53,7 @@ def build_sheets() -> Mapping[str, Sheet]:
         "weights": weighed(weights),
         "settings": what_to_set(loads, spec, day=DAYS[-1]),
         "freshness": freshness(loads[:1], spec, day=DAYS[-1]),
-        "partitions": partitioned(loads[:1], spec, day=DAYS[-1]),
+        "ranges": in_ranges([*loads[:1], replace(loads[1], batch_minutes=5), loads[1]], spec, day=YEARS_3),
         "evenness": evenness(),
     }
     for load in loads:

@@ -9,7 +9,7 @@ from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.results import DONE, JobResult
 from spark_jobs.job_options.sizing import SizingOptions
 from spark_jobs.sizing.load import Load
-from spark_jobs.sizing.sheets import evenness, files_over_time, freshness, partitioned, what_to_set
+from spark_jobs.sizing.sheets import evenness, files_over_time, freshness, in_ranges, what_to_set
 from spark_jobs.sizing.simulation import Advice
 from spark_jobs.sizing.weights import load_weights
 from spark_jobs.spec_files.spec_file import load_lake_spec
@@ -44,7 +44,7 @@ def run(context: JobContext[SizingOptions]) -> JobResult:
     ]
     sheets = [
         *(what_to_set(loads, spec, day=last), *over_time, freshness(loads, spec, day=last)),
-        *(partitioned(loads, spec, day=last), evenness()),
+        *(in_ranges(loads, spec, day=last), evenness()),
     ]
     print("\n\n".join(sheet.as_text() for sheet in sheets))
     messages = tuple(f"{sheet.title}: {note}" for sheet in over_time for note in sheet.notes)

@@ -28,7 +28,7 @@ def warnings(needs: Needs) -> Iterator[str]:
     if needs.puts_a_second > PUTS:
         yield (
             f"{needs.largest.table}: {needs.puts_a_second:,.0f} PUT/s to one prefix while a batch is written, "
-            f"S3 takes {PUTS:,}: longer batches, fewer buckets, or partitions"
+            f"S3 takes {PUTS:,}: longer batches, fewer buckets, or ranges of its key"
         )
     if needs.index_files > LISTED:
         yield (
@@ -45,11 +45,13 @@ def _of_table(outcome: Outcome, needs: Needs) -> Iterator[str]:
             f"whole one: more buckets, or a number that spreads evenly"
         )
     if outcome.most_files > (LISTED_LOG if is_log else LISTED):
-        then = "old days moved to a log of their own" if is_log else "longer batches, fewer kept hours, or partitions"
+        then = (
+            "old days moved to a log of their own" if is_log else "longer batches, fewer kept hours, or ranges of keys"
+        )
         count, requests = outcome.most_files, outcome.most_files / PAGE
         yield f"{name}: {count:,.0f} files, listed by every plan in {requests:,.0f} requests: {then}"
     if outcome.groups > GROUPS and not is_log:
-        yield f"{name}: {outcome.groups:,} buckets without a partition, each a log file a batch: partition the table"
+        yield f"{name}: {outcome.groups:,} buckets without a partition, each a log file a batch: ranges of its key"
     if outcome.commits > COMMITS:
         yield f"{name}: {outcome.commits:,} commits on the timeline: lower archive_commits, or a consumer holds it"
     if (times := outcome.written / (needs.load.gb_per_day * GB)) > WRITTEN:

@@ -11,7 +11,6 @@ from spark_jobs.sizing.weights import TableWeight, Weights
 
 GB = 1_000_000_000
 DAY_MINUTES = 1440
-MONTH_DAYS = 30
 
 
 def distinct(places: float, draws: float) -> float:
@@ -119,13 +118,6 @@ class TableLoad:
     def touched(self, buckets: int) -> float:
         """File groups of the unpartitioned table that one batch writes to: a log file each."""
         return distinct(buckets, self.changed_rows)
-
-    def touched_by_month(self, buckets: int) -> float:
-        """The same if as many buckets were spread over partitions by the month in which a key was new."""
-        months = -(-self.day // MONTH_DAYS)
-        rows = [sum(self.changed_by_age[month * MONTH_DAYS : (month + 1) * MONTH_DAYS]) for month in range(months)]
-        rows[0] += self.new_rows
-        return sum(distinct(buckets / months, each) for each in rows)
 
     @property
     def _rows_a_day(self) -> float:

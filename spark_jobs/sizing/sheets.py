@@ -13,10 +13,11 @@ from spark_jobs.sizing.hashing import unevenness
 from spark_jobs.sizing.limits import warnings
 from spark_jobs.sizing.load import GB, Load
 from spark_jobs.sizing.needs import CORE_GB, CORES, Needs
+from spark_jobs.sizing.ranges import Ranges, ranged_targets, simulate_ranges
 from spark_jobs.sizing.simulation import Advice, Outcome, buckets_for, growing_tables, simulate
 from spark_jobs.sizing.weights import Weights
 
-SKEWS = (1.0, 1.5, 2.0, 3.0)
+SKEWS = (1.5, 2.0, 3.0)
 BUCKETS = (2, 8, 16, 30, 31, 32, 37, 64, 67, 128, 131, 256, 257, 1024, 1031)
 AGES = (60, 120, 240, 480, 720, 1440, 2880)
 _LARGE = 10
@@ -72,18 +73,31 @@ def files_over_time(load: Load, spec: LakeSpec, *, days: Sequence[int], advice: 
     )
 
 
-def partitioned(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
-    """Log files that one commit writes to the largest table, as it is and if it had a partition a month."""
-    rows = []
+def in_ranges(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
+    """The largest table in ranges of its key, by how fast events turn to newer keys, and what to declare for it."""
+    rows, notes = list[tuple[str, ...]](), list[str]()
     for load in loads:
-        name = _largest(load, spec)
+        table = spec.table(_largest(load, spec))
+        weight, targets = load.weights.tables[table.name], ranged_targets(spec.targets(table.name), load)
+        ranges = Ranges.advised(load.table(weight, day=day), targets)
         for skew in SKEWS:
-            table = replace(load, skew=skew).table(load.weights.tables[name], day=day)
-            buckets = buckets_for(table, _advised(load, spec, day))
-            now, then = table.touched(buckets), table.touched_by_month(buckets)
-            rows.append((f"{_gb(load)}, {name}", f"{skew:g}", *map(_whole, (buckets, table.changed_rows, now, then))))
-    head = ("load", "skew", "buckets", "rows a batch", "log files, no partition", "log files, a partition a month")
-    return Sheet(title=f"Log files of one commit after {day} days", head=head, rows=rows)
+            skewed = replace(load, skew=skew)
+            found = simulate_ranges(skewed, weight, targets, ranges, day)
+            cells = (found.groups, skewed.table(weight, day=day).touched(found.groups), found.touched)
+            files = (found.log_files, found.live_files, found.newest_files, found.most_files)
+            times = (_times(found.written, load), _times(found.written_so_far / day, load))
+            load_cells = (f"{_gb(load)}, every {load.batch_minutes} min", f"{skew:g}")
+            rows.append((*load_cells, *map(_whole, (*cells, *files)), *(f"{each:.1f}" for each in times)))
+        width = ranges.width(load.table(weight, day=day))
+        notes.append(
+            f"{_gb(load)}: {table.name} with partition: {table.key[0]}, transform: truncate, width: {width}, "
+            f"buckets: {ranges.buckets}; in services bucket_mb: {targets.bucket_mb}, compact_minutes: "
+            f"{targets.compact_minutes}, compact_most_minutes: {targets.compact_most_minutes}, compact_log_files: "
+            f"{targets.compact_log_files}"
+        )
+    return Sheet(
+        title=f"{_largest(loads[0], spec)} in ranges of its key, {day} days", head=_RANGES_HEAD, rows=rows, notes=notes
+    )
 
 
 def freshness(loads: Sequence[Load], spec: LakeSpec, *, day: int) -> Sheet:
@@ -210,6 +224,10 @@ _OUTCOME_HEAD = (
     *("table", "day", "GB", "file groups", "largest, MB", "files a commit", "log files over a base file"),
     *("files a reader opens", "most files listed", "merges a day", "written / landed", "since day 1"),
     "commits on the timeline",
+)
+_RANGES_HEAD = (
+    *("load", "skew", "file groups", "log files a commit, no ranges", "with ranges", "log files over a base file"),
+    *("files a reader opens", "the same of the newest range", "most files listed", "written / landed", "since day 1"),
 )
 _CELLS: Mapping[str, Callable[[Needs], str]] = {
     "events a second, mean / peak": lambda n: (

@@ -109,8 +109,8 @@ def simulate(load: Load, spec: LakeSpec, *, days: Sequence[int], advice: Advice)
 def _keyed(
     load: Load, name: str, weight: TableWeight, targets: ServiceTargets, buckets: int, days: Sequence[int]
 ) -> Iterator[Outcome]:
-    files = KeyedFiles(history=_history(load, targets), buckets=buckets)
-    for day, looks in _days(load, max(days)):
+    files = KeyedFiles(history=history_of(load, targets), buckets=buckets)
+    for day, looks in days_of(load, max(days)):
         table = load.table(weight, day=day)
         new, logs, changed = table.new_bytes, table.log_bytes, table.changed_rows
         before, merges = files.history.written, files.compactions
@@ -140,8 +140,8 @@ def _keyed(
 
 
 def _log(load: Load, name: str, targets: ServiceTargets, days: Sequence[int]) -> Iterator[Outcome]:
-    files, size = LogFiles(history=_history(load, targets)), load.batch_events * load.weights.log
-    for day, looks in _days(load, max(days)):
+    files, size = LogFiles(history=history_of(load, targets)), load.batch_events * load.weights.log
+    for day, looks in days_of(load, max(days)):
         sizes: Mapping[int, float] = {day: size * (1 - LATE)}
         sizes = {**sizes, **{day - back: size * LATE / LATE_DAYS for back in range(1, LATE_DAYS + 1)}}
         before, merges = files.history.written, files.clusterings
@@ -166,12 +166,13 @@ def _log(load: Load, name: str, targets: ServiceTargets, days: Sequence[int]) ->
             )
 
 
-def _history(load: Load, targets: ServiceTargets) -> History:
+def history_of(load: Load, targets: ServiceTargets) -> History:
+    """The timeline of a table before its first commit."""
     kept = -(-targets.keep_hours * _HOUR_MINUTES // load.batch_minutes)
     return History(targets=targets, kept_commits=kept, batch_minutes=load.batch_minutes)
 
 
-def _days(load: Load, last: int) -> Iterator[tuple[int, list[int]]]:
+def days_of(load: Load, last: int) -> Iterator[tuple[int, list[int]]]:
     """Each day and how many commits come before each look of the services in it."""
     batches, looks = int(load.batches_a_day), DAY_MINUTES // max(SERVICES_MINUTES, load.batch_minutes)
     counts = [batches * (look + 1) // looks - batches * look // looks for look in range(looks)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -76,14 +75,6 @@ def test_a_batch_changes_no_row_twice_and_none_that_is_not_there(gb: float, day:
 def test_the_more_skew_the_fewer_rows_of_old_keys(gb: float, day: int, skew: float, more: float):
     old, older = (sum(table(gb, day, each).changed_by_age[day // 2 :]) for each in (skew, skew + more))
     assert older <= old * (1 + 1e-6) + 1e-6
-
-
-@given(sizes, days, skews, st.integers(1, 5000))
-def test_partitions_by_month_touch_most_when_each_has_as_many_changes(gb: float, day: int, skew: float, buckets: int):
-    """By Jensen's inequality: the function is concave."""
-    found, months = table(gb, day, skew), math.ceil(day / 30)
-    most = months * distinct(buckets / months, found.changed_rows / months)
-    assert found.touched_by_month(buckets) <= most * (1 + 1e-9) + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def mistakes_of_width(partition: str, transform: Transform, width: int | None) -
             yield f"width is for transform: truncate, and this is {transform.value}; take it out", "width"
     elif not partition:
         yield "transform: truncate needs a partition; name a column of whole numbers", "transform"
-    elif width is None or not 1 <= width <= MOST_WIDTH:
+    elif type(width) is not int or not 1 <= width <= MOST_WIDTH:
         yield (
             "transform: truncate needs a width of 1 to 10^15, how many whole numbers a partition takes; correct it",
             "transform" if width is None else "width",

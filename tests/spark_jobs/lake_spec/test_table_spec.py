@@ -52,6 +52,8 @@ def test_columns_may_be_left_out_masked_and_named():
         ({"width": 10}, "width is for transform: truncate, and this is value; take it out", ("width",)),
         ({"transform": Transform.TRUNCATE}, NO_WIDTH, ("transform",)),
         ({"transform": Transform.TRUNCATE, "width": 0}, NO_WIDTH, ("width",)),
+        ({"transform": Transform.TRUNCATE, "width": "many"}, NO_WIDTH, ("width",)),
+        ({"transform": Transform.TRUNCATE, "width": True}, NO_WIDTH, ("width",)),
         ({"transform": Transform.TRUNCATE, "width": 10**15 + 1}, NO_WIDTH, ("width",)),
         (
             {"transform": Transform.TRUNCATE, "width": 10, "partition": ""},

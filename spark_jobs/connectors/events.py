@@ -7,10 +7,14 @@ server, and of one database where each has a log of its own (:mod:`spark_jobs.la
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 
+Blocks = Mapping[str, Sequence[Any]]
+"""Source blocks with the same fields: the values of each, in the order of the changes."""
+_WHOLE_OR_NONE = frozenset({int, type(None)})
 _MOST_DIGITS = len(str(2**64))
 
 
@@ -46,6 +50,14 @@ class Connector:
             )
         return self._place(source, payload)
 
+    def places_of(self, blocks: Blocks) -> list[str] | None:
+        """:meth:`position_of` of many changes; None when one of them has to be looked at by itself."""
+        return None
+
+    def marks_of(self, blocks: Blocks, places: list[str]) -> list[str]:
+        """:meth:`mark_of` of many changes, given their places."""
+        return places
+
     def mark_of(self, source: dict[str, Any], position: str) -> str:
         """What rises with the commits of a stream, to notice positions that begin again."""
         return position
@@ -64,6 +76,19 @@ def count(value: Any, name: str) -> int:
     if type(value) is not int or not 0 <= value < 2**32:
         raise RejectedRecordError(Reason.MISSING_POSITION, f"{name} is not a count")
     return value
+
+
+def counts(values: Sequence[Any]) -> list[int] | None:
+    """Numbers of 32 bits, 0 for null; None when one of them is something else."""
+    if not {*map(type, values)} <= _WHOLE_OR_NONE:
+        return None
+    numbers = [value or 0 for value in values]
+    return numbers if min(numbers) >= 0 and max(numbers) < 2**32 else None
+
+
+def numbers_of(values: Sequence[Any]) -> Sequence[int] | None:
+    """Numbers of 64 bits; None when one of them is something else."""
+    return values if {*map(type, values)} == {int} and min(values) >= 0 and max(values) < 2**64 else None
 
 
 def hexadecimal(value: Any, name: str) -> str:

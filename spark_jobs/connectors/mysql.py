@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
-from spark_jobs.connectors.events import Connector, count, hexadecimal
+from spark_jobs.connectors.events import Blocks, Connector, count, counts, hexadecimal, numbers_of
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import SettingsError
@@ -37,6 +37,16 @@ class Mysql(Connector):
             parts += [gtid.rpartition(self.gtid_separator)[0]]
         identity = " ".join(filter(None, parts))
         return identity if len(identity) <= _MOST_IDENTITY and identity.isprintable() else ""
+
+    def places_of(self, blocks: Blocks) -> list[str] | None:
+        rows, positions = counts(blocks.get("row", (0,) * len(blocks["file"]))), numbers_of(blocks.get("pos", ("",)))
+        if rows is None or positions is None:
+            return None
+        files = {name: f"{_binlog(name):08x}" for name in {*blocks["file"]}}
+        return [
+            f"{files[name]}{position:016x}{row:08x}"
+            for name, position, row in zip(blocks["file"], positions, rows, strict=True)
+        ]
 
     def _place(self, source: dict[str, Any], payload: dict[str, Any]) -> str:
         row = count(source.get("row") or 0, "row")

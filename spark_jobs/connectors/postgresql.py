@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
-from spark_jobs.connectors.events import Connector, hexadecimal
+from spark_jobs.connectors.events import Blocks, Connector, hexadecimal, numbers_of
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import SettingsError, TransientError
@@ -29,6 +29,14 @@ class Postgresql(Connector):
         """The position of the last commit before it."""
         committed = _COMMITTED.match(sequence) if isinstance(sequence := source.get("sequence"), str) else None
         return f"{int(committed[1]):016x}" if committed and int(committed[1]) < 2**64 else position
+
+    def places_of(self, blocks: Blocks) -> list[str] | None:
+        numbers = numbers_of(blocks["lsn"])
+        return None if numbers is None else [f"{number:016x}" for number in numbers]
+
+    def marks_of(self, blocks: Blocks, places: list[str]) -> list[str]:
+        sequences = blocks.get("sequence", (None,) * len(places))
+        return [self.mark_of({"sequence": each}, place) for each, place in zip(sequences, places, strict=True)]
 
     def _place(self, source: dict[str, Any], payload: dict[str, Any]) -> str:
         return hexadecimal(source["lsn"], "lsn")

@@ -6,16 +6,19 @@ A change's place is the LSN of its commit, its own LSN, and its serial number.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from spark_jobs.connectors.dialect import Dialect, Form, Query, forms
-from spark_jobs.connectors.events import Connector, count
+from spark_jobs.connectors.events import Blocks, Connector, count, counts
 from spark_jobs.connectors.source_table import SourceTable
 from spark_jobs.connectors.values import ColumnKind
 from spark_jobs.contracts.errors import SettingsError
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 
 _LSN = re.compile(r"([0-9a-fA-F]{8}):([0-9a-fA-F]{8}):([0-9a-fA-F]{4})")
+_LSNS = re.compile(r"(?:[0-9a-fA-F]{8}:[0-9a-fA-F]{8}:[0-9a-fA-F]{4}\n)+")
+_NO_LSN = "00000000:00000000:0000"
 _LSN_DIGITS = (8, 8, 4)
 
 
@@ -27,9 +30,25 @@ class Sqlserver(Connector):
     transaction_field = "commit_lsn"
     rises_by_commit = True
 
+    def places_of(self, blocks: Blocks) -> list[str] | None:
+        serials = counts(blocks.get("event_serial_no", (0,) * len(blocks["commit_lsn"])))
+        commits = _lsns(blocks["commit_lsn"])
+        changes = _lsns([value or _NO_LSN for value in blocks["change_lsn"]]) if "change_lsn" in blocks else None
+        if serials is None or commits is None or changes is None:
+            return None
+        return [f"{commit}{change}{n:08x}" for commit, change, n in zip(commits, changes, serials, strict=True)]
+
     def _place(self, source: dict[str, Any], payload: dict[str, Any]) -> str:
         serial = count(source.get("event_serial_no") or 0, "event_serial_no")
         return f"{_lsn(source['commit_lsn'])}{_lsn(source.get('change_lsn'))}{serial:08x}"
+
+
+def _lsns(texts: Sequence[Any]) -> list[str] | None:
+    """The digits of each LSN; None when one of them is none."""
+    if {*map(type, texts)} != {str}:
+        return None
+    lines = "".join([f"{text}\n" for text in texts])
+    return lines.replace(":", "").lower().split("\n")[:-1] if _LSNS.fullmatch(lines) else None
 
 
 def _lsn(text: Any) -> str:

@@ -60,6 +60,10 @@ class WrappedRecords:
             return parse_record(line)
         return {"schema": self._kept[self._last], "payload": payload}
 
+    def prefix_of(self, line: bytes) -> bytes:
+        """What is before the payload of a record that was parsed just now: all up to it, when its schema is kept."""
+        return self._last if line.startswith(_BEFORE_SCHEMA) and line.startswith(self._last) else b""
+
     def row_schema(self, schema: Any) -> RowSchema:
         """What a record's schema says of the row images.
 

@@ -12,19 +12,20 @@ from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ROW_COLUMNS
 from spark_jobs.python_tasks import Batches, map_batches, map_tasks
 from spark_jobs.sources.arrow_types import arrow_type
+from spark_jobs.sources.columnar import ColumnarDecoder
+from spark_jobs.sources.decoded_rows import DecodedRows
 from spark_jobs.sources.envelope import DecodedEvent, EnvelopeDecoder
 from spark_jobs.sources.file_lines import iter_chunk, read_broken
 from spark_jobs.sources.file_scan import Chunk
 from spark_jobs.sources.kept_bytes import BATCH_BYTES, MAX_KEPT_BYTES, TooLarge
 from spark_jobs.sources.landing_plan import BrokenPart
+from spark_jobs.sources.layout_batch import RECORD, Gathered
 from spark_jobs.storage.filesystem import Filesystem
 
 if TYPE_CHECKING:
     import pyarrow
 
 BATCH_ROWS = 5000
-RECORD = "__record"
-"""The hash of a record that is decoded once more; no source column can have such a name."""
 SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY = "source_origin", "source_mark", "source_identity"
 SOURCE_COLUMNS = (SOURCE_ORIGIN, SOURCE_MARK, SOURCE_IDENTITY)
 """Of decoded records alone: the table at the source, what rises in its stream, and the server, as texts."""
@@ -171,6 +172,23 @@ def _decode_chunk(decoder: RecordDecoder, files: Filesystem, chunk: Chunk) -> It
             yield decoder.flush()
 
 
+def _fields_of(spec: LakeSpec, *, has_record: bool) -> list[tuple[str, Any]]:
+    """The columns of :func:`decoded_schema` as Arrow has them, and the hash of a record that is decoded once more."""
+    import pyarrow as pa
+
+    fields: list[tuple[str, Any]] = [("event_id", pa.string()), ("op", pa.string()), ("event_order", pa.string())]
+    fields += [("event_time", pa.timestamp("us", tz="UTC")), ("transaction_id", pa.string())]
+    fields += [(column.name, arrow_type(column)) for column in spec.source.columns]
+    texts = pa.map_(pa.string(), pa.string())
+    if spec.has_row_columns:
+        fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
+    fields += [(KEY_COLUMNS, pa.list_(pa.string()))] if spec.patterns else []
+    fields += [(name, pa.string()) for name in SOURCE_COLUMNS]
+    fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
+    fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]
+    return [*fields, (RECORD, pa.string())] if has_record else fields
+
+
 class RecordDecoder:
     """Decodes records, each to one row, and gathers the rows until they leave as an Arrow batch.
 
@@ -180,13 +198,20 @@ class RecordDecoder:
     """
 
     def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
-        self._rows, self._decoder = _Rows(spec, has_record=has_record), EnvelopeDecoder(spec)
-        self._weight = 0
+        self._rows, self._decoder = DecodedRows(_fields_of(spec, has_record=has_record)), EnvelopeDecoder(spec)
+        self._columnar, self._weight = ColumnarDecoder(spec, self._decoder), 0
         self._has_row_columns, self._has_keys = spec.has_row_columns, bool(spec.patterns)
 
     def add(self, path: str, offset: int, line: bytes, *record: str, key: bytes = b"") -> None:
         """Decode the record that was read at a place; ``key`` is that of a message of Kafka."""
         self._weight += len(line)
+        gathered = path, offset, line, key, record
+        if not self._columnar.take(gathered) and self._add_single(gathered):
+            self._columnar.learn(path, line)
+
+    def _add_single(self, gathered: Gathered) -> bool:
+        """Decode a record by itself; True when it is an event."""
+        path, offset, line, key, record = gathered
         try:
             event = self._decoder.decode(line, key)
         except RejectedRecordError as error:
@@ -206,6 +231,8 @@ class RecordDecoder:
                     event.identity,
                 )
                 self._rows.append((*values, path, offset, None, None, None, *record))
+                return True
+        return False
 
     def _row_columns(self, event: DecodedEvent) -> tuple[Any, ...]:
         """The values of the columns that a log has for rows of any columns; none where it has none."""
@@ -231,48 +258,12 @@ class RecordDecoder:
     @property
     def is_full(self) -> bool:
         """True when there are rows enough for a batch, or they weigh enough."""
-        return len(self._rows) >= BATCH_ROWS or self._weight >= BATCH_BYTES
+        return len(self._rows) + self._columnar.gathered >= BATCH_ROWS or self._weight >= BATCH_BYTES
 
     def flush(self) -> pyarrow.RecordBatch:
         """A batch of the rows that are left."""
+        parts, doubtful = self._columnar.flush()
+        for gathered in doubtful:
+            self._add_single(gathered)
         self._weight = 0
-        return self._rows.flush()
-
-
-class _Rows:
-    """Rows gathered until they leave as one Arrow batch."""
-
-    def __init__(self, spec: LakeSpec, *, has_record: bool = False) -> None:
-        import pyarrow as pa
-
-        fields: list[tuple[str, Any]] = [("event_id", pa.string()), ("op", pa.string()), ("event_order", pa.string())]
-        fields += [("event_time", pa.timestamp("us", tz="UTC")), ("transaction_id", pa.string())]
-        fields += [(column.name, arrow_type(column)) for column in spec.source.columns]
-        texts = pa.map_(pa.string(), pa.string())
-        if spec.has_row_columns:
-            fields += zip(ROW_COLUMNS, (pa.string(), texts, texts, pa.list_(pa.string())), strict=True)
-        fields += [(KEY_COLUMNS, pa.list_(pa.string()))] if spec.patterns else []
-        fields += [(name, pa.string()) for name in SOURCE_COLUMNS]
-        self._padding = (None,) * len(fields)
-        fields += [("read_from", pa.string()), ("read_offset", pa.int64())]
-        fields += [("reason", pa.string()), ("detail", pa.string()), ("raw", pa.binary())]
-        fields += [(RECORD, pa.string())] if has_record else []
-        self._arrow, self._schema = pa, pa.schema(fields)
-        self._rows: list[tuple[Any, ...]] = []
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def append(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
-
-    def reject(self, path: str, offset: int, reason: str, detail: str, raw: bytes, *record: str) -> None:
-        self._rows.append((*self._padding, path, offset, str(reason), detail, raw, *record))
-
-    def flush(self) -> pyarrow.RecordBatch:
-        columns = list(zip(*self._rows, strict=True)) if self._rows else [()] * len(self._schema)
-        self._rows = []
-        arrays = [
-            self._arrow.array(values, type=field.type) for values, field in zip(columns, self._schema, strict=True)
-        ]
-        return self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
+        return self._rows.flush(parts)

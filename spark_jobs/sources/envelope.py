@@ -12,22 +12,33 @@ logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from spark_jobs.connectors.events import Blocks
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.lake_spec.origins import BY_TIME, epoch_at, order_prefix, stream_of
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import OriginRule
 from spark_jobs.sources.connect_schemas import WrappedRecords
 from spark_jobs.sources.identity import look_at, tie_of
+from spark_jobs.sources.layouts import Example
 from spark_jobs.sources.mirrored import MirroredRow
-from spark_jobs.sources.positions import EPOCH, Origin, event_time_of, mark_of, time_position_of, transaction_of
+from spark_jobs.sources.positions import (
+    EPOCH,
+    INCREMENTAL,
+    Origin,
+    event_time_of,
+    mark_of,
+    time_position_of,
+    transaction_of,
+)
 from spark_jobs.sources.record_keys import key_columns
 from spark_jobs.sources.records import is_keyed
 from spark_jobs.sources.row_images import RowReader
-from spark_jobs.sources.source_blocks import EventTables
+from spark_jobs.sources.source_blocks import EventTable, EventTables
 from spark_jobs.sources.undeclared_columns import Beside
 
 UPSERTS, DELETE = frozenset("cru"), "d"
@@ -103,13 +114,7 @@ class EnvelopeDecoder:
             values, unknown, undeclared = self._rows.read(image, look, table.connector, row_schema)
         origin, of = table.origin, table.of
         time = event_time_of(source, of, payload)
-        if self._is_by_time and not mirrored:
-            place, mark = f"{BY_TIME}{time_position_of(source, table.connector, payload)}", None
-        else:
-            place = of.position_of(source, payload)
-            mark = mark_of(source, of, place)
-            if prefix := self._prefix(origin, time):
-                place, mark = f"{prefix}{place}", None if mark is None else f"{prefix}{mark}"
+        place, mark = self.place_of(table, source, payload, (time - EPOCH) // _MILLISECOND if self._epochs else 0)
         seen = image, look
         unseen = other, look_at(other) if isinstance(other, dict) else None
         tie = tie_of(op, seen, unseen) if op == DELETE else tie_of(op, unseen, seen)
@@ -129,11 +134,66 @@ class EnvelopeDecoder:
             of.identity_of(source),
         )
 
-    def _prefix(self, origin: Origin, time: datetime) -> str:
+    def place_of(
+        self, table: EventTable, source: dict[str, Any], payload: dict[str, Any], time_ms: int
+    ) -> tuple[str, str | None]:
+        """The position of an event of ``table``, with its epoch, and its mark; ``time_ms`` is when it happened.
+
+        RejectedRecordError when its connector gives it no position.
+        """
+        if self._is_by_time and not table.reader:
+            return f"{BY_TIME}{time_position_of(source, table.connector, payload)}", None
+        place = table.of.position_of(source, payload)
+        mark = mark_of(source, table.of, place)
+        if prefix := self._prefix(table.origin, time_ms):
+            return f"{prefix}{place}", None if mark is None else f"{prefix}{mark}"
+        return place, mark
+
+    def places_of(
+        self, table: EventTable, blocks: Blocks, count: int
+    ) -> tuple[Sequence[str | None], Sequence[str | None]]:
+        """Positions and marks of so many events of a table; no position where it has none."""
+        of, has_epochs = table.of, stream_of(table.origin.name) in self._epochs
+        is_by_time = self._is_by_time and not table.reader
+        if not is_by_time and not has_epochs and INCREMENTAL not in blocks.get("snapshot", ()):
+            try:
+                places = of.places_of(blocks)
+            except RejectedRecordError:
+                places = None
+            if places is not None:
+                return places, of.marks_of(blocks, places)
+        found = list[tuple[str | None, str | None]]()
+        for values in zip(*blocks.values(), strict=True):
+            source = dict(zip(blocks, values, strict=True))
+            try:
+                found.append(self.place_of(table, source, {}, source["ts_ms"]))
+            except RejectedRecordError:
+                found.append((None, None))
+        return [place for place, _ in found], [mark for _, mark in found]
+
+    def _prefix(self, origin: Origin, time_ms: int) -> str:
         """What comes before the position of an event, by the epoch that its stream had at its time."""
         if not self._epochs or not (epochs := self._epochs.get(stream_of(origin.name))):
             return ""
-        return order_prefix(epoch_at(epochs, (time - EPOCH) // _MILLISECOND))
+        return order_prefix(epoch_at(epochs, time_ms))
+
+    def example(self, line: bytes) -> Example | None:
+        """What a record that was decoded says of others like it; None where each is looked at by itself.
+
+        Those are records with their key beside them, with a schema that is not kept, of connectors that are not known,
+        and of tables whose key is what each record says.
+        """
+        record, prefix = self._records.parse(line), self._records.prefix_of(line)
+        if not record or ("payload" in record) != bool(prefix):
+            return None
+        payload, schema = _unwrap(record)
+        source = payload.get("source")
+        if not isinstance(source, dict):
+            return None
+        table = self._tables.find(source)
+        if not table.of.place_field or table.learns_key:
+            return None
+        return Example(payload=payload, table=table, schema=self._records.row_schema(schema), prefix=prefix)
 
 
 def _images(op: Any, payload: dict[str, Any]) -> tuple[Any, Any]:

@@ -68,8 +68,14 @@ def build_detector(placeholder: str = PLACEHOLDER) -> Detector:
 @cache
 def build_screen(placeholder: str = PLACEHOLDER) -> Screen:
     """Passes texts that are values for certain, all of a row at once; others are for the detector."""
-    forms = frozenset({placeholder, *_encoded(placeholder.encode())})
+    forms = texts_of(placeholder)
     return lambda joined, texts: placeholder in joined or not forms.isdisjoint(texts)
+
+
+@cache
+def texts_of(placeholder: str = PLACEHOLDER) -> frozenset[str]:
+    """The texts that are a placeholder; others are only when they have the first form in them."""
+    return frozenset({placeholder, *_encoded(placeholder.encode())})
 
 
 def _encoded(content: bytes) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ What differs from connector to connector is in :mod:`spark_jobs.connectors`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from spark_jobs.connectors.events import Connector
+from spark_jobs.connectors.events import Blocks, Connector
 from spark_jobs.connectors.registry import connector_of
 from spark_jobs.contracts.rejections import Reason, RejectedRecordError
 from spark_jobs.lake_spec.origins import escaped
@@ -18,7 +19,7 @@ from spark_jobs.lake_spec.table_sources import Ways, names_of, origin_of
 MAX_ORIGIN = 1000
 _MOST_TRANSACTION = 200
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_INCREMENTAL = "incremental"
+INCREMENTAL = "incremental"
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -72,7 +73,26 @@ def transaction_of(source: dict[str, Any], connector: Connector) -> str | None:
 
     It is kept for people who look something up at the source; nothing is decided by it.
     """
-    name = source.get(connector.transaction_field)
+    return _transaction(source.get(connector.transaction_field))
+
+
+def transactions_of(blocks: Blocks, connector: Connector, count: int) -> Sequence[str | None]:
+    """:func:`transaction_of` of so many changes."""
+    names = blocks.get(connector.transaction_field, (None,) * count)
+    if {*map(type, names)} == {str} and max(map(len, names)) <= _MOST_TRANSACTION and all(names):
+        return names if "".join(names).isprintable() else [*map(_transaction, names)]
+    return [*map(_transaction, names)]
+
+
+def identities_of(blocks: Blocks, connector: Connector, count: int) -> list[str]:
+    """The servers that so many changes name."""
+    if type(connector).identity_of is Connector.identity_of:
+        return [""] * count
+    rows = zip(*blocks.values(), strict=True)
+    return [connector.identity_of(dict(zip(blocks, values, strict=True))) for values in rows]
+
+
+def _transaction(name: Any) -> str | None:
     known = str(name) if isinstance(name, (str, int)) and not isinstance(name, bool) else ""
     return known if 0 < len(known) <= _MOST_TRANSACTION and known.isprintable() else None
 
@@ -103,7 +123,7 @@ def mark_of(source: dict[str, Any], connector: Connector, position: str) -> str 
 
     Rows of an incremental snapshot have the place of another event.
     """
-    return None if source.get("snapshot") == _INCREMENTAL else connector.mark_of(source, position)
+    return None if source.get("snapshot") == INCREMENTAL else connector.mark_of(source, position)
 
 
 def time_position_of(source: dict[str, Any], connector: str, payload: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Never
@@ -18,7 +18,7 @@ Converter = Callable[[Any], Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDE = Context(prec=80)
 INT64 = 2**63
-_YEAR_2200 = 7_258_118_400_000_000
+YEAR_2200 = 7_258_118_400_000_000
 """Microseconds since 1970."""
 _MICROSECONDS = {
     NumberUnit.MILLISECONDS: Decimal(1000),
@@ -74,9 +74,9 @@ def _build_integer_reader(column: ColumnSpec) -> Converter:
 
 
 def _build_decimal_reader(column: ColumnSpec) -> Converter:
-    if not 0 < column.scale < column.precision:
+    if not (form := decimal_form(column)):
         return lambda value: read_decimal(value, column)
-    as_declared = re.compile(rf"-?[0-9]{{1,{column.precision - column.scale}}}\.[0-9]{{{column.scale}}}").fullmatch
+    as_declared = re.compile(form).fullmatch
 
     def read(value: Any) -> Any:
         return Decimal(value) if type(value) is str and as_declared(value) else read_decimal(value, column)
@@ -84,9 +84,22 @@ def _build_decimal_reader(column: ColumnSpec) -> Converter:
     return read
 
 
+def decimal_form(column: ColumnSpec) -> str:
+    """A pattern of texts that are a value of the column with all its digits; "" where none is common."""
+    if not 0 < column.scale < column.precision:
+        return ""
+    return rf"-?[0-9]{{1,{column.precision - column.scale}}}\.[0-9]{{{column.scale}}}"
+
+
+def units_of_time(column: ColumnSpec, connector: str, field: Mapping[str, Any] | None) -> Decimal:
+    """The microseconds in one unit of a number that is a time: as its schema says, or as it is declared."""
+    name = field.get("name") if field else None
+    return _SCHEMA_MICROSECONDS[name] if name in _SCHEMA_MICROSECONDS else _MICROSECONDS[column.unit_for(connector)]
+
+
 def _build_timestamp_reader(column: ColumnSpec, microseconds: Decimal) -> Converter:
     whole = int(microseconds)  # 0 for nanoseconds, of which none is common
-    most = _YEAR_2200 // whole if whole else -1
+    most = YEAR_2200 // whole if whole else -1
     unit = timedelta(microseconds=whole)
 
     def read(value: Any) -> Any:

@@ -23,7 +23,8 @@ from spark_jobs.pipelines.ingestion.intake import in_files
 from spark_jobs.pipelines.known_events import without_known
 from spark_jobs.quality.holds import Holds
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, describe_verdicts, to_metadata
-from spark_jobs.sources.decoding import RECORD, decode_records
+from spark_jobs.sources.decoding import decode_records
+from spark_jobs.sources.layout_batch import RECORD
 from spark_jobs.storage.layouts import log_layout, quarantine_layout
 from spark_jobs.storage.pinned import pinned
 from spark_jobs.storage.recovery import check_still

@@ -104,7 +104,7 @@ _LEAN: Mapping[str, str] = {
     # The bloom footer is sized for 60,000 keys: 435 KB for a file of three rows. Nothing here looks keys up in it.
     Hudi.BLOOM_FILTER: "false",
     # The row writer of bulk inserts makes one whatever that says: of this type, for one key, it has a byte. By default
-    # each key is hashed 30 times for it, a twentieth of what writing takes; with this share of errors twice.
+    # each key is hashed 30 times for it; with this share of errors twice.
     Hudi.BLOOM_TYPE: "SIMPLE",
     Hudi.BLOOM_KEYS: "1",
     Hudi.BLOOM_ERRORS: "0.5",

@@ -5,10 +5,10 @@ Versions of a table's rows are read like a table, and how far is how far their h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contracts.checkpoints import instant_of
@@ -22,7 +22,6 @@ from spark_jobs.lake_spec.table_spec import TableSpec
 from spark_jobs.marts.versions import OfKeys, changed_versions, versions_at
 from spark_jobs.marts.views import Views
 from spark_jobs.sql_analysis.mart_sql import MartQuery
-from spark_jobs.sql_analysis.mart_sql_columns import lookup_key
 from spark_jobs.storage.change_feed import AFTER, BEFORE, read_changes
 from spark_jobs.storage.forms import is_rebuilt_after
 from spark_jobs.storage.lake_specs import read_kept
@@ -149,8 +148,7 @@ class Source:
 
         Args:
             views: keeps the rows, which are read once.
-            query: says which columns count; a row in which only others changed is no change, and of a table that has
-                a feed these columns alone are there, and the key of one that is looked up.
+            query: says which columns count; a row in which only others changed is no change.
 
         Raises:
             ChangesUnknownError: a commit kept no changes; the mart has to be recomputed.
@@ -168,13 +166,13 @@ class Source:
         columns = sorted(query.used_columns(self.table, self.inputs or stored))
         if set(columns) - set(stored):  # a column that no commit of the window has yet
             raise ChangesUnknownError(self.table)
-        kept = {*columns, *(self.inputs or ()), *((lookup_key(self.spec, self.table),) if self.read.by else ())}
-        sides = {side: _side(side, [n for n in stored if n in kept] or stored[:1]) for side in (BEFORE, AFTER)}
         before, after = (F.struct(*(F.col(f"{side}.{name}") for name in columns)) for side in (BEFORE, AFTER))
         is_same = F.col(BEFORE).isNotNull() & F.col(AFTER).isNotNull() & before.eqNullSafe(after)
-        changed_df = feed_df.where(~is_same).select(*(column.alias(side) for side, column in sides.items()))
-        changed_df = views.pin(changed_df, "changed")
-        came_df, left_df = (changed_df.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (AFTER, BEFORE))
+        changed_df = views.pin(feed_df.where(~is_same), "changed")
+        came_df, left_df = (
+            changed_df.where(F.col(side).isNotNull()).select(*(f"{side}.{name}" for name in stored))
+            for side in (AFTER, BEFORE)
+        )
         return Changes(came_df=self._seen(came_df), left_df=self._seen(left_df))
 
     def _filled(self, rows_df: DataFrame) -> DataFrame:
@@ -211,8 +209,3 @@ class Source:
     @property
     def _partition_column(self) -> str:
         return partition_of(self.stored, self.spec)
-
-
-def _side(side: str, columns: Sequence[str]) -> Column:
-    """One side of a change with these columns alone; others are not read."""
-    return F.when(F.col(side).isNotNull(), F.struct(*(F.col(f"{side}.{name}").alias(name) for name in columns)))

@@ -78,7 +78,7 @@ test-report: setup  ## where the time of the last test run went, by level, modul
 
 # Minutes of each part on two quiet cores, about two hours in all. Those with a tilde are estimates from rounds of earlier
 # runs: w1 8, growth ~5, batches 4, memory ~5, landing 3, first-load ~8, kafka ~6, mirrors ~6, found ~5, stitch ~20 (30
-# million events), slow ~10, day ~15, safety 1, gate ~2, suites ~2, sizes 6, catalogs ~2, dashboard ~5, cluster ~7,
+# million events), slow ~10, day ~16, safety 1, gate ~2, suites ~2, sizes 6, catalogs ~2, dashboard ~5, cluster ~7,
 # airflow 8, dags and overview 2.
 bench:  ## time the main workload beside other engines, and what else has an aim (about two hours); results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
@@ -93,7 +93,7 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench found --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench slow --warm-ups 0 --rounds 2
-	$(JAVA) $(VENV)/python -m bench day --batches 48
+	$(JAVA) $(VENV)/python -m bench day --batches 72
 	$(JAVA) $(VENV)/python -m bench safety --rounds 21
 	$(JAVA) $(VENV)/python -m bench gate
 	$(JAVA) $(VENV)/python -m bench suites --warm-ups 2 --rounds 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,28 +23,25 @@ from bench.lake import run_job
 from bench.processes import processor_seconds
 from bench.race import differing, say
 from bench.session import open_bench_session
-from bench.workload import Workload
 from spark_jobs.contracts.instants import NO_INSTANT, Instant
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.storage.consumers import checkpoint_key
-from spark_jobs.storage.layouts import log_layout, table_layout
+from spark_jobs.storage.layouts import log_layout
 from spark_jobs.storage.reader import read_snapshot
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit
 from spark_jobs.transforms.column_orders import table_columns
 
 OURS, ICEBERG = "ours", "Iceberg MERGE, merge-on-read"
-NEW, WITH_ROWS = "a new lake", "a lake with the rows of W1"
+NEW = "a new lake"
 _BATCH_COLUMN, _QUERIES = "batch", 3
 Prints = Sequence[tuple[str, tuple[int, int]]]
 
 METHOD = f"""\
-**Beside Iceberg**: the same batches twice more, as events that are decoded already, into the log and the seven tables
-alone, no marts: into {NEW}, as above, and into {WITH_ROWS} before the first batch (a million sales). Each
-contender has a process of its own with a session of its own, both at the same time; the figure is the processor time of
-Python, JVM and workers from the second batch on: the first warms up, and builds the row index of rows that were there.
+**Beside Iceberg**: the same batches once more, as events that are decoded already, into the log and the seven tables
+alone, no marts, of a new lake as above. Each contender has a process of its own with a session of its own, both at the
+same time; the figure is the processor time of Python, JVM and workers from the second batch on: the first warms up.
 Before a batch its events are cached, which is not counted.
 
 * {OURS}: the product's commit of the log, the job `split` as a whole (leases, reading the log's files, merge, checks
@@ -67,14 +64,9 @@ class OurDay:
     settings: Settings
     instants: list[Instant] = field(default_factory=list)
 
-    def make(self, events_df: DataFrame, stored: Mapping[str, DataFrame]) -> None:
-        """The log without a row, and the tables that have rows before the day."""
-        layout = log_layout(self.spec)
-        instant = commit(events_df.limit(0), layout, metadata={}, settings=self.settings, is_first=True).instant
-        for name, rows_df in stored.items():
-            known = {checkpoint_key(self.spec.log): instant}
-            layout = table_layout(self.spec.table(name))
-            commit(rows_df, layout, metadata=known, settings=self.settings, is_first=True)
+    def make(self, events_df: DataFrame) -> None:
+        """The log without a row."""
+        commit(events_df.limit(0), log_layout(self.spec), metadata={}, settings=self.settings, is_first=True)
 
     def take(self, events_df: DataFrame) -> None:
         """Commit a batch to the log, and let `split` do the rest."""
@@ -102,10 +94,10 @@ class OurDay:
 
 
 def measure_beside(settings: Settings, folder: Path, *, batches: int) -> Sequence[Beside]:
-    """The work of a day by both contenders, which run at the same time; in a new lake, then in one with rows."""
+    """The work of a day by both contenders, which run at the same time, in a new lake."""
     with _processes(1) as alone:
         alone.submit(_decode, settings, folder, batches).result()
-    return [_measure_both(settings, folder, start, batches) for start in (NEW, WITH_ROWS)]
+    return [_measure_both(settings, folder, NEW, batches)]
 
 
 def _measure_both(settings: Settings, folder: Path, start: str, batches: int) -> Beside:
@@ -136,9 +128,6 @@ def _decode(settings: Settings, folder: Path, batches: int) -> None:
     written = events_df.withColumn(_BATCH_COLUMN, numbers[F.col("read_from")])
     written.write.partitionBy(_BATCH_COLUMN).parquet(str(folder / "decoded"))
     say(f"events of the day: {len(files)} batches are decoded")
-    workload = Workload(spec=load_lake_spec(settings.lake_spec))
-    for table in workload.tables:
-        workload.stored_rows(spark, table).write.parquet(str(folder / "stored" / table.name))
     spark.stop()
 
 
@@ -152,7 +141,7 @@ def _measure(settings: Settings, folder: Path, start: str, name: str, batches: i
         if name == ICEBERG
         else OurDay(spark=spark, spec=spec, settings=place)
     )
-    day.make(_events(spark, folder, 0, spec), _stored(spark, folder) if start == WITH_ROWS else {})
+    day.make(_events(spark, folder, 0, spec))
     changes, upkeep = 0.0, 0.0
     for number in range(batches):
         events_df = _events(spark, folder, number, spec).cache()
@@ -180,10 +169,6 @@ def _compared(spec: LakeSpec) -> Iterator[tuple[str, Sequence[str]]]:
     yield spec.log, spec.log_columns
     for table in spec.tables:
         yield table.name, table_columns(table)
-
-
-def _stored(spark: SparkSession, folder: Path) -> Mapping[str, DataFrame]:
-    return {place.name: spark.read.parquet(str(place)) for place in sorted((folder / "stored").iterdir())}
 
 
 def _events(spark: SparkSession, folder: Path, number: int, spec: LakeSpec) -> DataFrame:

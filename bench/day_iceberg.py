@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,8 +41,8 @@ class IcebergDay:
     """When each batch was, by the clock of the snapshots."""
     _snapshot: int | None = None
 
-    def make(self, events_df: DataFrame, stored: Mapping[str, DataFrame]) -> None:
-        """The log without a row, with the columns of ``events_df``, and the tables with what rows they had before."""
+    def make(self, events_df: DataFrame) -> None:
+        """The log, with the columns of ``events_df``, and the tables, without a row."""
         none_df = events_df.limit(0)
         log = none_df.writeTo(self._name(self.spec.log)).using("iceberg").tableProperty("format-version", "2")
         log.partitionedBy(F.col(EVENT_DATE)).create()
@@ -52,8 +52,6 @@ class IcebergDay:
             for name, value in _MERGE_ON_READ.items():
                 written = written.tableProperty(name, value)
             written.create()
-            if table.name in stored:
-                stored[table.name].writeTo(self._name(table.name)).append()
 
     def take(self, events_df: DataFrame) -> None:
         """Commit a batch to the log, then what it changes to every table, side by side."""

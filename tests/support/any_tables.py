@@ -36,7 +36,9 @@ WITH_SCHEMA = ("Day", "Photo", "Rate")
 """Columns that are what they are by their schema alone, and that no wide log declares."""
 PARTITIONS: Mapping[str, Sequence[str]] = {
     "City": ("value",),
-    "VendorId": ("value",),
+    "Id": ("truncate",),
+    "VendorId": ("value", "truncate"),
+    "Qty": ("truncate",),
     "IsPaid": ("value",),
     "PaidAt": ("year", "month", "day"),
     "Day": ("year", "month", "day", "value"),
@@ -228,6 +230,7 @@ def _words(
     if wanted and rng.random() < 0.4:
         partition = rng.choice(wanted)
         words |= {"partition": names[partition], "transform": rng.choice(PARTITIONS[partition])}
+        words |= {"width": 3} if words["transform"] == "truncate" else {}
     rule, own = rng.choice([default, "unknown", "value"]), dict[str, str]()
     if rng.random() < 0.5:
         own = {each: rng.choice(["unknown", "value"]) for each in columns if each in names and rng.random() < 0.4}

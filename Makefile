@@ -82,7 +82,7 @@ test-report: setup  ## where the time of the last test run went, by level, modul
 # airflow 8, dags and overview 2.
 bench:  ## time the main workload beside other engines, and what else has an aim (about two hours); results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
-	$(JAVA) $(VENV)/python -m bench w1 --warm-ups 4 --rounds 20 --contenders ours iceberg-mor delta-dv parquet
+	$(JAVA) $(VENV)/python -m bench w1 --warm-ups 4 --rounds 30 --contenders ours iceberg-mor delta-dv parquet
 	$(JAVA) $(VENV)/python -m bench growth --warm-ups 4
 	$(JAVA) $(VENV)/python -m bench batches --rounds 4
 	$(JAVA) $(VENV)/python -m bench memory

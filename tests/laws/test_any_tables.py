@@ -38,7 +38,7 @@ from tests.support.shop_lakes import HIDDEN, ShopLake
 pytestmark = pytest.mark.hudi
 
 SMALL = 81
-"""A lake with a wide log, three tables of one source and shards, in which four runs are let die."""
+"""A lake with a wide log, three tables of one source and shards, half of them in ranges of a column; some runs die."""
 SEEDS = [SMALL, *(pytest.param(seed, marks=pytest.mark.slice(name="laws")) for seed in (0, 2, 6))]
 ALL_DAYS = Interval(start=EPOCH, end=EPOCH + timedelta(days=40_000))
 BROKEN = (b'{"op": "c", "after"', b"[1]", b'{"op": "c", "after": null, "source": {}}')

@@ -20,7 +20,7 @@ from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.storage.catalog.tables import find_partitions, find_tables
 from spark_jobs.storage.table_files import list_file_groups
 from spark_jobs.storage.timeline import Timeline
-from tests.support.crashes import CRASHES, run_and_crash
+from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
 from tests.support.envelopes import Envelope
 from tests.support.mirrors import TYPES, change
 from tests.support.service_lakes import HUNGRY
@@ -62,27 +62,26 @@ def folded(records: Iterable[Envelope]) -> Rows:
     return rows
 
 
-def named(id_: int) -> str:
-    first = id_ // WIDTH * WIDTH
+def named(id_: int, width: int) -> str:
+    first = id_ // width * width
     return f"{first:019d}" if first >= 0 else f"-{10**19 + first:019d}"
 
 
-def assert_equal(lake: ShopLake, records: Iterable[Envelope]) -> None:
+def assert_equal(lake: ShopLake, records: Iterable[Envelope], tables: Iterable[dict[str, Any]] = TABLES) -> None:
     wanted = folded(records)
-    for table in TABLES:
+    for table in tables:
         for by_spark in (False, True):
             live = lake.live(table["name"], key=["id"], by_spark=by_spark)
             assert {key: row for (key,), row in live.items()} == wanted, (table["name"], by_spark)
         rows = [*lake.rows_by_spark(table["name"]), *lake.rows(table["name"])] if "partition" in table else []
-        assert all(row["row_partition"] == named(row["id"]) for row in rows), "deleted rows too"
+        assert all(row["row_partition"] == named(row["id"], table["width"]) for row in rows), "deleted rows too"
 
 
-def changed(lake: ShopLake, **words: Any) -> None:
-    """Other words in the entries of all tables in ranges."""
+def declare(lake: ShopLake, tables: Iterable[dict[str, Any]]) -> None:
+    """Other entries."""
     path = Path(lake.spec)
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    document["tables"] = [{**each, **words} if "partition" in each else each for each in document["tables"]]
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    path.write_text(yaml.safe_dump({**document, "tables": [*tables]}), encoding="utf-8")
 
 
 @pytest.mark.slice(name="laws")
@@ -99,9 +98,36 @@ def test_rows_are_those_of_the_table_without_partitions(spark, tmp_path, seed: i
         lake.run("split")
         lake.run("services", action="run")
     assert_equal(lake, records)
-    changed(lake, buckets=3)
+    declare(lake, ({**table, "buckets": 3} for table in TABLES))
     lake.run("services", action="run", service="rescale", table="ranged")
     assert_equal(lake, records)
+
+
+@pytest.mark.slice(name="laws")
+def test_another_width_is_a_rebuild_and_ranges_come_to_a_table_without_them_by_a_new_name(spark, tmp_path):
+    """`apply` dies before and after its commit. What no rebuild can do is what docs/tables.md says instead."""
+    lake, plan = make_shop_lake(spark, tmp_path, TABLES[:2]), str(tmp_path / "plan.yaml")
+    records = random_orders(random.Random(4), 60)
+    random.Random(4).shuffle(records)
+    lake.deliver("one", records[:40])
+    lake.run("split")
+    plain, ranged = TABLES[:2]
+    declare(lake, [{**plain, **RANGES}, ranged])
+    assert lake.run("plan", output=plan).counters["impossible"] == 1
+    tables = [plain, {**ranged, "width": 4}, {**RANGES, "name": "by_id", "key": ["id"]}]
+    declare(lake, tables)
+    assert lake.run("plan", output=plan).counters["impossible"] == 0
+    for number, is_committed in ((2, False), (1, True)):  # the history's commit comes first, and is made once
+        crash = crash_at_commit("storage.replacing", number, is_committed=is_committed)
+        assert run_and_crash(lake, "apply", crash, plan=plan)
+    lake.run("apply", plan=plan)
+    assert_equal(lake, records[:40], tables[:2])
+    lake.deliver("two", records[40:])
+    lake.run("split")
+    assert_equal(lake, records, tables)
+    declare(lake, tables[1:])
+    assert lake.run("split").status == "nothing_to_do"
+    assert_equal(lake, records, tables[1:])
 
 
 def test_new_keys_touch_the_newest_range_alone(spark, tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 from bench.day_report import Day, read_day
 from bench.sizes_report import Sizes, read_sizes
 
+MET, NOT_MET = "met", "not met"
 _SMALL = 0.1
 """Ratios below this are written with one digit more."""
 _BUSY = 2
@@ -237,7 +238,7 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
 
 def verdict(value: float, aim: float, *, at_least: bool = False) -> str:
     """Whether a number is as small, or as large, as it is to be, in words."""
-    return "met" if (value >= aim if at_least else value <= aim) else "not met"
+    return MET if (value >= aim if at_least else value <= aim) else NOT_MET
 
 
 def format_figure(value: float) -> str:

@@ -11,6 +11,8 @@ from itertools import zip_longest
 from typing import Any
 
 _GAP, _NARROWEST = 2, 8
+_SHORT, _LONG = 12, 24
+"""Texts up to the first are folded last; where words have to be cut, those of more than the second come first."""
 _WIDTH: ContextVar[int | None] = ContextVar("width of tables", default=None)
 
 
@@ -47,13 +49,16 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _narrowed(widths: Sequence[int], longest: Sequence[int], is_number: Sequence[bool], most: int | None) -> list[int]:
     """Widths of columns that fit together: the widest text gives way first, numbers never.
 
-    A column is narrower than its longest word only when all others have given way as far as theirs: a name or a type
-    that is cut in two is harder to read than a sentence on one line more.
+    No word is cut while there is room for all of them: a name or a type in two parts is harder to read than a sentence
+    on one line more. Where there is not, as with a path, texts that are longer than other columns' give way first.
     """
-    narrowed = list(widths)
-    for words in (longest, [0] * len(narrowed)):
-        least = [max(_NARROWEST, word) for word in words]
-        while most is not None and _GAP + sum(narrowed) + _GAP * (len(narrowed) - 1) > most:
+    narrowed, gaps = list(widths), _GAP * len(widths)
+    if most is not None and gaps + sum(max(_NARROWEST, word) for word in longest) <= most:
+        steps = ([max(_SHORT, word) for word in longest], [max(_NARROWEST, word) for word in longest])
+    else:
+        steps = ([max(_SHORT, min(word, _LONG)) for word in longest], [_NARROWEST] * len(narrowed))
+    for least in steps:
+        while most is not None and gaps + sum(narrowed) > most:
             texts = [at for at, width in enumerate(narrowed) if not is_number[at] and width > least[at]]
             if not texts:
                 break

@@ -64,22 +64,20 @@ def check_may_trigger(request: Request, user: GetUserDep, dag_id: str) -> None:
 
 
 def may_trigger(request: Request, user: GetUserDep, dag_id: str) -> bool:
-    """The same as an answer, of a DAG that Airflow has."""
+    """Whether Airflow has the DAG and the user may start runs of it."""
     try:
         check_may_trigger(request, user, dag_id)
-        is_paused(dag_id)
     except HTTPException:
         return False
-    return True
+    return _known_dag(dag_id) is not None
 
 
 def is_paused(dag_id: str) -> bool:
     """Whether Airflow starts no run of the DAG at the moment; HTTPException with 404 when it has no such DAG."""
-    with create_session() as session:
-        dag = session.get(DagModel, dag_id)
-        if dag is None or dag.is_stale:
-            raise HTTPException(404, f"Airflow has no DAG {dag_id}")
-        return bool(dag.is_paused)
+    dag = _known_dag(dag_id)
+    if dag is None:
+        raise HTTPException(404, f"Airflow has no DAG {dag_id}")
+    return bool(dag.is_paused)
 
 
 def sign(user: GetUserDep, act: str) -> str:
@@ -107,6 +105,13 @@ def start(request: Request, user: GetUserDep, dag_id: str, trigger: Trigger) -> 
     with create_session() as session:
         run = trigger_dag_run(dag_id, body, DBDagBag(), user, session, request)
         return str(DAGRunResponse.model_validate(run, from_attributes=True).dag_run_id)
+
+
+def _known_dag(dag_id: str) -> DagModel | None:
+    """As Airflow has it; none of a DAG whose file is gone."""
+    with create_session() as session:
+        dag: DagModel | None = session.get(DagModel, dag_id)
+        return None if dag is None or dag.is_stale else dag
 
 
 def _signer() -> URLSafeTimedSerializer:

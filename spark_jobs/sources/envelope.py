@@ -6,7 +6,7 @@ of what belongs to the change itself: op, key and row images without their nulls
 part in it. Where a source's positions began again, the number of the epoch comes before the position
 (:mod:`spark_jobs.lake_spec.origins`).
 
-Messages of the connector itself are no events and are passed over: heartbeats, changes of the schema, and PostgreSQL's
+Messages of the connector itself are no events and are skipped: heartbeats, changes of the schema, and PostgreSQL's
 logical messages (op ``m``). An emptied table (op ``t``) goes to the quarantine: which rows it had, it does not say.
 """
 

@@ -1,6 +1,6 @@
 """Iceberg's part of a day does what the product does: a small history folded whole, and in two halves merged by SQL.
 
-Of 800 sales eight are deleted at the end; the halves are by a hash, so that deletes come before what they delete.
+The halves are by a hash, so that deletes come before what they delete.
 """
 
 from __future__ import annotations
@@ -9,25 +9,10 @@ import pytest
 from pyspark.sql import functions as F
 
 from bench.day_iceberg import fold_with_deletes, merge_statement, merged_values
-from bench.history import History
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.pipelines.merge.tables import merged_table
-from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.transforms.column_orders import table_columns, to_columns
-from spark_jobs.transforms.folding import fold_events
-from spark_jobs.transforms.keyed_rows import merge_rows
+from spark_jobs.transforms.column_orders import table_columns
+from tests.support.small_histories import SPEC, folded
 
 pytestmark = pytest.mark.spark
-
-SPEC = load_lake_spec(Settings().lake_spec)
-HISTORY = History(spec=SPEC, events=4000)
-
-
-@pytest.fixture(scope="module")
-def log_df(spark):
-    rows_df = HISTORY.log_rows(spark).cache()
-    yield rows_df
-    rows_df.unpersist()
 
 
 def rows_of(rows_df, table):
@@ -37,9 +22,7 @@ def rows_of(rows_df, table):
 @pytest.mark.parametrize("name", ["sales", "agents"])
 def test_folded_and_merged_rows_are_those_of_the_product(spark, log_df, name):
     table = SPEC.table(name)
-    merged = merged_table(table, SPEC, {})
-    ours_df = to_columns(merge_rows(fold_events(log_df, [merged], len(merged.columns)), None), merged)
-    expected = rows_of(ours_df, table)
+    expected = rows_of(folded(log_df, name), table)
     assert rows_of(fold_with_deletes(log_df, table), table) == expected
     is_first = F.xxhash64("event_order") % 2 == 0
     fold_with_deletes(log_df.where(is_first), table).createOrReplaceTempView("day_t")

@@ -6,32 +6,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from bench.arrivals import CORRECTIONS, ROUND_EVENTS, corrections, round_events
-from bench.history import EVENTS_A_SALE, History, month_start
+from bench.history import EVENTS_A_SALE, month_start
 from bench.stitch_peers import SALE_COLUMNS, newest_sales
-from spark_jobs.contracts.settings import Settings
-from spark_jobs.pipelines.merge.tables import merged_table
-from spark_jobs.spec_files.spec_file import load_lake_spec
-from spark_jobs.transforms.column_orders import to_columns
-from spark_jobs.transforms.folding import fold_events
-from spark_jobs.transforms.keyed_rows import merge_rows
+from tests.support.small_histories import HISTORY, SPEC, folded
 
 pytestmark = pytest.mark.spark
 
-SPEC = load_lake_spec(Settings().lake_spec)
-HISTORY = History(spec=SPEC, events=4000)
 MONTH = 7
-
-
-@pytest.fixture(scope="module")
-def log_df(spark):
-    rows_df = HISTORY.log_rows(spark).cache()
-    yield rows_df
-    rows_df.unpersist()
-
-
-def folded(events_df, table):
-    merged = merged_table(SPEC.table(table), SPEC, {})
-    return to_columns(merge_rows(fold_events(events_df, [merged], len(merged.columns)), None), merged)
 
 
 def as_set(rows_df, *columns):

@@ -1,4 +1,4 @@
-"""Many numbers as a few ranges, and texts as folders, which let files be passed over without a scope in them."""
+"""Many numbers as a few ranges, and texts as folders, by which files that hold none of the scopes are skipped."""
 
 from __future__ import annotations
 

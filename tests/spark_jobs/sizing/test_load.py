@@ -12,23 +12,8 @@ from hypothesis import strategies as st
 
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.sizing.load import Load, TableLoad, distinct
-from spark_jobs.sizing.weights import TableWeight, Weights
+from tests.support.weights import SALES, WEIGHTS
 
-SALES = TableWeight(new_rows=0.25, row_bytes=100, log_row_bytes=400)
-WEIGHTS = Weights(
-    landing=1000,
-    landing_gzip=100,
-    log=80,
-    index=40,
-    feed=3,
-    ingest_run=3,
-    ingest_event=2e-4,
-    split_run=10,
-    split_event=1e-4,
-    compaction_byte=1e-7,
-    clustering_byte=5e-7,
-    tables={"sales": SALES},
-)
 days = st.integers(1, 800)
 sizes = st.floats(0.01, 20_000)
 skews = st.floats(0, 4)

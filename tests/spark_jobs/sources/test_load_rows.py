@@ -134,7 +134,7 @@ def test_files_are_read_as_they_are_stored(tmp_path: Path, is_gzip: bool):
 
 @given(st.binary(max_size=300).filter(lambda content: not content.startswith(GZIP_MAGIC)))
 def test_whatever_the_bytes_are_every_line_is_in_some_record(content: bytes):
-    """Nothing of a file is passed over but blank lines. Damaged gzip files are found when a load is looked at."""
+    """Of a file only blank lines are skipped. Damaged gzip files are found when a load is looked at."""
     records = read(b"a\n" + content)
     texts = [each.text if each.values is None else "".join(each.values.values()) for each in records]
     kept = "".join(texts)

@@ -1,4 +1,4 @@
-"""A record is what JSON says, to the last digit, and a key given twice is never passed over.
+"""A record is what JSON says, to the last digit, and a key given twice is never accepted.
 
 The oracle is ``json.loads`` with every number as it is written. Records are made of members as a source may write them
 and as no source should: blanks where JSON has them, escapes, colons and quotes in names and texts, repeated keys.

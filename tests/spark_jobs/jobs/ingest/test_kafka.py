@@ -1,4 +1,4 @@
-"""ingest from a real broker: exactly once whatever happens to topics, and a loss is never passed over.
+"""ingest from a real broker: exactly once whatever happens to topics, and a loss is never skipped in silence.
 
 Every test has the topics of one broker for itself. Sale n is of unit 1.
 """

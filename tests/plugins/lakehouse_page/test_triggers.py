@@ -5,6 +5,7 @@ Airflow has the DAG ``fast_layer`` and no other; the lake is that of tests/suppo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ START = f"/lakes/sales/tables/{MART}/trigger/fast_layer"
 @pytest.fixture
 def dag(airflow_tables: None, tmp_path: Path) -> Iterator[str]:
     """A DAG as Airflow has it once its file was parsed; its runs go with it."""
-    from airflow.models import DagRun
+    from airflow.models import DagRun, Log
     from airflow.utils.session import create_session
     from sqlalchemy import delete
 
@@ -33,6 +34,7 @@ def dag(airflow_tables: None, tmp_path: Path) -> Iterator[str]:
     yield "fast_layer"
     with create_session() as session:
         session.execute(delete(DagRun))
+        session.execute(delete(Log))
 
 
 def runs() -> list[tuple[str, str, object]]:
@@ -42,6 +44,16 @@ def runs() -> list[tuple[str, str, object]]:
 
     with create_session() as session:
         return [(run.dag_id, str(run.triggering_user_name), run.conf) for run in session.scalars(select(DagRun))]
+
+
+def audit_log() -> list[tuple[str, str, object, object]]:
+    from airflow.models import Log
+    from airflow.utils.session import create_session
+    from sqlalchemy import select
+
+    with create_session() as session:
+        found = session.scalars(select(Log).order_by(Log.id))
+        return [(line.event, str(line.dag_id), line.owner, json.loads(str(line.extra))) for line in found]
 
 
 def signed_of(client: TestClient, path: str = START) -> str:
@@ -62,6 +74,8 @@ def test_a_run_is_started_after_a_look_at_what_it_does(page: Page, dag: str) -> 
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/dags/fast_layer/runs/manual__")
     assert runs() == [("fast_layer", "someone", {})]
+    made = {"method": "POST", "note": "from the lake page", "conf": {}}
+    assert audit_log() == [("trigger_dag_run", "fast_layer", "someone", made)]
 
 
 @pytest.mark.parametrize("forged", ["", "x", "other act", "other secret", "old"])
@@ -83,7 +97,7 @@ def test_a_form_of_another_page_starts_nothing(
     assert answer.status_code == 403
     assert "open it again" in answer.text
     assert client.post(START, follow_redirects=False).status_code == 403
-    assert runs() == []
+    assert (runs(), audit_log()) == ([], [])
 
 
 def test_who_may_not_start_runs_sees_no_way_to(page: Page, dag: str) -> None:

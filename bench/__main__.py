@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.aims import aims_section
 from bench.parts import CONTENDERS, PARTS
+from bench.processes import other_work
 from bench.race import say
 from bench.report import Conditions, Figures, render_page, to_json
 from bench.session import CORES
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = replace(Settings.from_environment(), spark_remote="")
     started_at, load_at_start = datetime.now(UTC), os.getloadavg()
     try:
-        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        with other_work() as others, tempfile.TemporaryDirectory(prefix="bench-") as folder:
             found = PARTS[options.part](options, settings, Path(folder))
     except LakehouseError as error:
         print(error, file=sys.stderr)
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cores=CORES,
         load_at_start=load_at_start,
         load_at_end=os.getloadavg(),
+        others=others["share"],
     )
     results: Path = options.results_folder
     results.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -57,6 +58,16 @@ def processor_seconds() -> Iterator[Mapping[str, float]]:
     taken["seconds"] = _processor_seconds() - before
 
 
+@contextmanager
+def other_work() -> Iterator[Mapping[str, float]]:
+    """The mapping has in ``share`` afterwards what part of all processors' time others took: processes and machines."""
+    taken: dict[str, float] = {}
+    began, busy, own = time.monotonic(), _busy_seconds(), _processor_seconds()
+    yield taken
+    others = _busy_seconds() - busy - (_processor_seconds() - own)
+    taken["share"] = max(0.0, others) / ((time.monotonic() - began) * (os.cpu_count() or 1))
+
+
 def read_mb() -> float:
     """What the processes that there are have read so far, from files, sockets and pipes."""
     texts = [text for _, text in _read_all("io", _parents())]
@@ -66,6 +77,13 @@ def read_mb() -> float:
 def _processor_seconds() -> float:
     texts = [text for _, text in _read_all("stat", _parents())]
     return sum(sum(map(int, text.rpartition(")")[2].split()[_TIMES])) for text in texts) / _TICKS
+
+
+def _busy_seconds() -> float:
+    """Of all processors, by ``/proc/stat``, what another machine on the same host took from this one included."""
+    times = [int(each) for each in Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:]]
+    user, nice, system, _idle, _waiting, irq, softirq, stolen = times[:8]
+    return (user + nice + system + irq + softirq + stolen) / _TICKS
 
 
 def _read_all(file: str, parents: Mapping[int, int]) -> Iterator[tuple[int, str]]:

@@ -13,8 +13,8 @@ from bench.sizes_report import Sizes, read_sizes
 MET, NOT_MET = "met", "not met"
 _SMALL = 0.1
 """Ratios below this are written with one digit more."""
-_BUSY = 2
-"""Load for each core from which on other work had a good part of the machine: nothing of the part has begun yet."""
+_MUCH = 0.1
+"""Of the processors' time, from which on other work had a part of the machine that is seen in seconds."""
 _SHARED = " **The machine was shared with other work: seconds are too many, ratios and counts are what to look at.**"
 
 
@@ -26,6 +26,8 @@ class Conditions:
     cores: int
     load_at_start: Sequence[float]
     load_at_end: Sequence[float]
+    others: float | None = None
+    """Of all processors' time meanwhile, what other processes took; None in results of before it was measured."""
 
     def describe(self) -> str:
         """One line for the page."""
@@ -33,7 +35,9 @@ class Conditions:
             f"Started {self.started_at} on {self.cores} cores; load average (1, 5, 15 minutes) at the start "
             f"{_loads(self.load_at_start)}, at the end {_loads(self.load_at_end)}."
         )
-        return line + (_SHARED if self.load_at_start[0] > _BUSY * self.cores else "")
+        if self.others is None:
+            return line
+        return f"{line} Other work took {self.others:.0%} of the processors." + (_SHARED if self.others > _MUCH else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

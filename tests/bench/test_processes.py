@@ -6,8 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-from bench.processes import memory_mb, peak_memory_mb, processor_seconds, read_mb
+import pytest
+
+from bench import processes
+from bench.processes import memory_mb, other_work, peak_memory_mb, processor_seconds, read_mb
 
 WORK = "sum(i * i for i in range(3_000_000))"
 WAIT = "import time; time.sleep(0.5)"
@@ -20,6 +24,24 @@ def test_the_work_of_a_child_that_has_ended_is_counted_and_waiting_is_none():
             subprocess.run([sys.executable, "-S", "-c", program], check=True)
         found.append(taken["seconds"])
     assert found[0] > found[1]
+
+
+def test_what_others_took_is_all_work_but_that_of_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_busy_seconds", iter((100.0, 130.0)).__next__)
+    monkeypatch.setattr(processes, "_processor_seconds", iter((5.0, 15.0)).__next__)
+    monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=iter((1000.0, 1020.0)).__next__))
+    monkeypatch.setattr(processes.os, "cpu_count", lambda: 2)
+    with other_work() as taken:
+        pass
+    assert taken == {"share": 0.5}
+
+
+def test_the_work_of_all_processors_has_that_of_children_in_it() -> None:
+    before = processes._busy_seconds()
+    with processor_seconds() as own, other_work() as others:
+        subprocess.run([sys.executable, "-S", "-c", WORK], check=True)
+    assert processes._busy_seconds() - before > own["seconds"] / 2 > 0
+    assert 0 <= others["share"] <= 1
 
 
 def test_memory_has_that_of_children_in_it():

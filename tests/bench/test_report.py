@@ -47,8 +47,10 @@ def page_of(*found: Found) -> str:
 
 
 def test_a_machine_that_others_used_is_noted():
-    assert "shared" not in CONDITIONS.describe()
-    busy = replace(CONDITIONS, load_at_start=(9.0, 0.2, 0.3)).describe()
+    """The load at the start is that of the part before as well."""
+    assert "ther work" not in replace(CONDITIONS, load_at_start=(9.0, 0.2, 0.3)).describe()
+    assert replace(CONDITIONS, others=0.03).describe().endswith(" Other work took 3% of the processors.")
+    busy = replace(CONDITIONS, others=0.2).describe()
     assert busy.endswith(
         "**The machine was shared with other work: seconds are too many, ratios and counts are what to look at.**"
     )

@@ -92,14 +92,14 @@ bench:  ## time the main workload beside other engines, and what else has an aim
 	$(JAVA) $(VENV)/python -m bench mirrors --warm-ups 1 --rounds 2 --alone 10
 	$(JAVA) $(VENV)/python -m bench found --warm-ups 1 --rounds 3
 	$(JAVA) $(VENV)/python -m bench stitch --warm-ups 1 --rounds 3
-	$(JAVA) $(VENV)/python -m bench slow --warm-ups 0 --rounds 2
-	$(JAVA) $(VENV)/python -m bench day --batches 72
+	$(JAVA) $(VENV)/python -m bench slow --warm-ups 1 --rounds 2
+	$(JAVA) $(VENV)/python -m bench day --batches 48
 	$(JAVA) $(VENV)/python -m bench safety --rounds 21
 	$(JAVA) $(VENV)/python -m bench gate
 	$(JAVA) $(VENV)/python -m bench suites --warm-ups 2 --rounds 5
 	$(JAVA) $(VENV)/python -m bench sizes
 	$(JAVA) $(VENV)/python -m bench catalogs --warm-ups 1 --rounds 5
-	$(JAVA) $(VENV)/python -m bench dashboard --batches 48
+	$(JAVA) $(VENV)/python -m bench dashboard --batches 24
 	$(JAVA) $(VENV)/python -m bench cluster --warm-ups 1 --rounds 2 --events 2000000
 	$(JAVA) $(VENV)/python -m bench airflow --warm-ups 1 --rounds 4
 	$(JAVA) $(VENV)/python -m bench dags

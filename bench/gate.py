@@ -97,5 +97,7 @@ def _rule(spec: LakeSpec, table: str, column: str) -> Expectation:
 
 
 def _count(_gates: Gates, changed_df: DataFrame, _tables: Sequence[MergedTable]) -> GateOutcome:
-    rows = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
-    return GateOutcome(metadata={row[TABLE]: {QUALITY_KEY: to_metadata({"written": row[_ROWS]}, ())} for row in rows})
+    counted = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
+    rows = {row[TABLE]: row[_ROWS] for row in counted}
+    metadata = {name: {QUALITY_KEY: to_metadata({"written": count}, ())} for name, count in rows.items()}
+    return GateOutcome(rows=rows, metadata=metadata)

@@ -41,7 +41,7 @@ class GateOutcome:
     ``rows`` is how many changed, of each table.
     """
 
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int]
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
     blocked: Exception | None = None

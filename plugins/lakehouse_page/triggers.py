@@ -112,7 +112,7 @@ def start(request: Request, user: GetUserDep, dag_id: str, trigger: Trigger) -> 
 
 
 def _write_to_audit_log(user: GetUserDep, dag_id: str, conf: Mapping[str, Any]) -> None:
-    """What the route's ``action_logging`` writes, before anything is started: that reads a JSON body, a form has none."""
+    """What the route's ``action_logging`` writes before it starts anything; that reads a JSON body, a form has none."""
     name = user.get_name()
     extra = json.dumps({"method": "POST", "note": _NOTE, "conf": conf})
     event = trigger_dag_run.__name__

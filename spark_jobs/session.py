@@ -60,6 +60,8 @@ def build_session_options(settings: Settings, environ: Mapping[str, str] = os.en
         "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
         "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+        # Hudi's upsert fails on an array that holds a null when lists have two levels, which is parquet-avro's default.
+        "spark.hadoop.parquet.avro.write-old-list-structure": "false",
         # Seven tables make more kinds of generated code than the default keeps; compiling it again costs seconds a run.
         "spark.sql.codegen.cache.maxEntries": "5000",
         # Hudi's incremental reader turns vectorized reading off for the session while a plan is being carried out; a

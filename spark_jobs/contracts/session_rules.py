@@ -30,6 +30,7 @@ FIXED = frozenset(
         "spark.hadoop.fs.s3a.endpoint",
         "spark.hadoop.fs.s3a.endpoint.region",
         "spark.hadoop.fs.s3a.path.style.access",
+        "spark.hadoop.parquet.avro.write-old-list-structure",
         "spark.kryo.registrator",
         "spark.scheduler.mode",
         "spark.serializer",

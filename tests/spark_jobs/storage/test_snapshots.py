@@ -33,9 +33,10 @@ COLUMNS = (
     "array(timestamp_micros(17000000001234 + n)) AS moments",
     "array(date_from_unix_date(int(n)), date'2026-01-01') AS dates",
     "array(n > 50) AS flags",
-    "array(n, if(n < 0, null, n)) AS doubtful",
+    "array(n, if(n % 2 = 0, null, n)) AS doubtful",
+    "array(null, named_struct('at', n, 'by', if(n % 2 = 0, null, 'a'))) AS structs",
 )
-"""Arrays among them: of the last one alone elements may be null by its type; Hudi merges no array that has one."""
+"""Arrays among them: of the last two alone elements may be null by their type, and some are."""
 DAYS = [f"2026-01-0{day}" for day in range(1, 5)]
 
 
@@ -142,6 +143,24 @@ def test_whatever_happens_to_a_log_its_files_have_the_rows_or_hudi_reads_them(
         assert_same(spark, timeline, timeline.writes[-1].time)
         assert_same(spark, timeline, rng.choice(timeline.writes).time, "2026-01-01")
     assert len(hudis) < 2 * len(steps)
+
+
+def test_rows_with_arrays_of_two_levels_are_merged(spark: SparkSession, tmp_path: Path, hudis: list[str]) -> None:
+    """Upserts of earlier releases wrote those, where no element was null."""
+    levels, hadoop = "parquet.avro.write-old-list-structure", spark._jsc.hadoopConfiguration()
+    table = RealTable(spark, Settings(base_path=str(tmp_path)), "day", random.Random(2), ["array(n, n + 1) AS numbers"])
+    hadoop.set(levels, "true")
+    try:
+        table.upsert()
+        table.upsert()
+    finally:
+        hadoop.set(levels, "false")
+    table.columns = ["array(n, if(n % 2 = 0, null, n)) AS numbers"]
+    table.upsert()
+    table.upsert()
+    for write in table.timeline.writes:
+        assert_same(spark, table.timeline, write.time)
+    assert hudis == []
 
 
 def test_an_array_of_arrays_without_nulls_is_hudis(spark: SparkSession, tmp_path: Path, hudis: list[str]) -> None:

@@ -30,7 +30,7 @@ def test_what_others_took_is_all_work_but_that_of_children(monkeypatch: pytest.M
     monkeypatch.setattr(processes, "_busy_seconds", iter((100.0, 130.0)).__next__)
     monkeypatch.setattr(processes, "_processor_seconds", iter((5.0, 15.0)).__next__)
     monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=iter((1000.0, 1020.0)).__next__))
-    monkeypatch.setattr(processes.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     with other_work() as taken:
         pass
     assert taken == {"share": 0.5}

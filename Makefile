@@ -76,10 +76,9 @@ test-all: test  ## everything: `make test`, then all slices of the slow tests to
 test-report: setup  ## where the time of the last test run went, by level, module and test; servers and sessions started
 	@$(VENV)/python -m tests.run report
 
-# Minutes of each part on two quiet cores, about two hours in all. Those with a tilde are estimates from rounds of earlier
-# runs: w1 8, growth ~5, batches 4, memory ~5, landing 3, first-load ~8, kafka ~6, mirrors ~6, found ~5, stitch ~20 (30
-# million events), slow ~10, day ~16, safety 1, gate ~2, suites ~2, sizes 6, catalogs ~2, dashboard ~5, cluster ~7,
-# airflow 8, dags and overview 2.
+# Minutes of each part on two quiet cores: w1 10, growth 5, batches 4, memory 3, landing 3, first-load 5, kafka 5,
+# mirrors 5, found 6, stitch 9, slow 13, day 15, safety 1, gate 1, suites 1, sizes 2, catalogs 1, dashboard 4, cluster 8,
+# airflow 4, dags and overview 1.
 bench:  ## time the main workload beside other engines, and what else has an aim (about two hours); results go to bench/results/
 	@$(PYTHON) -m local_stack setup --bench
 	$(JAVA) $(VENV)/python -m bench w1 --warm-ups 4 --rounds 30 --contenders ours iceberg-mor delta-dv parquet

@@ -73,6 +73,7 @@ def test_a_run_leads_to_its_sources_and_to_what_was_held_back(page: Page, tmp_pa
     text = " ".join(get(page(), f"/lakes/sales/tables/units/{RUN}").split())
     assert f"after {minute(1)}, up to {minute(3)}" in text
     assert "3 rows added" in text
+    assert re.search(r"files with [\d.]+ \w+ in \d+\.\d s\.</p>", text)
     assert f"tables/sales/{minute(4)}" in text
     assert "customers</a> is held since" in text
     assert "2 records went to the quarantine" in " ".join(

@@ -83,10 +83,10 @@ def build(
 def wrong_entries(cls: Any, values: Mapping[str, Any], what: str, written: Collection[Any]) -> Iterator[ContractError]:
     """Entries that the dataclass does not know, misses, or wants of another type; ``written`` are those of the file."""
     known = {field.name: field for field in fields(cls) if field.init}
-    meant = misspelt(cls, written)
+    meant, names = misspelt(cls, written), ", ".join(sorted(known))
     for name in sorted(set(values) - set(known), key=str):
         way = f"write {meant[name]}; known" if name in meant else "take it out; known"
-        yield ContractError(f"{what}: unknown entries {show_all([name])}; {way} are {sorted(known)}", at=(name,))
+        yield ContractError(f"{what}: unknown entries {show_all([name])}; {way} are {names}", at=(name,))
     for name, field in known.items():
         if name not in values and _is_required(field) and name not in meant.values():
             yield ContractError(f"{what}: missing 1 required keyword-only argument: {name!r}; add the entry {name}")

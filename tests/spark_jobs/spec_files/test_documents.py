@@ -69,7 +69,7 @@ def test_each_entry_is_built_on_its_own_and_reported_with_its_line(tmp_path: Pat
     assert kept.places == {number: DocumentPlace(file=str(path), line=line) for number, line in enumerate((2, 3, 5))}
     assert [placed_text(error).removeprefix(f"{path}:") for error in found.errors] == [
         "4: thing: size is 'huge'; give a whole number",
-        "6: thing: unknown entries ['sizes']; write size; known are ['name', 'size']",
+        "6: thing: unknown entries ['sizes']; write size; known are name, size",
         "7: a thing must be a mapping of names to values; write a line name: value for each",
         "8: thing: missing 1 required keyword-only argument: 'name'; add the entry name",
     ]

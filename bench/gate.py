@@ -15,12 +15,12 @@ from bench.race import compare, load, run_rounds
 from bench.report import Race
 from bench.session import CORES, open_bench_session
 from bench.workload import Workload
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.expectations import Action, Expectation, Kind
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.lake_spec.tables import ColumnType
 from spark_jobs.pipelines.merge.gates import GateOutcome, Gates
-from spark_jobs.quality.verdicts import QUALITY_KEY, to_metadata
 from spark_jobs.spec_files.spec_file import load_lake_spec
 from spark_jobs.transforms.keyed_rows import TABLE, MergedTable
 
@@ -98,6 +98,7 @@ def _rule(spec: LakeSpec, table: str, column: str) -> Expectation:
 
 def _count(_gates: Gates, changed_df: DataFrame, _tables: Sequence[MergedTable]) -> GateOutcome:
     counted = changed_df.groupBy(TABLE).agg(F.count("*").alias(_ROWS)).collect()
-    rows = {row[TABLE]: row[_ROWS] for row in counted}
-    metadata = {name: {QUALITY_KEY: to_metadata({"written": count}, ())} for name, count in rows.items()}
-    return GateOutcome(rows=rows, metadata=metadata)
+    passed = GateOutcome(rows={row[TABLE]: RowCounts(upserted=row[_ROWS]) for row in counted})
+    for name, rows in passed.rows.items():
+        passed.let_pass(name, rows.total, ())
+    return passed

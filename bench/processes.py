@@ -60,7 +60,10 @@ def processor_seconds() -> Iterator[Mapping[str, float]]:
 
 @contextmanager
 def other_work() -> Iterator[Mapping[str, float]]:
-    """The mapping has in ``share`` afterwards what part of all processors' time others took: processes and machines."""
+    """The mapping has in ``share`` afterwards what part of all processors' time others took: processes and machines.
+
+    A process that this one started is another's once the one between them has ended.
+    """
     taken: dict[str, float] = {}
     began, busy, own = time.monotonic(), _busy_seconds(), _processor_seconds()
     yield taken

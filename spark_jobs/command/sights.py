@@ -95,10 +95,10 @@ def run_lines(seen: RunOverview) -> Iterator[str]:
     yield from _part(
         "read", ("source", "after", "up to"), [(e.source, e.after or "the beginning", e.up_to) for e in seen.read]
     )
-    written = [
-        (each.table, each.instant, each.added, each.changed, each.removed) for each in (seen.commit, *seen.beside)
-    ]
-    yield from _part("wrote", ("table", "instant", "added", "changed", "removed"), written)
+    written = [seen.commit, *seen.beside]
+    kinds = ["added", "changed", "removed", *(["upserted"] if any(each.upserted for each in written) else [])]
+    rows = [(each.table, each.instant, *(getattr(each, kind) for kind in kinds)) for each in written]
+    yield from _part("wrote", ("table", "instant", *kinds), rows)
     if outcome := seen.commit.outcome:
         yield from _part("its gate", ("rows", "number"), list(outcome.rows.items()))
         failed = [(each.expectation, each.observed, str(each.outcome)) for each in outcome.not_held]

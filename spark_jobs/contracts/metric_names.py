@@ -161,8 +161,8 @@ ROWS = Metric(
     name="lakehouse_rows_total",
     kind=MetricKind.COUNTER,
     labels=(*_TABLE, "outcome"),
-    help="rows of commits: added, changed and removed by them, and what their gates counted: read, duplicates, "
-    "quarantined and others",
+    help="rows of commits: added, changed and removed by them, upserted where a commit does not say which, and what "
+    "their gates counted: read, duplicates, quarantined and others",
 )
 COMMITS = Metric(
     name="lakehouse_commits_total",

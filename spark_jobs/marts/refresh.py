@@ -36,11 +36,12 @@ from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.cells import AFTER, changed_rows, difference, is_reshaped, rows_after, visible_changes
+from spark_jobs.transforms.row_counts import IS_THERE, WAS_THERE, count_rows, row_counts, rows_of_difference
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 BYTES_A_TASK = 32 * 1024 * 1024
 """Of what a full refresh reads, as files have it, for each task of a shuffle: some 400,000 events of the log."""
-_IS_THERE, _ROWS = "__is_there", "__rows"
+_ROWS = "__rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,8 +200,7 @@ class Refresh:
         Raises:
             GateStoppedError: the rows break what is expected of the mart; nothing was written.
         """
-        is_there = F.col(AFTER).isNotNull().alias(_IS_THERE)
-        quality = self._audit(difference_df.select(f"{AFTER}.*", is_there))
+        quality = self._audit(rows_of_difference(difference_df))
         if quality is None and not (self.definition_changes and is_reshaped(difference_df, self.stored())):
             return self.unchanged()
         outcome = self.commit_difference(difference_df, {**self.metadata, **(quality or {}), **(notes or {})})
@@ -210,15 +210,16 @@ class Refresh:
     def _audit(self, rows_df: DataFrame) -> dict[str, str] | None:
         """Run the gate on rows that are about to be committed; metadata for the commit, or None without rows."""
         gate = Gate.of(self.context.spec, self.mart.name)
-        aggregates = gate.aggregates(rows_df.schema, of=F.col(_IS_THERE))
-        row = rows_df.agg(F.count("*").alias(_ROWS), *aggregates).first()
+        counts = [F.count("*").alias(_ROWS), *count_rows(F.col(WAS_THERE), F.col(IS_THERE))]
+        row = rows_df.agg(*counts, *gate.aggregates(rows_df.schema, of=F.col(IS_THERE))).first()
         facts = row.asDict() if row else {_ROWS: 0}
         if not facts[_ROWS]:
             return None
         run, name = self.context, self.mart.name
         passed = let_pass({name: gate.judge(facts)}, job=run.job, clock=run.clock, settings=self.context.settings)
         self.verdicts.extend(passed[name])
-        return {QUALITY_KEY: to_metadata({"written": facts[_ROWS]}, passed[name])}
+        quality = {QUALITY_KEY: to_metadata({"written": facts[_ROWS]}, passed[name])}
+        return {**quality, **row_counts(facts).to_metadata()}
 
     def commit_difference(self, difference_df: DataFrame, metadata: Mapping[str, str]) -> TableOutcome:
         """Commit a difference, with the changes it makes for those who read the mart.
@@ -253,7 +254,7 @@ class Refresh:
 
         Without rows nothing is committed, unless there were some. Raises as :meth:`write` does.
         """
-        quality = self._audit(rows_df.withColumn(_IS_THERE, F.lit(True)))
+        quality = self._audit(rows_df.withColumns({WAS_THERE: F.lit(False), IS_THERE: F.lit(True)}))
         if quality is None and not is_full:
             return self.unchanged()
         form = StorageForm.REPLACED if is_full else StorageForm.APPENDED

@@ -11,6 +11,7 @@ from dataclasses import replace
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.instants import Instant
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.row_counts import ROW_COUNTS_KEY
 from spark_jobs.lake_spec.marts import CELL_ID, MartSpec
 from spark_jobs.marts.definitions import CLOCK, DECLARED, DEFINITION
 from spark_jobs.marts.engine import Engine
@@ -24,7 +25,7 @@ from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
 from spark_jobs.storage.writer import OWN_KEYS
 from spark_jobs.transforms.cells import is_reshaped
 
-_OF_ONE_COMMIT = (CHANGES_KEY, COLUMNS_KEY, REBUILT, KEY_BEFORE)
+_OF_ONE_COMMIT = (CHANGES_KEY, COLUMNS_KEY, REBUILT, KEY_BEFORE, ROW_COUNTS_KEY)
 _NOT_CARRIED = frozenset({*OWN_KEYS, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
 
 

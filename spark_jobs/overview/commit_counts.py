@@ -19,6 +19,7 @@ from spark_jobs.storage.timeline_steps import steps_of
 
 _WRITTEN = "written"
 """Of what a gate counts: the rows that the commit's own statistics have too."""
+_OUTCOMES = ("added", "changed", "removed", "upserted")
 _Steps = frozenset[tuple[Instant, str]]
 
 
@@ -60,7 +61,7 @@ class CommitCounts:
         for kind in (CommitKind.WRITE, CommitKind.SERVICE):
             for metric in (names.COMMITS, names.BYTES_WRITTEN, names.COMMIT_SECONDS):
                 self._counts[metric, (table, kind.value)] += 0
-        for outcome in ("added", "changed", "removed"):
+        for outcome in _OUTCOMES:
             self._counts[names.ROWS, (table, outcome)] += 0
 
     def _count(self, commit: CommitOverview) -> None:
@@ -70,7 +71,7 @@ class CommitCounts:
         self._counts[names.COMMIT_SECONDS, labels] += commit.seconds or 0.0
         if commit.kind is not CommitKind.WRITE:
             return
-        rows = {"added": commit.added, "changed": commit.changed, "removed": commit.removed}
+        rows = {outcome: getattr(commit, outcome) for outcome in _OUTCOMES}
         counted = commit.outcome.rows if commit.outcome else {}
         rows |= {name: count for name, count in counted.items() if name != _WRITTEN}
         for outcome, count in rows.items():

@@ -78,7 +78,7 @@ def _commit(
         kind = _kind_of_pending(timeline, step)
         return CommitOverview(table=timeline.table, instant=step.time, action=step.action, state=step.state, kind=kind)
     metadata, service = timeline.metadata(write), timeline.service_of(write)
-    added, changed, removed = timeline.rows_by_kind(write)
+    rows = timeline.row_counts(write)
     has_time = write.time > timeline.moved_up_to and write.time not in misdated
     return CommitOverview(
         table=timeline.table,
@@ -91,9 +91,10 @@ def _commit(
         task=parse_task(metadata.get(TASK_KEY)),
         service=service,
         operation=timeline.operation_of(write),
-        added=added,
-        changed=changed,
-        removed=removed,
+        added=rows.added,
+        changed=rows.changed,
+        removed=rows.removed,
+        upserted=rows.upserted,
         bytes=timeline.bytes_written(write),
         files=len(timeline.files_written(write)),
         seconds=_seconds(write) if has_time else None,

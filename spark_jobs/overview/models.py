@@ -170,8 +170,9 @@ class CommitOverview:
 
     ``run`` is the key that its write has, ``clock`` that of the run where a commit names it. ``task`` is the one of
     Airflow that wrote it; None from a shell, of services, and of commits from before they named it. ``service`` names
-    the table service. ``seconds`` is from its instant to the time of its file, None where files have lost their times.
-    ``read`` are the checkpoints of its sources, ``outcome`` the counts and results of its gate.
+    the table service. Rows are counted as in :class:`spark_jobs.contracts.row_counts.RowCounts`. ``seconds`` is from
+    its instant to the time of its file, None where files have lost their times. ``read`` are the checkpoints of its
+    sources, ``outcome`` the counts and results of its gate.
     """
 
     table: str
@@ -187,6 +188,7 @@ class CommitOverview:
     added: int = 0
     changed: int = 0
     removed: int = 0
+    upserted: int = 0
     bytes: int = 0
     files: int = 0
     seconds: float | None = None
@@ -195,8 +197,8 @@ class CommitOverview:
 
     @property
     def rows(self) -> int:
-        """Rows that it added, changed or removed."""
-        return self.added + self.changed + self.removed
+        """Rows that it added, changed, removed or upserted."""
+        return self.added + self.changed + self.removed + self.upserted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 from spark_jobs.contracts.errors import TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING, END, Instant, InstantRange
 from spark_jobs.contracts.lake_errors import CommitTimesError
+from spark_jobs.contracts.row_counts import ROW_COUNTS_KEY, RowCounts
 from spark_jobs.storage.commit_times import MOVED, CompletedWrite, find_misdated
 from spark_jobs.storage.filesystem import Filesystem
 
@@ -21,6 +22,7 @@ _PLANS = frozenset({"compaction", "replacecommit"})
 SERVICE_KEY = "lakehouse.service"
 """In the metadata of a commit that a service of the project made, not one of Hudi."""
 _ROW_COUNTS = ("numInserts", "numUpdateWrites", "numDeletes")
+_COUNTED_KEY = f"lakehouse.{ROW_COUNTS_KEY}"
 _FILE = re.compile(r"^(?P<time>\d{17})\.(?:(?P<action>[a-z]+)(?:\.(?P<state>requested|inflight))?)$")
 
 
@@ -175,10 +177,21 @@ class Timeline:
         there = (rows for key, (time, rows) in newest.items() if self.replaced_groups.get(key, BEGINNING) <= time)
         return None if self.is_archived else sum(there)
 
-    def rows_by_kind(self, write: CompletedWrite) -> tuple[int, int, int]:
-        """Rows the commit added, changed and removed, by its own statistics."""
-        added, changed, removed = (self._sum_of_files(write, (name,)) for name in _ROW_COUNTS)
-        return added, changed, removed
+    def row_counts(self, write: CompletedWrite) -> RowCounts:
+        """Rows the commit added, changed and removed: by its writer where that counted them, else by its statistics.
+
+        Hudi counts a row that an upsert puts into a log file as changed, without knowing whether it was there.
+        """
+        if counted := self.metadata(write).get(_COUNTED_KEY):
+            return RowCounts.from_json(counted)
+        counts = dict.fromkeys(("added", "changed", "removed", "upserted"), 0)
+        for files in (self._content(write).get("partitionToWriteStats") or {}).values():
+            for stat in files:
+                is_base = str(stat.get("path")).endswith(".parquet")
+                counts["added"] += int(stat.get("numInserts") or 0)
+                counts["changed" if is_base else "upserted"] += int(stat.get("numUpdateWrites") or 0)
+                counts["removed"] += int(stat.get("numDeletes") or 0)
+        return RowCounts(**counts)
 
     def operation_of(self, write: CompletedWrite) -> str:
         """Hudi's name of what the commit did, in lower case, such as ``upsert``; "" when it does not say."""

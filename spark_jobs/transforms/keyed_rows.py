@@ -28,6 +28,8 @@ TABLE, KEY = "table", "key"
 SLOT_TYPE = "struct<order:string,value:string>"
 STORED = "stored"
 """A column beside the keyed row: what of it was stored, ``struct<row_order, slot_0, …>`` with values alone, or null."""
+WAS_LIVE = "__was_live"
+"""A column beside the merged row: whether the stored row was live, or null when its key had no row."""
 _LIFE = (ROW_ORDER, DELETED_ORDER)
 _IS_STORED, _STORED = "__is_stored", "__stored"
 
@@ -89,6 +91,8 @@ def newest_rows(rows_df: DataFrame, by: Sequence[str] = (TABLE, KEY)) -> DataFra
 def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, *, keep_stored: Collection[str] = ()) -> DataFrame:
     """Keyed rows laid over what is stored; only those that differ from it, and nothing in them older than a delete.
 
+    Each comes with ``WAS_LIVE``.
+
     Args:
         rows_df: keyed rows, one per table and key.
         stored_df: stored keyed rows, at least those with a key among ``rows_df``; or None. Several rows of one key
@@ -99,7 +103,8 @@ def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, *, keep_stored: 
     parts = _parts(rows_df)
     if stored_df is None:
         now = _without_void(parts)
-        return rows_df.select(TABLE, KEY, *now, *_kept(parts, now, F.lit(False), keep_stored))
+        was_live = F.lit(None).cast("boolean").alias(WAS_LIVE)
+        return rows_df.select(TABLE, KEY, *now, was_live, *_kept(parts, now, F.lit(False), keep_stored))
     both_df = rows_df.select(TABLE, KEY, *parts, F.lit(False).alias(_IS_STORED)).unionByName(
         stored_df.select(TABLE, KEY, *parts, F.lit(True).alias(_IS_STORED))
     )
@@ -111,7 +116,8 @@ def merge_rows(rows_df: DataFrame, stored_df: DataFrame | None, *, keep_stored: 
     same = [_order_of(part, a).eqNullSafe(_order_of(part, b)) for part, a, b in zip(parts, now, before, strict=True)]
     is_same = reduce(operator.and_, same, F.col(_IS_STORED))
     kept = _kept(parts, before, F.col(_IS_STORED), keep_stored)
-    return merged_df.where(~is_same).select(TABLE, KEY, *now, *kept)
+    was_live = F.when(F.col(_IS_STORED), before[parts.index(ROW_ORDER)].isNotNull()).alias(WAS_LIVE)
+    return merged_df.where(~is_same).select(TABLE, KEY, *now, was_live, *kept)
 
 
 def slot(order: Column, value: Column) -> Column:

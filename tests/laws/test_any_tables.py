@@ -5,8 +5,9 @@ table at the source, shards, a pattern and a load, each with random words. Then 
 each, and how that is delivered (tests.support.any_events): in any order, some of it again, in several parts, by runs
 that die (tests.support.crashes) and are repeated or left to the next part, with services between them, a row index
 that is lost, and runs for some of the tables. In the end both jobs run until nothing is left. Then every table, as
-readers see it in Spark and as the Rust reader reads it, and all versions of its rows equal the oracle. One more run
-commits nothing, and a backfill of all days changes no row.
+readers see it in Spark and as the Rust reader reads it, and all versions of its rows equal the oracle; and the rows
+that its commits say they added, without those they removed, are as many as it has. One more run commits nothing, and a
+backfill of all days changes no row.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contracts.arguments import Interval
 from spark_jobs.storage.segment_index import FOLDER
+from spark_jobs.storage.timeline import Timeline
 from tests.support.any_events import AnyEvent, draw_events, key_names, row_changes, rows_of
 from tests.support.any_tables import LOAD, OTHERS, AnyLake, AnyTable, draw_lake
 from tests.support.crashes import CRASHES, crash_at_commit, run_and_crash
@@ -105,9 +107,20 @@ def assert_equal(lake: ShopLake, drawn: AnyLake, events: Sequence[AnyEvent]) -> 
         by_spark = [row.asDict() for row in lake.spark.table(table.name).collect()]
         for reader, rows in (("Spark", by_spark), ("Rust", live_rows(lake, table))):
             assert ordered(filled(rows, names)) == wanted, f"{table.name} by {reader}"
+        assert rows_added(lake, table) in (None, len(wanted)), f"{table.name} by its commits"
         if table.history:
             assert versions(lake, table, names) == expected_versions(table, events), f"versions of {table.name}"
     assert {bytes(row["raw"]) for row in lake.rows("any_quarantine")} == {*BROKEN}
+
+
+def rows_added(lake: ShopLake, table: AnyTable) -> int | None:
+    """How many rows its commits added and no other removed; None for a table that was written again as a whole."""
+    timeline = Timeline(table=table.name, path=lake.path(table.name))
+    writes = [write for write in timeline.writes if not timeline.service_of(write)]
+    counts = [timeline.row_counts(write) for write in writes]
+    assert not sum(each.upserted for each in counts), f"{table.name}: it is not known which rows are new"
+    is_rewritten = any(write.action == "replacecommit" for write in writes)
+    return None if is_rewritten else sum(each.added - each.removed for each in counts)
 
 
 def versions(lake: ShopLake, table: AnyTable, names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
@@ -182,7 +183,8 @@ def commit_rejections(context: AnyContext, rejections_df: DataFrame, timeline: T
         contents = int(new_df.count())  # over Spark Connect it is a number of numpy
         if not contents:
             return TableOutcome(table=table, instant=timeline.last, rows=0, is_committed=False), 0
-        done = commit(new_df, quarantine_layout(context.spec), metadata={}, settings=context.settings)
+        metadata = RowCounts(added=contents).to_metadata()
+        done = commit(new_df, quarantine_layout(context.spec), metadata=metadata, settings=context.settings)
     return TableOutcome(table=table, instant=done.instant, rows=done.rows, is_committed=True), contents
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contracts.quarantine import DECIDED_KEY, Attempt, Decisions, State
 from spark_jobs.contracts.rejections import IGNORED, Reason
 from spark_jobs.contracts.results import TableOutcome
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.specs import LakeSpec
 from spark_jobs.pipelines.account import check_balance
@@ -170,7 +171,7 @@ def commit_marks(
     What was ``decided`` about them is in the commit, so that a restore knows what it takes back.
     """
     check_still(timeline)
-    metadata = {DECIDED_KEY: decided.to_json()}
+    metadata = {DECIDED_KEY: decided.to_json(), **RowCounts(changed=wanted).to_metadata()}
     done = commit(rows_df, quarantine_layout(spec), metadata=metadata, settings=settings)
     check_balance(spec.quarantine, {"read": wanted, "marked": done.rows})
     return TableOutcome(table=spec.quarantine, instant=done.instant, rows=done.rows, is_committed=True)

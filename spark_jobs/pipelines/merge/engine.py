@@ -58,7 +58,7 @@ from spark_jobs.storage.timeline import Timeline
 from spark_jobs.storage.writer import commit, fit_layout
 from spark_jobs.transforms.changes import to_changes
 from spark_jobs.transforms.folding import fold_events
-from spark_jobs.transforms.keyed_rows import STORED, TABLE, MergedTable, merge_rows, slot_names, width_of
+from spark_jobs.transforms.keyed_rows import STORED, TABLE, WAS_LIVE, MergedTable, merge_rows, slot_names, width_of
 from spark_jobs.transforms.packed import key_hash, pack_rows, unpack_rows
 from spark_jobs.transforms.stored_rows import to_stored
 
@@ -234,17 +234,17 @@ class Merge:
                     return self._write(passed_df, table, timelines[table.name], metadata[table.name], table.name in fed)
 
                 # What takes longest is begun first: at the end it would be at work alone.
-                longest = sorted(written, key=lambda table: passed.rows[table.name], reverse=True)
+                longest = sorted(written, key=lambda table: passed.rows[table.name].total, reverse=True)
                 with ThreadPoolExecutor(self.context.settings.write_threads) as threads:
                     first = threads.map(write, [table for table in longest if table.name in fed])
-                    rows_df = pack_rows(passed_df.drop(STORED))
+                    rows_df = pack_rows(passed_df.drop(STORED, WAS_LIVE))
                     layer = threads.submit(index.write_layer, rows_df, most=count * rows_an_event(tables))
                     outcomes = [*threads.map(write, [table for table in longest if table.name not in fed]), *first]
                 done = {each.table: each.instant or NO_INSTANT for each in outcomes if each}
                 if len(done) == len(written):
                     index.accept(layer.result(), done)
                 elif done:  # the layer has rows of a table that it has not
-                    done_df = changed_df.where(F.col(TABLE).isin(*done)).drop(STORED)
+                    done_df = changed_df.where(F.col(TABLE).isin(*done)).drop(STORED, WAS_LIVE)
                     index.accept(index.write_layer(pack_rows(done_df)), done)
 
     def _write(

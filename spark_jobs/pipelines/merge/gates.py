@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from spark_jobs.context import AnyContext
 from spark_jobs.contracts.errors import ContractError
 from spark_jobs.contracts.job_errors import GateStoppedError
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.lake_spec.expectations import Expectation, Kind
 from spark_jobs.lake_spec.table_spec import IS_DELETED, ROW_ORDER
 from spark_jobs.quality.gate import Gate, judge_rows
@@ -25,6 +26,7 @@ from spark_jobs.quality.holds import let_pass
 from spark_jobs.quality.verdicts import QUALITY_KEY, Outcome, Verdict, describe_verdicts, to_metadata
 from spark_jobs.sql_analysis.mirror_expectations import TableExpectations
 from spark_jobs.transforms.keyed_rows import KEY, TABLE, MergedTable, slot_names, width_of
+from spark_jobs.transforms.row_counts import count_merged, row_counts
 from spark_jobs.transforms.row_orders import to_rows
 from spark_jobs.transforms.texts import from_text
 
@@ -38,14 +40,19 @@ class GateOutcome:
     """What the gates found: of each table that may be written, what its commit says of it; why others may not.
 
     Tables without a changed row are among neither. ``blocked`` is why no table of the wide log may be written.
-    ``rows`` is how many changed, of each table.
+    ``rows`` is what the changed rows of each table are to its readers.
     """
 
-    rows: dict[str, int]
+    rows: dict[str, RowCounts]
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
     blocked: Exception | None = None
     messages: list[str] = field(default_factory=list)
+
+    def let_pass(self, name: str, written: int, verdicts: Sequence[Verdict]) -> None:
+        """Say of a table that so many rows of it may be written, with these verdicts in the commit."""
+        quality = {QUALITY_KEY: to_metadata({"written": written}, verdicts)}
+        self.metadata[name] = {**quality, **self.rows[name].to_metadata()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,7 @@ class Gates:
         wide = [table for table in tables if not table.spec.is_mirror]
         gates = {table.name: Gate.of(self.context.spec, table.name) for table in wide}
         facts = self._facts(changed_df, tables, wide, gates)
-        passed = GateOutcome(rows={name: counts[_ROWS] for name, counts in facts.items()})
+        passed = GateOutcome(rows={name: row_counts(counts) for name, counts in facts.items()})
         self._check_wide({name: gate for name, gate in gates.items() if name in facts}, facts, passed)
         mirrors = [table for table in tables if table.spec.is_mirror and table.name in facts]
         columns = {table.name: table.columns for table in self.tables}
@@ -81,7 +88,7 @@ class Gates:
             passed.blocked = error
             return
         for name, of_table in found.items():
-            passed.metadata[name] = {QUALITY_KEY: to_metadata({"written": facts[name][_ROWS]}, of_table)}
+            passed.let_pass(name, facts[name][_ROWS], of_table)
             passed.messages += describe_verdicts(name, of_table)
 
     def _check_one(
@@ -109,7 +116,7 @@ class Gates:
             log.exception("%s: its expectations could not be checked", name)
             passed.failed[name] = error
             return ()
-        passed.metadata[name] = {QUALITY_KEY: to_metadata({"written": counts[_ROWS]}, found)}
+        passed.let_pass(name, counts[_ROWS], found)
         return (*describe_verdicts(name, found), *expected.waiting(name))
 
     def _facts(
@@ -124,7 +131,7 @@ class Gates:
         Of tables at the source that is how many live rows are null in each slot.
         """
         is_live, values_df = F.col(ROW_ORDER).isNotNull(), changed_df
-        aggregates = [F.count("*").alias(_ROWS), F.count_if(is_live).alias(_LIVE)]
+        aggregates = [F.count("*").alias(_ROWS), F.count_if(is_live).alias(_LIVE), *count_merged(tables)]
         mirrors = [table for table in tables if table.spec.is_mirror]
         slots = slot_names(width_of(mirrors))
         aggregates += [F.count_if(is_live & F.col(name)["value"].isNull()).alias(_NULLS + name) for name in slots]

@@ -58,7 +58,7 @@ def limits_of(*, gb: float, day: int, minutes: int = 5, is_advised: bool = False
 @pytest.mark.parametrize(
     ("load", "message"),
     [
-        ({"gb": 10, "day": 365}, " files, listed by every plan in "),
+        ({"gb": 10, "day": 365}, "sales: 70,073 files, listed by every plan"),
         ({"gb": 10, "day": 600}, "times what landed is written, by "),
         ({"gb": 1000, "day": 365}, "sales: 32,768 buckets without a partition"),
         ({"gb": 1000, "day": 365}, "row index: "),

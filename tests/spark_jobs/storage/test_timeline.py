@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contracts.errors import TableTypeError, TableVersionError
+from spark_jobs.contracts.errors import ContractError, TableTypeError, TableVersionError
 from spark_jobs.contracts.instants import BEGINNING, Instant, InstantRange
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.storage.reader import plan_pull
 from spark_jobs.storage.timeline import Timeline
 
@@ -109,6 +110,27 @@ def test_rows_written_are_those_that_changed_in_all_files(tmp_path):
     stats = {"a": [carried_over, {"numWrites": 3, "numInserts": 3}], "b": [{"numInserts": None}, {}]}
     timeline = timeline_of(tmp_path, "1.commit", "2.commit", n1={"partitionToWriteStats": stats})
     assert [timeline.rows_written(instant) for instant in timeline.writes] == [7, 0]
+
+
+def test_rows_of_log_files_are_upserted_unless_the_writer_counted_them(tmp_path):
+    """A row that Hudi puts into a log file counts as changed there, whether it was there or not."""
+    base = {"path": "a/f_1.parquet", "numInserts": 5, "numUpdateWrites": 2, "numDeletes": 1}
+    log_file = {"path": "a/.f_1.log.1_0-1-0", "numInserts": 1, "numUpdateWrites": 4, "numDeletes": 3}
+    stats = {"a": [base, log_file], "b": [log_file]}
+    counted = {"lakehouse.row_counts": '{"added":3,"changed":2,"removed":1,"upserted":0,"of_a_later_release":9}'}
+    timeline = timeline_of(
+        tmp_path,
+        *("1.deltacommit", "2.deltacommit", "3.deltacommit", "4.deltacommit"),
+        n1={"partitionToWriteStats": stats},
+        n2={"partitionToWriteStats": stats, "extraMetadata": counted},
+        n4={"extraMetadata": {"lakehouse.row_counts": "[]"}},
+    )
+    of_statistics, of_the_writer, of_nothing, broken = timeline.writes
+    assert timeline.row_counts(of_statistics) == RowCounts(added=7, changed=2, removed=7, upserted=8)
+    assert timeline.row_counts(of_the_writer) == RowCounts(added=3, changed=2, removed=1)
+    assert timeline.row_counts(of_nothing) == RowCounts()
+    with pytest.raises(ContractError, match="row_counts of a commit is no count of rows"):
+        timeline.row_counts(broken)
 
 
 def test_windows_leave_table_services_out(tmp_path):

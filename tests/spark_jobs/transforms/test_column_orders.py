@@ -6,7 +6,8 @@ What is stored goes the way it goes in the lake: typed rows of the table, keyed 
 puts three hundred histories (see tests.support.folds), with keys of their own, into one DataFrame. They come in up to
 three steps; what a step changes is stored and goes into the next one. After every step the merge must return exactly
 the rows that differ from what is stored: no more, no less, nothing twice. And the changes made of it must be exactly
-the difference, before and after the step, of what readers see: key and values of live rows.
+the difference, before and after the step, of what readers see: key and values of live rows. So must be how many rows
+the merge says that it added, changed and removed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from spark_jobs.transforms.keyed_rows import STORED, MergedTable, merge_rows, wi
 from spark_jobs.transforms.packed import pack_rows, unpack_rows
 from tests.support.folds import Change, Row, fold_changes, random_history
 from tests.support.lakes import in_utc
+from tests.support.row_kinds import assert_kinds
 
 pytestmark = pytest.mark.spark
 
@@ -120,6 +122,7 @@ def assert_steps_give_the_fold(spark: SparkSession, name: str, seed: int) -> Non
         before, after = visible(rows, table), visible(expected, table)
         differing = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
         assert changes_of(merged_df, table) == {key: (before.get(key), after.get(key)) for key in differing}
+        assert_kinds(merged_df, [alone(table)], {name: {*map(str, before)}}, {name: {*map(str, after)}})
         merged_df.unpersist()
         rows = expected
 

@@ -27,12 +27,8 @@ from spark_jobs.lake_spec.table_spec import Deletes, TableSpec
 from spark_jobs.lake_spec.tables import Nulls
 from spark_jobs.transforms.folding import fold_events, select_events
 from spark_jobs.transforms.keyed_rows import MergedTable, merge_rows, width_of
-from spark_jobs.transforms.row_orders import (
-    from_rows,
-    from_tombstones,
-    to_rows,
-    to_tombstones,
-)
+from spark_jobs.transforms.row_orders import from_rows, from_tombstones, to_rows, to_tombstones
+from tests.support.row_kinds import assert_kinds
 
 pytestmark = pytest.mark.spark
 
@@ -201,8 +197,8 @@ class Stored:
     tombstones: dict[str, Any] = field(default_factory=dict)
 
     def step(self, events: Sequence[Event], tables: Sequence[MergedTable]) -> None:
-        """Bring events in."""
-        width = width_of(tables)
+        """Bring events in, and check what the merge counts of its rows."""
+        width, before = width_of(tables), self._live(tables)
         events_df = self.spark.createDataFrame([event.as_row() for event in events], EVENT_SCHEMA)
         folded_df = fold_events(select_events(events_df, tables), tables, width)
         kept = [table.name for table in tables if table.spec.removes_rows]
@@ -215,7 +211,11 @@ class Stored:
         hard = [table.name for table in tables if table.spec.deletes is Deletes.REMOVE]
         for row in to_tombstones(merged_df, hard).collect():
             self.tombstones[row["tombstone"]] = row.asDict()
+        assert_kinds(merged_df, tables, before, self._live(tables))
         merged_df.unpersist()
+
+    def _live(self, tables: Sequence[MergedTable]) -> dict[str, set[str]]:
+        return {t.name: {k for (k, _), row in self.rows[t.name].items() if not row["is_deleted"]} for t in tables}
 
     def _upsert(self, table: MergedTable, row: dict[str, Any]) -> None:
         place = (row["row_key"], row.get("row_partition", ""))

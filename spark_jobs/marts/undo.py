@@ -24,6 +24,7 @@ from spark_jobs.storage.snapshots import read_table
 from spark_jobs.storage.timeline import SERVICE_KEY, Timeline
 from spark_jobs.storage.writer import OWN_KEYS
 from spark_jobs.transforms.cells import is_reshaped
+from spark_jobs.transforms.row_counts import count_difference
 
 _OF_ONE_COMMIT = (CHANGES_KEY, COLUMNS_KEY, REBUILT, KEY_BEFORE, ROW_COUNTS_KEY)
 _NOT_CARRIED = frozenset({*OWN_KEYS, SERVICE_KEY, *(f"{METADATA_PREFIX}{key}" for key in _OF_ONE_COMMIT)})
@@ -56,7 +57,8 @@ def _undo_mart(engine: Engine, mart: MartSpec, record: Record) -> TableOutcome:
         metadata = metadata_at(timeline, instant) | _noted(mart, record)
         if mart.mode.traits.is_appended:
             return refresh.replace_rows(then_df.select(CELL_ID, *columns), metadata)
-        return refresh.commit_difference(difference_df, metadata)
+        counts = count_difference(difference_df).to_metadata()
+        return refresh.commit_difference(difference_df, metadata | counts)
 
 
 def _noted(mart: MartSpec, record: Record) -> dict[str, str]:

@@ -26,6 +26,12 @@ def rows_of_difference(difference_df: DataFrame) -> DataFrame:
     return difference_df.select(f"{AFTER}.*", *sides)
 
 
+def count_difference(difference_df: DataFrame) -> RowCounts:
+    """Rows of a mart's difference, by a query of their own."""
+    (row,) = rows_of_difference(difference_df).agg(*count_rows(F.col(WAS_THERE), F.col(IS_THERE))).collect()
+    return row_counts(row.asDict())
+
+
 def count_rows(was_there: Column, is_there: Column) -> list[Column]:
     """Aggregates for :func:`row_counts`, of whether a reader saw a row before, and sees it now; neither is null."""
     return [

@@ -1,6 +1,6 @@
 """### Marts over the history of every sale: hard units, agents' success, demanding customers, performance
 
-Once a day, from the event history of every sale, partitioned by month:
+Once a day, and when a new lake has its first tables, from the event history of every sale, partitioned by month:
 
 - `slow_sale_paths`: the funnel path of every live sale, its distinct statuses in the order of events;
 - `slow_unit_difficulty`: units that are hard to sell, ranked;
@@ -26,7 +26,7 @@ from __future__ import annotations
 from airflow.sdk import dag
 
 from lakehouse_provider.lakes import Lake, each_lake
-from lakehouse_provider.schedules import DAILY, DATE_PARAMS, START_DATE, clock_schedule
+from lakehouse_provider.schedules import DATE_PARAMS, START_DATE, event_date_schedule
 from lakehouse_provider.tasks import served_layer
 
 LAYER = "slow"
@@ -35,7 +35,7 @@ LAYER = "slow"
 def slow_layer(lake: Lake) -> None:
     @dag(
         dag_id=lake.dag_id("slow_layer"),
-        schedule=clock_schedule(DAILY),
+        schedule=event_date_schedule([lake.assets.first_split]),
         start_date=START_DATE,
         catchup=False,
         max_active_runs=1,

@@ -11,7 +11,8 @@ the same run (`docs/tables.md`).
 - **Behind after a failure:** `ingest_sales` starts it again within minutes, without new data; so does midnight.
 - **Form:** *databases* and *tables* choose some tables, by patterns such as `order*,customers`.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
-  that changed it starts `fast_layer`.
+  that changed it starts `fast_layer`. Once, of a new lake, `sales/sales_log/first_split` starts
+  `slow_layer`.
 - **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id split_sales --from-date … --to-date …` gives one run per event
   date, which reads the events of that date again; the result is the same. The form's two dates do that in one run.
@@ -48,7 +49,7 @@ def split_sales(lake: Lake) -> None:
             arguments={"databases": "{{ params.databases or '' }}", "tables": "{{ params.tables or '' }}"},
             reads_interval=True,
             inlets=[lake.assets[lake.spec.log]],
-            outlets=[*lake.assets.tables, *lake.assets.histories, lake.assets.split],
+            outlets=[*lake.assets.tables, *lake.assets.histories, lake.assets.split, lake.assets.first_split],
             idle_followers=CHECKS_WHAT_IS_DUE,
         )
         split >> quality_task(lake.assets, lake.assets.tables)

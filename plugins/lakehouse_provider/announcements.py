@@ -7,14 +7,14 @@ announces nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import Asset
 from airflow.sdk.execution_time.context import InletEventsAccessors
 
-from lakehouse_provider.assets import BACKLOG, table_of
+from lakehouse_provider.assets import BACKLOG, FIRST_SPLIT, table_of
 from spark_jobs.contracts.arguments import parse_clock
 from spark_jobs.contracts.instants import BEGINNING, Instant
 from spark_jobs.contracts.results import DONE, JobResult
@@ -23,6 +23,7 @@ Facts = Mapping[str, Any]
 _PAUSE, _LONGEST_PAUSE = timedelta(minutes=10), timedelta(hours=1)
 """Between two announcements of one instant that its reader does not take up: twice as long each time."""
 _JITTER = timedelta(minutes=1)
+_SIGNALS = (f"/{BACKLOG}", f"/{FIRST_SPLIT}")
 
 
 def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
@@ -36,10 +37,10 @@ def read_last_facts(assets: Sequence[Asset]) -> dict[str, Facts]:
 
 
 def to_look_up(result: JobResult, assets: Sequence[Asset]) -> list[Asset]:
-    """Those of which it matters what was announced: a commit of this very run was not, and a backlog is no state."""
+    """Those of which it matters what was announced: a commit of this very run was not, and signals are no state."""
     committed = {outcome.table for outcome in result.tables if outcome.is_committed}
     named = [(asset, table_of(asset)) for asset in assets]
-    return [asset for asset, table in named if table not in committed and not table.endswith(f"/{BACKLOG}")]
+    return [asset for asset, table in named if table not in committed and not table.endswith(_SIGNALS)]
 
 
 def plan_announcements(
@@ -49,7 +50,8 @@ def plan_announcements(
 
     A table's event carries ``instant`` and ``rows``. The job's own asset (``<log>/<job>``) says up to which instant of
     the log (``source.up_to``) every table is; a run over an interval reads other events and cannot say that. The asset
-    ``<log>/backlog`` says that a run that got further had to leave something.
+    ``<log>/backlog`` says that a run that got further had to leave something, ``<log>/first_split`` that the job's own
+    asset is announced for the first time.
     """
     outcomes = {outcome.table: outcome for outcome in result.tables}
     source = result.source
@@ -70,7 +72,17 @@ def plan_announcements(
                 planned[asset.name] = {"has_more": 1, **common}
         elif source and not is_interval and table == f"{source.table}/{result.job}" and _moved(source.up_to, announced):
             planned[asset.name] = {"instants": {o.table: o.instant for o in result.tables}, **common}
-    return planned
+    return planned | dict.fromkeys(_first_of(assets, result.job, planned, last), common)
+
+
+def _first_of(
+    assets: Sequence[Asset], job: str, planned: Mapping[str, Facts], last: Mapping[str, Facts]
+) -> Iterator[str]:
+    """The name of ``<log>/first_split`` when the job's own asset is about to have its first event."""
+    for name in (asset.name for asset in assets if table_of(asset).endswith(f"/{FIRST_SPLIT}")):
+        own = name.removesuffix(FIRST_SPLIT) + job
+        if own in planned and not last.get(own):
+            yield name
 
 
 def plan_reminder(result: JobResult, log: Asset, announced: Facts, split: Facts, *, run_id: str) -> Facts | None:

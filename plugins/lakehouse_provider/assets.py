@@ -7,7 +7,7 @@ from airflow.sdk import Asset
 from spark_jobs.lake_spec.specs import LakeSpec
 
 SCHEME = "lakehouse"
-BACKLOG = "backlog"
+BACKLOG, FIRST_SPLIT = "backlog", "first_split"
 
 
 class LakeAssets:
@@ -16,7 +16,8 @@ class LakeAssets:
     The events of a table's asset carry the instant of the commit. ``split`` is the asset of the split job itself:
     its event says "every table is up to date with the log up to this instant", also when no row had to change, so a
     consumer that counts the events of the log is woken even then. The event of ``backlog`` says that a run of ingest
-    left something that it may not take in at once; it starts the next run.
+    left something that it may not take in at once; it starts the next run. That of ``first_split`` says that a new lake
+    has tables: it starts layers that otherwise wait for their clock.
     """
 
     def __init__(self, spec: LakeSpec) -> None:
@@ -24,6 +25,7 @@ class LakeAssets:
         self._tables = {name: _asset(spec.lake, name) for name in spec.table_names}
         self.split = _asset(spec.lake, f"{spec.log}/split")
         self.backlog = _asset(spec.lake, f"{spec.log}/{BACKLOG}")
+        self.first_split = _asset(spec.lake, f"{spec.log}/{FIRST_SPLIT}")
 
     def __getitem__(self, table: str) -> Asset:
         return self._tables[table]

@@ -58,7 +58,7 @@ def test_another_lake_needs_no_other_dags(parsed: dict[str, Any], parsed_for_the
     assert ingest["outlets"] == ["shop/shop_log", "shop/shop_log/backlog", "shop/shop_quarantine"]
     assert split["inlets"] == ["shop/shop_log"]
     tables = ["shop/customers", "shop/order_lines", "shop/orders", "shop/products"]
-    assert split["outlets"] == [*tables, "shop/shop_log/split"]
+    assert split["outlets"] == [*tables, "shop/shop_log/first_split", "shop/shop_log/split"]
 
 
 def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
@@ -80,7 +80,7 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
             {"stitch": "mart", **SERVED, **CHECKED},
             ["sales/sales", "sales/sales_log/split"],
         ),
-        ("slow_layer", {"slow": "mart", **SERVED, **CHECKED}, []),
+        ("slow_layer", {"slow": "mart", **SERVED, **CHECKED}, ["sales/sales_log/first_split"]),
         ("recompute", {"plan": "recompute", "approve": None, "apply": "recompute"}, []),
         ("apply_changes", {"plan": "plan", "preview": "preview", "approve": None, "apply": "apply"}, []),
         ("undo_changes", {"plan": "undo", "approve": None, "apply": "undo"}, []),
@@ -184,7 +184,7 @@ def test_a_layers_new_rows_are_checked_when_they_are_there(parsed: dict[str, Any
     assert tasks["quality"]["rule"] == "all_success"
     assert tasks["quality"]["inlets"] == sorted(tables)
     assert tables == set(tasks[writer]["outlets"]) - {
-        "sales/quarantine", "sales/sales_log/split", "sales/sales_log/backlog"
+        "sales/quarantine", "sales/sales_log/split", "sales/sales_log/first_split", "sales/sales_log/backlog"
     }  # fmt: skip
 
 
@@ -208,6 +208,7 @@ def test_every_table_has_one_dag_that_keeps_it_current(parsed: dict[str, Any]) -
     restored, erased = written.pop("restore"), written.pop("erase")
     quality = assets.quality.name
     written["ingest_sales"].remove(assets.backlog.name)
+    written["split_sales"].remove(assets.first_split.name)
     assert written.pop("snapshot") == [name for name in written["ingest_sales"] if name != quality]
     outlets = [name for names in written.values() for name in names if name != quality]
     assert {dag_id for dag_id, names in written.items() if quality in names} == {*DAG_IDS[:5], "data_quality"}

@@ -77,7 +77,7 @@ STARTED = pytest.StashKey[ExitStack]()
 def running(
     postgresql: Server, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[Running]:
-    """2,000 events, followed by the scheduler to the end of the chain; then the slow layer."""
+    """2,000 events, followed by the scheduler to the end of the chain, which a new lake's slow layer is of."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     for name in ("lakes", "marts", "expectations"):  # as shipped, and free to be edited
@@ -110,7 +110,6 @@ def running(
         serving_url = make_connections(stack, postgresql, canaries)
         chain = Chain(stack.airflow.api, report=runs.append)
         chain.wait_for_first()
-        chain.run_once("slow_layer")
         spec = load_lake_spec(settings.lake_spec)
         yield Running(
             stack=stack,

@@ -80,6 +80,13 @@ def test_a_first_run_announces_every_table_that_exists(assets: LakeAssets) -> No
     assert set(plan(assets, {})) == {"sales/units", "sales/sales", "sales/agents", "sales/sales_log/split"}
 
 
+def test_the_first_split_of_a_lake_is_announced_once_and_not_by_a_backfill(assets: LakeAssets) -> None:
+    outlets = [*assets.tables, assets.split, assets.first_split]
+    assert assets.first_split.name in plan_announcements(RESULT, outlets, {}, run_id="r", is_interval=False)
+    assert assets.first_split.name not in plan_announcements(RESULT, outlets, LAST, run_id="r", is_interval=False)
+    assert assets.first_split.name not in plan_announcements(RESULT, outlets, {}, run_id="r", is_interval=True)
+
+
 def test_a_backfill_announces_its_tables_but_not_how_far_the_log_is_split(assets: LakeAssets) -> None:
     assert set(plan(assets, LAST, is_interval=True)) == {"sales/units", "sales/sales"}
 
@@ -164,7 +171,7 @@ def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
     last: dict[str, dict[str, Any]] = {f"sales/{t}": {"instant": instant(n)} if n else {} for t, n in before.items()}
     if split_up_to is not None:
         last["sales/sales_log/split"] = {"source": {"up_to": instant(split_up_to)}}
-    outlets = [*assets.tables, assets.split]
+    outlets = [*assets.tables, assets.first_split, assets.split]
     planned = plan_announcements(result, outlets, last, run_id="r", is_interval=False)
     moved = {table: n for table, n in now.items() if n and n != before.get(table)}
     assert {name: facts["instant"] for name, facts in planned.items() if "instant" in facts} == {
@@ -174,6 +181,7 @@ def test_each_asset_is_announced_when_and_only_when_its_own_instant_moved(
         f"sales/{table}": n for table, n in moved.items()
     }
     assert ("sales/sales_log/split" in planned) == (up_to > 0 and up_to != split_up_to)
+    assert ("sales/sales_log/first_split" in planned) == (up_to > 0 and split_up_to is None)
     assert all(facts["run_id"] == "r" and facts["clock"] == result.clock for facts in planned.values())
 
 
@@ -192,11 +200,12 @@ def test_what_is_not_looked_up_changes_no_announcement(
     source = SourceWindow(table="sales_log", after=instant(5), up_to=instant(up_to))
     result = JobResult(job="split", status=DONE, clock="2026-11-21T10:00:00Z", tables=outcomes, source=source)
     result = replace(result, counters={"has_more": int(has_more)})
-    outlets = [*assets.tables, assets.split, assets.backlog]
+    outlets = [*assets.tables, assets.split, assets.first_split, assets.backlog]
     looked_up = {asset.name for asset in to_look_up(result, outlets)}
     known = {name: facts for name, facts in LAST.items() if name in looked_up}
     expected = {f"sales/{name}" for name, kind in tables.items() if kind in ("committed", "not announced")}
     expected |= {assets.split.name} if up_to > 5 else set()
     expected |= {assets.backlog.name} if has_more else set()
     assert set(plan_announcements(result, outlets, known, run_id="r", is_interval=False)) == expected
-    assert not looked_up & {assets.backlog.name, *(f"sales/{n}" for n, kind in tables.items() if kind == "committed")}
+    signals = {assets.backlog.name, assets.first_split.name}
+    assert not looked_up & {*signals, *(f"sales/{n}" for n, kind in tables.items() if kind == "committed")}

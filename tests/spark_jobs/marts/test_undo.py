@@ -24,7 +24,9 @@ def timeline(tmp_path: Path) -> Timeline:
         metadata = {"lakehouse.clock": f"clock {number}", "lakehouse.checkpoint.slow_milestones": at(number - 1)}
         metadata |= {"lakehouse.definition": f"definition {number}"} if number in (2, 6) else {}
         metadata |= {"lakehouse.rules": f"rules {number}", "lakehouse.changes": f"feed {number}", "other": "not ours"}
-        metadata |= {f"lakehouse.{key}": str(number) for key in ("service", "rebuilt", "record_key_before", "row_counts")}
+        metadata |= {
+            f"lakehouse.{key}": str(number) for key in ("service", "rebuilt", "record_key_before", "row_counts")
+        }
         made.commits(number, action="commit", extraMetadata=metadata, operationType="UPSERT")
     return Timeline(table=MART.name, path=str(made.folder))
 

@@ -81,6 +81,23 @@ def test_a_run_leads_to_its_sources_and_to_what_was_held_back(page: Page, tmp_pa
     )
 
 
+def test_rows_are_counted_by_their_writer_or_shown_as_upserted(page: Page, tmp_path: Path):
+    lake = seen_lake(tmp_path)
+    stat = {"fileId": "f", "path": ".f_1.log.1_0-1-0", "numUpdateWrites": 1160, "totalWriteBytes": 100}
+    of_log_file = {"operationType": "UPSERT", "partitionToWriteStats": {"": [stat]}}
+    counted = {"lakehouse.row_counts": '{"added":708,"changed":440,"removed":12,"upserted":0}'}
+    known = lake.commit("sales", 10, action="deltacommit", **of_log_file, extraMetadata=counted)
+    text = get(page(), f"/lakes/sales/tables/sales/{known}")
+    assert "708 rows added, 440 changed, 12 removed; 1 files" in " ".join(text.split())
+    assert "Upserted" not in get(page(), "/lakes/sales/tables/sales")
+    unknown = lake.commit("sales", 12, action="deltacommit", **of_log_file, extraMetadata={})
+    text = get(page(), f"/lakes/sales/tables/sales/{unknown}")
+    assert "0 rows added, 0 changed, 0 removed, 1,160 upserted; 1 files" in " ".join(text.split())
+    text = get(page(), "/lakes/sales/tables/sales")
+    assert "<th>Upserted</th>" in text
+    assert text.count('<td class="number">1,160</td>') == 1
+
+
 def test_a_run_leads_to_the_run_of_the_dag_that_wrote_it(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lake = seen_lake(tmp_path)
     task = TaskRun(dag_id="split_sales", run_id="scheduled__2026-01-01T00:10:00+00:00", task_id="split")

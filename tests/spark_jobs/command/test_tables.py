@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,24 @@ def test_a_run_of_airflow_is_named(lake: SeenLake, capsys: pytest.CaptureFixture
     assert "\nby task split of split_sales, run manual__1\n" in capsys.readouterr().out
     assert run(["explain", at, "--table", "agents", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["commit"]["task"] == asdict(task)
+
+
+def test_rows_of_which_it_is_not_known_whether_they_are_new_are_upserted(
+    lake: SeenLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stat = {"fileId": "f", "path": ".f_1.log.1_0-1-0", "numUpdateWrites": 1160}
+    content = {"operationType": "UPSERT", "partitionToWriteStats": {"": [stat]}}
+    counted = {"lakehouse.row_counts": '{"added":708,"changed":440,"removed":12,"upserted":0}'}
+    at = lake.commit("agents", 9, action="deltacommit", **content, extraMetadata=counted)
+    assert run(["explain", at, "--table", "agents"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"{at} +708 +440 +12\n", shown)
+    assert "upserted" not in shown
+    at = lake.commit("agents", 11, action="deltacommit", **content, extraMetadata={})
+    assert run(["explain", at, "--table", "agents"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"added +changed +removed +upserted\n", shown)
+    assert re.search(rf"{at} +0 +0 +0 +1,160\n", shown)
 
 
 @pytest.mark.usefixtures("lake")

@@ -11,8 +11,8 @@ the same run (`docs/tables.md`).
 - **Behind after a failure:** `ingest_sales` starts it again within minutes, without new data; so does midnight.
 - **Form:** *databases* and *tables* choose some tables, by patterns such as `order*,customers`.
 - **Downstream:** asset `sales/sales_log/split` says up to which instant of the log all tables are, and with the tables
-  that changed it starts `fast_layer`. Once, of a new lake, `sales/sales_log/first_split` starts
-  `slow_layer`.
+  that changed it starts `fast_layer`. In a new lake the first run also starts `slow_layer`, by the asset
+  `sales/sales_log/first_split`.
 - **Quality:** `quality` checks the expectations of the new rows, at most every half hour (`docs/quality.md`).
 - **Backfill:** `airflow backfill create --dag-id split_sales --from-date … --to-date …` gives one run per event
   date, which reads the events of that date again; the result is the same. The form's two dates do that in one run.

@@ -23,8 +23,8 @@ class ChainError(TransientError):
 class Chain:
     """The DAGs in the order in which data flows: ingest, split, then the fast and the stitch layer side by side.
 
-    Assets start the later ones, of a new lake the slow layer too; this only looks. Later the slow layer waits for its
-    clock, and ``recompute`` for a person.
+    Assets start the later ones; this only looks. The slow layer is started once, when a new lake has its first tables;
+    then it waits for its clock, and ``recompute`` for a person.
     """
 
     def __init__(self, api: AirflowApi, *, report: Callable[[DagRun], None]) -> None:

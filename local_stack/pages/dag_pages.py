@@ -20,8 +20,8 @@ HEAD = """# DAGs
 
     landing zone ─ ingest_sales ─(sales_log)─> split_sales ─(tables, how far the log is split)─┬─> fast_layer
                                                                                                └─> stitch_layer
-    once a day, and of a new lake at once: slow_layer    by a person or a backfill: recompute
-    by a person: snapshot ─(sales_log)                   after a changed definition: apply_changes, undo_changes
+    once a day, in a new lake at once: slow_layer     by a person or a backfill: recompute
+    by a person: snapshot ─(sales_log)                after a changed definition: apply_changes, undo_changes
 
 These are the ids of the lake `sales`, and of a lake that is alone. Among several lakes those of another one begin with
 its name: `shop_ingest`, `shop_split`, `shop_fast_layer` ([lakes.md](lakes.md)).

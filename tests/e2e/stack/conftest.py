@@ -77,7 +77,7 @@ STARTED = pytest.StashKey[ExitStack]()
 def running(
     postgresql: Server, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[Running]:
-    """2,000 events, followed by the scheduler to the end of the chain, which a new lake's slow layer is of."""
+    """2,000 events, followed by the scheduler to the end of the chain, with the slow layer of a new lake."""
     folder: Path = tmp_path_factory.mktemp("stack")
     environ = {name: value for name, value in os.environ.items() if name != "LAKEHOUSE_SPARK_REMOTE"}
     for name in ("lakes", "marts", "expectations"):  # as shipped, and free to be edited

@@ -45,6 +45,7 @@ from spark_jobs.overview.quarantine import quarantine_overview
 from spark_jobs.overview.runs import run_overview
 from spark_jobs.overview.states import state_of
 from spark_jobs.overview.tables import table_detail
+from spark_jobs.sql_analysis.expectation_sql import implied
 from spark_jobs.sql_analysis.lineage import lineage_of
 from spark_jobs.storage.lake_specs import resolve_lake_spec
 
@@ -160,7 +161,7 @@ class _Pages:
             comments=comments_of(spec, table),
             lineage=lineage_of(spec, table),
             hides_partitions=detail.table.layout.partition in people,
-            expectations=[each for each in spec.expectations if each.table == table],
+            expectations=[*(each for each in spec.expectations if each.table == table), *implied(spec, table)],
             failures=_failures(detail.commits),
             all_sizes=[size_ for each in detail.partitions for size_ in (*each.base, *each.logs)],
         )

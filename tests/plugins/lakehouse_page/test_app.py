@@ -64,6 +64,7 @@ def test_a_table_shows_its_timeline_quality_and_readers(page: Page, tmp_path: Pa
     assert log.count('<rect class="write') == 3
     assert "lost is at" in log
     assert "warned: 4 of 9 rows broke it" in mart
+    assert "<td>key_is_known</td><td>Every row has its key.</td><td>stop</td>" in units
     assert 'class="service pending"' in units
     assert "compaction of" in units
 

@@ -27,7 +27,7 @@ def rows_of_difference(difference_df: DataFrame) -> DataFrame:
 
 
 def count_difference(difference_df: DataFrame) -> RowCounts:
-    """Rows of a mart's difference, by a query of their own."""
+    """Rows of a mart's difference (``before`` and ``after``), by a query of their own."""
     (row,) = rows_of_difference(difference_df).agg(*count_rows(F.col(WAS_THERE), F.col(IS_THERE))).collect()
     return row_counts(row.asDict())
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contracts.row_counts import RowCounts
 from spark_jobs.contracts.settings import Settings
 from spark_jobs.lake_spec.schemas import Column
 from spark_jobs.lake_spec.specs import LakeSpec
@@ -25,7 +26,7 @@ from spark_jobs.pipelines.merge.gates import GateOutcome, Gates
 from spark_jobs.quality.holds import Acceptance, Holds
 from spark_jobs.spec_files.expectation_file import parse_expectation
 from spark_jobs.spec_files.spec_file import parse_lake_spec
-from spark_jobs.transforms.keyed_rows import SLOT_TYPE, MergedTable, slot_names
+from spark_jobs.transforms.keyed_rows import SLOT_TYPE, WAS_LIVE, MergedTable, slot_names
 from tests.support.contexts import context_of
 from tests.support.shop_lakes import shop_spec
 
@@ -86,7 +87,7 @@ def changed(spark: SparkSession, rows: Mapping[str, Sequence[Row]]) -> DataFrame
     schema = ", ".join(
         ["table string, key string, row_order string, deleted_order string"]
         + [f"{slot} {SLOT_TYPE}" for slot in slots]
-        + [f"stored {stored}"]
+        + [f"stored {stored}, {WAS_LIVE} boolean"]
     )
     found = []
     for name, of_table in rows.items():
@@ -96,7 +97,9 @@ def changed(spark: SparkSession, rows: Mapping[str, Sequence[Row]]) -> DataFrame
             texts = [None if (value := row.get(c)) is None else str(value) for c in COLUMNS[name]]
             values = [None if row.get("is_deleted") else ("2", text) for text in texts]
             before = ("1", *([None] * WIDTH)) if name == "carts" else None
-            found.append((name, key, *order, *values, *([None] * (WIDTH - len(values))), before))
+            found.append(
+                (name, key, *order, *values, *([None] * (WIDTH - len(values))), before, True if before else None)
+            )
     return spark.createDataFrame(found, schema)
 
 
@@ -148,6 +151,9 @@ def test_each_mirror_passes_or_not_by_its_own_live_rows(spark, tmp_path: Path, s
             continue
         found = rules_of(passed, name)
         assert json.loads(passed.metadata[name]["quality"])["rows"] == {"written": len(of_table)}
+        deleted, is_new = len(of_table) - len(live), name != "carts"
+        known = RowCounts(added=len(live)) if is_new else RowCounts(changed=len(live), removed=deleted)
+        assert RowCounts.from_json(passed.metadata[name]["row_counts"]) == known
         for rule, count in broken.items():
             assert found[rule] == (len(live), count, "warned" if count else "held")
         for column in COLUMNS[name]:

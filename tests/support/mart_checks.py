@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ RULES = PROJECT_ROOT / "include" / "rules"
 def assert_fast_is_right(lake: Lake, clock: datetime, time_zone: str) -> None:
     """The marts of the fast layer that the lake has, at the latest clock they were brought to."""
     for mart in marts_of(lake, "fast"):
+        assert_rows_are_counted(lake, mart)
         if mart == "fast_hourly_events":
             hourly = cells(lake, mart, "event_hour", "project_id", "status_id")
             assert {key: row["events"] for key, row in hourly.items()} == hourly_events(logged_events(lake), clock)
@@ -51,7 +53,19 @@ def assert_slow_is_right(
     """The tables of the slow layer that the lake has."""
     expected = slow_marts(lake, time_zone, overrides or {}, rules)
     for mart in marts_of(lake, "slow"):
+        assert_rows_are_counted(lake, mart)
         assert cells(lake, mart, *SLOW_GRAINS[mart]) == expected[mart], mart
+
+
+def assert_rows_are_counted(lake: Lake, mart: str) -> None:
+    """What a refresh counted of its rows is what Hudi counted when it wrote them to copy-on-write files."""
+    for file in Path(lake.path(mart), ".hoodie").glob("*.commit"):
+        content = json.loads(file.read_bytes())
+        if counted := content["extraMetadata"].get("lakehouse.row_counts"):
+            stats = [stat for files in content["partitionToWriteStats"].values() for stat in files]
+            names = {"added": "numInserts", "changed": "numUpdateWrites", "removed": "numDeletes"}
+            found = {kind: sum(stat[name] for stat in stats) for kind, name in names.items()}
+            assert json.loads(counted) == {**found, "upserted": 0}, f"{mart} at {file.name}"
 
 
 def marts_of(lake: Lake, layer: str) -> list[str]:
